@@ -4,8 +4,11 @@
 
 use forebay_checks::{execute, repository, resolve};
 use forebay_experiment::Experiment;
-use forebay_sim::run::Report;
+use forebay_sim::run::{Cores, Report};
+use forebay_units::Time;
+use std::cell::Cell;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 
 const HEADER: &str = "# name,seed,hops,fingerprint: see crates/checks/tests/fingerprints.rs; FOREBAY_UPDATE=1 writes it anew\n";
 
@@ -212,10 +215,18 @@ const FAULTS: &[(&str, &[&str])] = &[
 
 fn all(run: fn(&Experiment) -> Report) -> String {
     let mut out = HEADER.to_owned();
+    each(&mut |name, config| {
+        let r = run(config);
+        let _ = writeln!(out, "{name},{},{},{:016x}", config.seed, r.packet_hops, r.fingerprint);
+    });
+    out
+}
+
+/// Calls `run` with all of them.
+fn each(run: &mut dyn FnMut(&str, &Experiment)) {
     let mut line = |name: &str, text: &str, sets: &[&str]| {
         for v in resolve(text, sets, None) {
-            let r = run(&v.config);
-            let _ = writeln!(out, "{name},{},{},{:016x}", v.config.seed, r.packet_hops, r.fingerprint);
+            run(name, &v.config);
         }
     };
     for (name, sets) in SCENARIOS {
@@ -243,7 +254,6 @@ fn all(run: fn(&Experiment) -> Report) -> String {
         let text = std::fs::read_to_string(repository().join(format!("scenarios/{name}.toml"))).unwrap();
         line(name, &text, sets);
     }
-    out
 }
 
 #[test]
@@ -270,4 +280,42 @@ fn the_order_of_nodes_within_a_window_changes_nothing() {
     let (forth, back) = (all(execute), all(backwards));
     let changed: Vec<_> = back.lines().filter(|l| !forth.lines().any(|r| r == *l)).collect();
     assert!(forth == back, "other trajectories when the nodes of each window run in the opposite order:\n{}", changed.join("\n"));
+}
+
+/// All rows of a report and its numbers, as text.
+fn rows(r: &Report) -> String {
+    let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
+    let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
+    format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))
+}
+
+/// Who runs which nodes changes nothing, not in a single row: with more threads than cores, more parts than switches, and parts without hosts.
+#[test]
+fn the_number_of_cores_changes_nothing() {
+    let divided = Cell::new(0);
+    let on = |cores: usize, config: &Experiment| {
+        let (checked, used) = (config.check().unwrap_or_else(|e| panic!("{e}")), Cell::new(1));
+        let report = forebay_sim::run::run_seeded(checked, config.seed, Cores::exactly(cores), &mut |p| {
+            used.set(p.cores);
+            ControlFlow::Continue(())
+        });
+        divided.set(divided.get() + u32::from(used.get() == cores));
+        report.unwrap_or_else(|e| panic!("{e}"))
+    };
+    let mut number = 0;
+    each(&mut |name, config| {
+        let mut config = config.clone();
+        config.observe.timeouts = true;
+        config.observe.tcp_series = vec![(0, Time::from_us(100)), (2, Time::ZERO)];
+        let one = rows(&execute(&config));
+        // Of many threads few networks tell more.
+        number += 1;
+        let few = if number % 4 == 0 { [8, 16].as_slice() } else { &[] };
+        for &cores in [2, 3].iter().chain(few) {
+            let report = on(cores, &config);
+            assert!(rows(&report) == one, "{name}: other rows on {cores} cores");
+        }
+    });
+    // All but those in which links fail or damage packets.
+    assert!(divided.get() > 150, "{}", divided.get());
 }

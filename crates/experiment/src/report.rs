@@ -19,6 +19,8 @@ pub struct Progress {
     pub done: u64,
     /// Finite messages known in advance, 0 when unknown.
     pub total: u64,
+    /// Cores that the run uses by now.
+    pub cores: usize,
 }
 
 /// How whoever watches a run ends it before its end.

@@ -74,6 +74,21 @@ pub trait World: fmt::Debug + Send + Sync {
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError>;
+
+    /// The same, on up to `cores` cores where the world can use several for one run, and that pays. The report is the same.
+    ///
+    /// # Errors
+    /// As [`World::run`].
+    fn run_on(
+        &self,
+        cores: usize,
+        experiment: Checked<'_>,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        let _ = cores;
+        self.run(experiment, seed, progress)
+    }
 }
 
 /// Something in an experiment that a world cannot do.

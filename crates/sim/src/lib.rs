@@ -1,6 +1,7 @@
 //! The packet-level simulator: network, TCP, laws and the engine that runs them.
 
 pub mod cc;
+mod cores;
 pub mod engine;
 pub mod net;
 pub mod run;

@@ -1,5 +1,6 @@
 //! The one entry point: a checked experiment in, a report out.
 
+pub use crate::cores::Cores;
 pub use forebay_experiment::checked::{Checked, Mistake};
 pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
 
@@ -28,16 +29,17 @@ use std::ops::ControlFlow;
 ///
 /// `progress` is called now and then and may end the run, with a report or without; it cannot change it.
 pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
-    run_seeded(config, config.seed, progress)
+    run_seeded(config, config.seed, Cores::ONE, progress)
 }
 
-/// The same with another seed.
+/// The same with another seed, on several cores where that pays. The report is the same.
 pub fn run_seeded(
     config: Checked<'_>,
     seed: u64,
+    cores: Cores,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
 ) -> Result<Report, RunError> {
-    finish(Simulation::new(config, seed)?, progress)
+    finish(Simulation::new(config, seed)?, cores, progress)
 }
 
 /// As [`run`], with the nodes of every window worked off from the last to the first; tests show with it that nothing depends on that order.
@@ -46,11 +48,15 @@ pub fn run_seeded(
 pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
     simulation.backwards();
-    finish(simulation, &mut |_| ControlFlow::Continue(()))
+    finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(()))
 }
 
-fn finish(mut simulation: Simulation, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
-    let cut = match simulation.run(progress) {
+fn finish(
+    mut simulation: Simulation,
+    cores: Cores,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Result<Report, RunError> {
+    let cut = match simulation.run(cores, progress) {
         ControlFlow::Break(Cut::Abandon) => return Err(RunError::Interrupted),
         ControlFlow::Break(Cut::Keep) => true,
         ControlFlow::Continue(()) => false,

@@ -2,6 +2,7 @@
 
 use crate::cc::{self, Law};
 use crate::engine::path::empty_path;
+use crate::run::Cores;
 use crate::shim;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
@@ -105,6 +106,16 @@ impl World for Simulator {
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
-        crate::run::run_seeded(experiment, seed, progress)
+        crate::run::run_seeded(experiment, seed, Cores::ONE, progress)
+    }
+
+    fn run_on(
+        &self,
+        cores: usize,
+        experiment: Checked<'_>,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        crate::run::run_seeded(experiment, seed, Cores::up_to(cores), progress)
     }
 }

@@ -90,6 +90,7 @@ impl<'a> Run<'a> {
             packet_hops: self.ports.hops(),
             done: self.hosts.done,
             total: self.apps.iter().map(App::expected).sum(),
+            cores: 1,
         }
     }
 

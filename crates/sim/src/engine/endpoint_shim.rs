@@ -68,6 +68,15 @@ impl EndpointShims {
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }
 
+    /// The same for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Arena::share`](crate::net::arena::Arena::share).
+    pub(super) unsafe fn share(&mut self) -> EndpointShims {
+        // SAFETY: the caller's promise is that of `Arena::share`.
+        EndpointShims(self.0.iter_mut().map(|l| l.as_mut().map(|l| unsafe { l.share() })).collect())
+    }
+
     /// That of transport `group`.
     pub(super) fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
         self.0[group].as_mut()

@@ -18,9 +18,10 @@ use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
+use std::sync::Arc;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
-const WORD: u32 = 64;
+pub(super) const WORD: u32 = 64;
 
 /// A node as the forwarding sees it.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +51,7 @@ pub(crate) struct Fabric {
     feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
     busy: Arena<u32, u64>,
-    fib: Fib,
+    fib: Arc<Fib>,
     lots: Lots,
 }
 
@@ -102,14 +103,86 @@ impl Fabric {
             nodes: Arena::new(nodes.into_vec()),
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
-            fib,
+            fib: Arc::new(fib),
             lots: Lots::new(seed),
+        }
+    }
+
+    /// The same network for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Arena::share`].
+    pub(super) unsafe fn share(&mut self) -> Fabric {
+        // SAFETY: the caller's promise is that of `Arena::share`.
+        unsafe {
+            Fabric {
+                ports: self.ports.share(),
+                nodes: self.nodes.share(),
+                feeder: self.feeder.share(),
+                busy: self.busy.share(),
+                fib: self.fib.clone(),
+                lots: self.lots,
+            }
+        }
+    }
+
+    /// Cuts the link behind `port` in two: from now on its packets wait at the port until they are taken ([`Fabric::take_out`]) and what is
+    /// brought to the port returned ([`Fabric::bring`]) reaches the node at the other end. `collector` stands for the other end here, with
+    /// `input` as the port's place among its inputs.
+    pub(super) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
+        let far = self.ports.next_id();
+        let p = &mut self.ports[port];
+        let end = p.split(collector, input);
+        let (to, at) = (end.to, end.input);
+        self.ports.push(end);
+        let n = &self.nodes[to];
+        self.feeder[n.in_first + (at - n.busy_first * WORD)] = far;
+        far
+    }
+
+    /// Makes room for so many halves of links, and adds so many words to the bitmap of busy inputs: the first of them.
+    pub(super) fn make_room(&mut self, halves: usize, words: u32) -> u32 {
+        self.ports.reserve_exact(halves);
+        let first = self.busy.next_id();
+        (0..words).for_each(|_| self.busy.push(0));
+        first
+    }
+
+    /// Takes out all packets of the ports that wait in word `word` of the bitmap of busy inputs: `take` gets the number of the bit, and a packet.
+    #[inline]
+    pub(super) fn take_out(
+        &mut self,
+        word: u32,
+        port: impl Fn(u32) -> PortId,
+        mut take: impl FnMut(u32, &Packet, Option<&Extra>),
+    ) {
+        let mut bits = std::mem::take(&mut self.busy[word]);
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let ring = &mut self.ports[port(bit)].ring;
+            let mut position = ring.head();
+            while position != ring.tail() {
+                take(bit, ring.packet(position), ring.extra(position));
+                position = ring.next(position);
+            }
+            ring.advance(position);
+        }
+    }
+
+    /// Brings a packet to the far half of a link.
+    #[inline]
+    pub(super) fn bring(&mut self, lane: &mut Lane, port: PortId, packet: &Packet, extra: Option<&Extra>) {
+        let p = &mut self.ports[port];
+        if p.bring(packet, extra) {
+            let (node, input) = (p.to, p.input);
+            self.announce(lane, node, input, packet.arrival);
         }
     }
 
     /// From now on packets go by these tables.
     pub(super) fn reroute(&mut self, fib: Fib) {
-        self.fib = fib;
+        self.fib = Arc::new(fib);
     }
 
     /// The link behind `port` goes down at `at`, in this direction.

@@ -24,6 +24,9 @@ pub(super) struct Handoff {
     pub served: Time,
 }
 
+// SAFETY: it is read by the thread alone that runs the switch which has gathered it, in the same window.
+unsafe impl Send for Handoff {}
+
 impl Handoff {
     #[inline(always)]
     pub(super) fn to(&self) -> PortId {

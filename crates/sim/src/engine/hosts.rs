@@ -60,7 +60,7 @@ pub(super) struct Host {
     pub(crate) node: NodeId,
     /// Egress port.
     pub(crate) nic: PortId,
-    /// The port that feeds it.
+    /// The port that feeds it: in a run on several cores it may be the half of a link.
     pub(crate) input: PortId,
     timers: BinaryHeap<Reverse<(Time, u64, Wake)>>,
     /// Time of the earliest timer.
@@ -75,6 +75,8 @@ pub(super) struct Host {
     pub(crate) ways: Rng,
     /// Whether a timer of the interface is set.
     pub(crate) interface_armed: bool,
+    /// The port that feeds it, as the network knows it.
+    pub(crate) fed_by: PortId,
     /// Source of the jitter.
     pub(crate) rng: Rng,
     /// Decides between its timers and those of others at the same instant.
@@ -92,6 +94,7 @@ impl Host {
             node,
             nic: PortId::new(0),
             input: PortId::new(0),
+            fed_by: PortId::new(0),
             timers: BinaryHeap::new(),
             next: TimeOrNever::NEVER,
             issued: 0,

@@ -1,4 +1,5 @@
-//! What hosts produce while a window runs and what others may see of it at its end only. There is one lane now; threads will have one each.
+//! What hosts produce while a window runs and what others may see of it at its end only. Each part of a run on several cores has a lane of its
+//! own (`engine/parts.rs`); what is in them joins that of the whole between windows.
 
 use super::handoff::{Handoff, NO_HANDOFF, Sorter};
 use super::hosts::Wake;
@@ -33,9 +34,9 @@ pub(super) struct Dropped {
     pub generation: u8,
 }
 
-/// What the nodes of one thread have produced in the current window.
+/// What the nodes of one part have produced in the current window.
 pub(super) struct Lane {
-    /// When which node, of this thread or another, is to be looked at because of what happened here.
+    /// When which node is to be looked at.
     pub(crate) wheel: Wheel,
     /// Drops since the last look.
     pub(crate) dropped: Vec<Dropped>,
@@ -48,8 +49,9 @@ pub(super) struct Lane {
     handovers: Vec<(NodeId, Handover)>,
     /// Connections that applications asked for, and when they open.
     asked: Vec<(Time, OpenSpec)>,
-    /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged.
-    pub(crate) open: u64,
+    /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged: since the last [`Lane::absorb`], so that
+    /// it may be negative.
+    pub(crate) open: i64,
     /// Messages finished.
     pub(crate) done: u64,
     /// Packets that reached a host after their connection had ended.
@@ -90,6 +92,19 @@ impl Lane {
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.dropped.len() | self.handovers.len() | self.asked.len() > 0
+    }
+
+    /// Takes over what a part has produced. Its rows of messages stand `rows` places later than it knows.
+    pub(super) fn absorb(&mut self, other: &mut Lane, rows: usize) {
+        self.dropped.append(&mut other.dropped);
+        self.handovers.extend(other.handovers.drain(..).map(|(from, what)| match what {
+            Handover::Row { conn, row, first } => (from, Handover::Row { conn, row: row + rows, first }),
+            _ => (from, what),
+        }));
+        self.asked.append(&mut other.asked);
+        self.open += std::mem::take(&mut other.open);
+        self.done += std::mem::take(&mut other.done);
+        self.stale += std::mem::take(&mut other.stale);
     }
 
     /// Gives away what is to take effect now.

@@ -4,11 +4,18 @@
 
 mod core;
 mod fabric;
+mod gate;
+#[cfg(test)]
+mod gate_tests;
 mod hosts;
 mod lane;
+mod pace;
+mod partition;
+mod parts;
 pub mod path;
 pub(crate) mod simulation;
 mod stream;
+mod sync;
 mod tiers;
 mod wheel;
 

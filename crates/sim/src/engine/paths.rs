@@ -4,7 +4,6 @@
 use crate::tcp::config::TcpConfig;
 use crate::tcp::metrics::Remembered;
 use crate::tcp::sender::Sender;
-use forebay_experiment::transport::Metrics;
 use forebay_units::NodeId;
 use std::collections::BTreeMap;
 
@@ -15,9 +14,6 @@ pub(super) struct Paths(BTreeMap<(NodeId, NodeId), Remembered>);
 impl Paths {
     /// A connection over this path is about to open.
     pub(super) fn recall(&self, path: (NodeId, NodeId), c: &TcpConfig, sender: &mut Sender) {
-        if c.metrics == Metrics::Off {
-            return;
-        }
         if let Some(remembered) = self.0.get(&path) {
             sender.remember(c, remembered);
         }
@@ -25,8 +21,6 @@ impl Paths {
 
     /// A connection over this path has ended.
     pub(super) fn remember(&mut self, path: (NodeId, NodeId), c: &TcpConfig, sender: &Sender) {
-        if c.metrics != Metrics::Off {
-            self.0.entry(path).or_default().update(c, sender);
-        }
+        self.0.entry(path).or_default().update(c, sender);
     }
 }

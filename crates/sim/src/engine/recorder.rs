@@ -7,7 +7,7 @@ use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::waits::Stalls;
 use forebay_traffic::QueryStart;
-use forebay_units::{ConnSlot, Time};
+use forebay_units::Time;
 use std::collections::BTreeMap;
 
 /// The rows so far, and which of them are wanted.
@@ -17,9 +17,7 @@ pub(super) struct Recorder {
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
     timeouts: Series<TimeoutRow>,
-    /// What messages on their way have waited for, by connection and first byte. Most have no entry.
-    stalls: BTreeMap<(ConnSlot, u64), Stalls>,
-    /// The same of messages that have ended, by their number in the order in which they did, with their mean round trip less what the
+    /// What messages that have ended had waited for, by their number in the order in which they did, with their mean round trip less what the
     /// receiver held back.
     stalled: Vec<(usize, Stalls, Option<u64>)>,
     /// Connections with a series of samples, by number, and its interval.
@@ -35,6 +33,31 @@ impl Recorder {
     pub(super) fn new(observe: &Observe) -> Recorder {
         let packets = observe.packets.then(Series::default);
         Recorder { series: observe.tcp_series.clone(), wants_timeouts: observe.timeouts, packets, ..Recorder::default() }
+    }
+
+    /// An empty one for a part of the run.
+    pub(super) fn of_part(&self) -> Recorder {
+        Recorder {
+            series: self.series.clone(),
+            wants_timeouts: self.wants_timeouts,
+            packets: self.packets.as_ref().map(|_| Series::default()),
+            ..Recorder::default()
+        }
+    }
+
+    /// Takes over what a part has recorded. Returns how much later its rows of messages stand from now on.
+    pub(super) fn absorb(&mut self, part: &mut Recorder) -> usize {
+        let before = self.flows.len();
+        self.flows.append(&mut part.flows);
+        self.stalled.extend(part.stalled.drain(..).map(|(row, stalls, rtt)| (before + row, stalls, rtt)));
+        self.queries.append(&mut part.queries);
+        before
+    }
+
+    /// The same of series, when the run is over.
+    pub(super) fn absorb_series(&mut self, part: &mut Recorder) {
+        self.samples.append(part.take_samples());
+        self.timeouts.append(part.take_timeouts());
     }
 
     /// Whether packets are recorded.
@@ -107,17 +130,6 @@ impl Recorder {
     /// The row at a place.
     pub(super) fn recorded(&mut self, row: usize) -> &mut FlowRow {
         &mut self.flows[row]
-    }
-
-    /// What the message of `conn` that begins at stream offset `begin` has waited for so far.
-    pub(super) fn stalls(&mut self, conn: ConnSlot, begin: u64) -> &mut Stalls {
-        self.stalls.entry((conn, begin)).or_default()
-    }
-
-    /// Takes what the message waited for, if anything.
-    pub(super) fn take_stalls(&mut self, conn: ConnSlot, begin: u64) -> Option<Stalls> {
-        // Mostly there is nothing.
-        if self.stalls.is_empty() { None } else { self.stalls.remove(&(conn, begin)) }
     }
 
     /// The message that is recorded next waited for this; its round trips took `rtt_ps` on average without what the receiver held back.

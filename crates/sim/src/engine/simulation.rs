@@ -1,10 +1,13 @@
 //! The main loop: window by window, node by node.
 
-use super::core::{Apps, Core};
+use super::core::{Apps, Core, called};
 use super::fabric::Fabric;
 use super::lane::Lane;
+use super::pace::Pace;
+use super::parts::Parts;
 use super::recorder::Recorder;
-use super::tiers::{GROUP, Tier, take_group};
+use super::tiers::Tier;
+use crate::cores::Cores;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
@@ -14,15 +17,21 @@ use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, QueryIds};
 use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
 
 /// Node activations between two looks at the progress callback: some ten milliseconds.
 const ACTIVATIONS_PER_LOOK: u64 = 100_000;
+
+/// Transmissions in a window from which on several cores are faster than one.
+const ENOUGH: u64 = 200;
 
 /// A simulation ready to run.
 pub(crate) struct Simulation {
     /// Everything but the applications.
     core: Core,
-    apps: Apps,
+    apps: Arc<Apps>,
     duration: Option<Time>,
     /// When measuring begins, unless it has,
     warmup: TimeOrNever,
@@ -31,6 +40,18 @@ pub(crate) struct Simulation {
     /// When something other than packets and timers is to be done next, in the window that this is in: one of those, or a link fails.
     due: Time,
     activations: u64,
+    /// When the next flows arrive that come from outside.
+    injection: TimeOrNever,
+    /// End of the window before.
+    passed: Time,
+    /// Activations at the next look at the progress callback; what there was at the last one, and how many windows ago it was.
+    next_look: u64,
+    seen: u64,
+    windows: u64,
+    /// Transmissions in a window, as of the last look.
+    hops_per_window: u64,
+    /// Cores that it runs on.
+    cores: usize,
     /// For a network so large that its nodes are run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
     #[cfg(debug_assertions)]
@@ -62,11 +83,11 @@ impl Simulation {
         for workload in config.workloads.ids() {
             let mut app = App::new(&config, seed, workload, &mut query_ids);
             app.start(&mut core);
-            apps.push(app);
+            apps.push(Mutex::new(app));
         }
         // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
         // that a run does not reach is never touched.
-        let expected: u64 = apps.iter().map(App::expected).sum();
+        let expected: u64 = apps.iter().map(|a| called(a).expected()).sum();
         core.reserve_rows(expected.min(MAX_RESERVED) as usize);
         let duration = config.duration;
         let mut warmup = TimeOrNever::at(config.observe.warmup);
@@ -74,10 +95,17 @@ impl Simulation {
             core.begin_measuring(Time::ZERO);
             warmup = TimeOrNever::NEVER;
         }
-        Ok(Simulation {
-            apps,
+        let mut simulation = Simulation {
+            apps: Arc::new(apps),
             duration,
             warmup,
+            injection: TimeOrNever::NEVER,
+            passed: Time::ZERO,
+            next_look: ACTIVATIONS_PER_LOOK,
+            windows: 0,
+            seen: 0,
+            hops_per_window: 0,
+            cores: 1,
             noting: Time::ZERO,
             due: Time::ZERO,
             activations: 0,
@@ -85,52 +113,133 @@ impl Simulation {
             #[cfg(debug_assertions)]
             backwards: false,
             core,
-        })
+        };
+        simulation.injection = simulation.next_injection();
+        Ok(simulation)
     }
 
     /// Runs to the end, or to that of the window in which `progress` ends it.
-    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
-        let mut injection = self.next_injection();
-        let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
-        // End of the window before.
-        let mut passed = Time::ZERO;
-        loop {
-            if !self.core.calendar().advance(injection) {
+    pub(crate) fn run(&mut self, cores: Cores, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+        let most = if self.can_be_divided() { cores.most() } else { 1 };
+        let mut over = false;
+        while !over && !(most > 1 && (cores.at_once() || self.is_busy())) {
+            if !self.begin_window(TimeOrNever::NEVER) {
+                over = true;
                 break;
-            }
-            let wheel = self.core.calendar();
-            if let Some(d) = self.duration {
-                if wheel.start >= d {
-                    wheel.start = d;
-                    wheel.end = d;
-                    break;
-                }
-                wheel.end = wheel.end.min(d);
-            }
-            let (start, end) = (wheel.start, wheel.end);
-            if end > self.due {
-                self.on_due(passed, (start, end));
-            }
-            passed = end;
-            if injection < end.into() {
-                for app in &mut self.apps {
-                    app.inject(&mut self.core, end);
-                }
-                injection = self.next_injection();
             }
             self.window();
-            if self.activations >= next_look {
-                next_look = self.activations + ACTIVATIONS_PER_LOOK;
-                progress(self.progress())?;
-            }
-            if self.core.all_acknowledged() && self.duration.is_none() && self.apps.iter().all(App::finished) {
-                break;
-            }
+            over = self.end_window(progress)?;
+        }
+        if !over {
+            self.run_in_parts(most, Pace::new(cores.at_once()), progress)?;
         }
         if let Some(d) = self.duration {
             self.core.calendar().end = d;
         }
         ControlFlow::Continue(())
+    }
+
+    /// As `run`, from here on on so many cores.
+    fn run_in_parts(
+        &mut self,
+        threads: usize,
+        mut pace: Pace,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> ControlFlow<Cut> {
+        let (apps, tiers) = (self.apps.clone(), self.tiers.take());
+        // SAFETY: `self.core` is used by this thread alone, between windows.
+        let parts = unsafe { Parts::divide(&mut self.core, threads, &apps, tiers.as_ref()) };
+        let flow = thread::scope(|scope| {
+            for number in 1..threads {
+                let parts = &parts;
+                scope.spawn(move || parts.follow_rounds(number));
+            }
+            let _end = parts.ending();
+            let mut next = TimeOrNever::NEVER;
+            loop {
+                if !self.begin_window(next) {
+                    return ControlFlow::Continue(());
+                }
+                // SAFETY: as above.
+                unsafe { parts.follow(&mut self.core) };
+                parts.hand_out(&mut self.core);
+                let clock = Instant::now();
+                let nodes;
+                (next, nodes) = parts.run(&mut self.core, pace.together());
+                pace.note(clock.elapsed().as_nanos() as u64, nodes);
+                self.activations += nodes;
+                self.cores = if pace.pays() { threads } else { 1 };
+                if self.end_window(progress)? {
+                    return ControlFlow::Continue(());
+                }
+            }
+        });
+        parts.join(&mut self.core);
+        flow
+    }
+
+    /// Whether results would be the same on several cores. Links that fail or damage packets are looked at from both ends, and the rows of single
+    /// packets count from the first one of a connection, whichever host sees it.
+    fn can_be_divided(&mut self) -> bool {
+        self.core.can_be_divided() && self.core.calendar().is_exact()
+    }
+
+    /// Whether windows hold enough for several cores.
+    fn is_busy(&self) -> bool {
+        self.hops_per_window >= ENOUGH
+    }
+
+    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know.
+    #[inline(always)]
+    fn begin_window(&mut self, others: TimeOrNever) -> bool {
+        let wheel = self.core.calendar();
+        if !wheel.advance(self.injection.min(others)) {
+            return false;
+        }
+        if let Some(d) = self.duration {
+            if wheel.start >= d {
+                wheel.start = d;
+                wheel.end = d;
+                return false;
+            }
+            wheel.end = wheel.end.min(d);
+        }
+        let (start, end) = (wheel.start, wheel.end);
+        if end > self.due {
+            self.on_due(self.passed, (start, end));
+        }
+        self.passed = end;
+        if self.injection < end.into() {
+            for app in self.apps.iter() {
+                called(app).inject(&mut self.core, end);
+            }
+            self.injection = self.next_injection();
+        }
+        true
+    }
+
+    /// The window has been run. Whether it was the last one.
+    #[inline(always)]
+    fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
+        // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
+        self.core.end_window();
+        self.windows += 1;
+        if self.activations >= self.next_look {
+            self.look(progress)?;
+        }
+        let over = self.core.all_acknowledged() && self.duration.is_none() && self.apps.iter().all(|a| called(a).finished());
+        ControlFlow::Continue(over)
+    }
+
+    /// Sees how far the run is.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+        self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
+        let now = self.progress();
+        self.hops_per_window = (now.packet_hops - self.seen) / self.windows;
+        (self.seen, self.windows) = (now.packet_hops, 0);
+        progress(now)
     }
 
     /// Time comes to a window from `start` to `end`, after one that ended at `passed`: ends the warm-up, notes deliveries, and lets links fail
@@ -151,7 +260,7 @@ impl Simulation {
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.
     fn next_injection(&self) -> TimeOrNever {
-        self.apps.iter().filter_map(App::next_arrival).min().into()
+        self.apps.iter().filter_map(|a| called(a).next_arrival()).min().into()
     }
 
     /// What the run leaves behind.
@@ -169,60 +278,19 @@ impl Simulation {
             end: self.duration,
             packet_hops: self.core.hops(),
             done: self.core.messages_done(),
-            total: self.apps.iter().map(App::expected).sum(),
+            total: self.apps.iter().map(|a| called(a).expected()).sum(),
+            cores: self.cores,
         }
     }
 
+    #[inline(always)]
     fn window(&mut self) {
         #[cfg(debug_assertions)]
         if self.backwards {
             return self.window_backwards();
         }
-        if self.tiers.is_some() {
-            self.window_in_groups();
-            return self.end_window();
-        }
-        for word in 0..self.core.calendar().words() {
-            let mut bits = self.core.calendar().take(word);
-            while bits != 0 {
-                let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
-                bits &= bits - 1;
-                self.run_node(node);
-            }
-        }
-        self.end_window();
-    }
-
-    /// As `window`, of a large network.
-    fn window_in_groups(&mut self) {
-        let Some(tiers) = &self.tiers else { return };
-        let mut group = [NodeId::new(0); GROUP];
-        for word in 0..self.core.calendar().words() {
-            let mut bits = self.core.calendar().take(word);
-            while bits != 0 {
-                let (count, tier) = take_group(tiers, word, &mut bits, &mut group);
-                self.activations += count as u64;
-                self.core.run_group(&mut self.apps, &group[..count], tier);
-            }
-        }
-    }
-
-    /// Works off what node `node` has in the current window.
-    #[inline(always)]
-    fn run_node(&mut self, node: NodeId) {
-        self.activations += 1;
-        if self.core.is_host(node) {
-            self.core.run_host(&mut self.apps, node);
-        } else {
-            self.core.forward(node);
-        }
-    }
-
-    #[inline(always)]
-    fn end_window(&mut self) {
-        self.core.calendar().finish();
-        // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
-        self.core.end_window();
+        let words = self.core.calendar().words();
+        self.activations += self.core.run_marked(&self.apps, words, self.tiers.as_ref());
     }
 
     /// Runs the nodes of every window from the last to the first.
@@ -236,10 +304,11 @@ impl Simulation {
         for word in (0..self.core.calendar().words()).rev() {
             let bits = self.core.calendar().take(word);
             for bit in (0..64).rev().filter(|bit| bits >> bit & 1 == 1) {
-                self.run_node(NodeId::new((word as u32) << 6 | bit));
+                self.activations += 1;
+                self.core.run_node(&self.apps, NodeId::new((word as u32) << 6 | bit));
             }
         }
-        self.end_window();
+        self.core.calendar().finish();
     }
 }
 

@@ -1,8 +1,9 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
+use forebay_experiment::waits::Stalls;
 use forebay_traffic::First;
 use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
 /// One message.
@@ -82,6 +83,9 @@ pub(super) struct Stream {
     pub before: Held,
 }
 
+/// What messages have waited for, by first byte.
+type Waited = BTreeMap<u64, Stalls>;
+
 /// The messages of a connection as its sending host knows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
@@ -91,6 +95,8 @@ pub(super) struct Outgoing {
     delivered: usize,
     /// Next time of a `tcp` series row.
     pub(crate) next_sample: Time,
+    /// That of messages on their way. Most connections have none.
+    stalls: Option<Box<Waited>>,
 }
 
 impl Outgoing {
@@ -99,7 +105,17 @@ impl Outgoing {
         self.messages.clear();
         // Most connections have one message at a time; growing from nothing would make room for four.
         self.messages.reserve_exact(1);
-        (self.delivered, self.next_sample) = (0, Time::ZERO);
+        (self.delivered, self.next_sample, self.stalls) = (0, Time::ZERO, None);
+    }
+
+    /// What the message that begins at stream offset `begin` has waited for so far.
+    pub(super) fn stalls(&mut self, begin: u64) -> &mut Stalls {
+        self.stalls.get_or_insert_default().entry(begin).or_default()
+    }
+
+    /// Takes what the message waited for, if anything.
+    pub(super) fn take_stalls(&mut self, begin: u64) -> Option<Stalls> {
+        self.stalls.as_mut().and_then(|s| s.remove(&begin))
     }
 
     /// The receiving host had the next message completely at `time`.

@@ -11,6 +11,9 @@ use std::collections::BinaryHeap;
 
 const SPAN: u64 = 256;
 
+/// Marks are exact in windows shorter than this, 2^28 ps: what window a node is looked at in then does not depend on when it was marked.
+pub(super) const EXACT: Time = Time(1 << 28);
+
 /// Calendar of node activations.
 pub(crate) struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
@@ -25,7 +28,7 @@ pub(crate) struct Wheel {
     /// End of the current window.
     pub(crate) end: Time,
     length: Time,
-    /// 2^64 / length, for dividing by multiplication.
+    /// 2^64 / length, for dividing by multiplication: rounded up where that gives the exact quotient for all times in the calendar.
     inverse: u64,
     far: BinaryHeap<Reverse<(Time, NodeId)>>,
     far_next: TimeOrNever,
@@ -45,7 +48,9 @@ impl Wheel {
             start: Time::ZERO,
             end: length,
             length,
-            inverse: u64::MAX / length.0,
+            // With x the time, the quotient of a rounded inverse exceeds the exact one by less than x / 2^64, which does not reach the next
+            // whole number while x < 2^64 / length; here x < 256 * length.
+            inverse: (u64::MAX / length.0).saturating_add(u64::from(length < EXACT)),
             far: BinaryHeap::new(),
             far_next: TimeOrNever::NEVER,
             far_of: IndexVec::repeat(TimeOrNever::NEVER, nodes),
@@ -56,8 +61,8 @@ impl Wheel {
     #[inline]
     pub(crate) fn mark(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.start);
-        // Rounding of the inverse can only make the quotient too small by one: early, which is allowed, except back into the
-        // current window, where the node would find nothing again and again.
+        // In windows of 2^28 ps or more the quotient may be too small by one: early, which is allowed, except back into the current window,
+        // where the node would find nothing again and again.
         let quotient = ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64;
         let ahead = quotient.max(u64::from(time >= self.end));
         if ahead < SPAN {
@@ -87,6 +92,13 @@ impl Wheel {
             _ if far.is_never() => return false,
             _ => until_far / self.length.0,
         };
+        self.step(ahead);
+        true
+    }
+
+    /// Moves on by so many windows, in none of which but the last a node is marked.
+    #[inline(always)]
+    fn step(&mut self, ahead: u64) {
         self.window += ahead;
         self.start += self.length * ahead;
         self.end = self.start + self.length;
@@ -99,7 +111,58 @@ impl Wheel {
             }
             self.far_next = self.far.peek().map(|Reverse((t, _))| *t).into();
         }
-        true
+    }
+
+    /// Moves to the window in which `other` stands.
+    pub(super) fn follow(&mut self, other: (u64, Time)) {
+        self.step(other.0 - self.window);
+        self.end = other.1;
+    }
+
+    /// Length of a window.
+    pub(super) fn length(&self) -> Time {
+        self.length
+    }
+
+    /// The number and the end of the current window.
+    pub(super) fn place(&self) -> (u64, Time) {
+        (self.window, self.end)
+    }
+
+    /// Whether marks are exact.
+    pub(super) fn is_exact(&self) -> bool {
+        self.length > Time(1) && self.length < EXACT
+    }
+
+    /// A time in the next window that has a node marked, the current one having been worked off.
+    pub(super) fn next(&self) -> TimeOrNever {
+        let near = self.next_occupied().map(|ahead| self.start + self.length * ahead);
+        self.far_next.min(near.into())
+    }
+
+    /// Gives all marks away, each with a time in its window.
+    pub(super) fn hand_on(&mut self, mut to: impl FnMut(NodeId, Time)) {
+        // Mostly there are none.
+        let near = if self.occupied == [0; 4] { 0 } else { SPAN };
+        for ahead in 0..near {
+            let bucket = ((self.window + ahead) % SPAN) as usize;
+            if self.occupied[bucket >> 6] >> (bucket & 63) & 1 == 0 {
+                continue;
+            }
+            self.occupied[bucket >> 6] &= !(1 << (bucket & 63));
+            for word in 0..self.words {
+                let mut bits = std::mem::take(&mut self.bits[(bucket * self.words + word) as u32]);
+                while bits != 0 {
+                    to(NodeId::new((word as u32) << 6 | bits.trailing_zeros()), self.start + self.length * ahead);
+                    bits &= bits - 1;
+                }
+            }
+        }
+        while let Some(Reverse((time, node))) = self.far.pop() {
+            self.far_of[node] = TimeOrNever::NEVER;
+            to(node, time);
+        }
+        self.far_next = TimeOrNever::NEVER;
     }
 
     /// Windows from the current one to the next occupied one.
@@ -143,6 +206,34 @@ impl Wheel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two calendars, one of which gives its marks to the other, look at the same nodes in the same windows as one that has all marks, also if
+    /// marks are set anew in between.
+    #[test]
+    fn marks_are_exact_whenever_they_are_set() {
+        for length in [3, 1000, 1_032_000, 50_000_000, EXACT.0 - 1] {
+            let times: Vec<u64> = (0..400).map(|i| i * 7 % 300 * length + [0, 1, length - 1][i as usize % 3]).collect();
+            let mut early = Wheel::new(400, Time(length));
+            times.iter().zip(0..).for_each(|(&time, i)| early.mark(NodeId::new(i), Time(time)));
+            let mut late = Wheel::new(400, Time(length));
+            early.hand_on(|node, time| late.mark(node, time));
+            assert!(early.next().is_never());
+            while late.advance(TimeOrNever::NEVER) {
+                early.follow(late.place());
+                for word in 0..late.words() {
+                    let mut bits = late.take(word);
+                    while bits != 0 {
+                        let node = word * 64 + bits.trailing_zeros() as usize;
+                        bits &= bits - 1;
+                        let time = Time(times[node]);
+                        assert!(late.start <= time && time < late.end, "{length}: {node} at {time:?}");
+                    }
+                }
+                late.finish();
+                assert!(late.next().is_never() || late.next() >= late.end.into());
+            }
+        }
+    }
 
     /// Every mark comes up in the window that holds its time or, by rounding, the one before it.
     #[test]

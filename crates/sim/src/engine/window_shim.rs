@@ -19,6 +19,15 @@ impl WindowShims {
         WindowShims { any: tcp.iter().any(|c| c.shims.window.is_some()), hosts: Owned::new() }
     }
 
+    /// The same for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Owned::share`].
+    pub(super) unsafe fn share(&mut self) -> WindowShims {
+        // SAFETY: the caller's promise is that of `Owned::share`.
+        WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
+    }
+
     /// Whether some transport has such a shim.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {

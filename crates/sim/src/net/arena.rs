@@ -13,35 +13,88 @@
 //! * the bitmaps of the calendar (`engine/wheel.rs`): 3.4, 4.2, 7.0, 4.1, 2.4 more;
 //! * the core's own lists (transports, generations, which nodes are hosts; `engine/core/mod.rs`): 5.2, 2.8, 5.8, 2.9, 2.3 more.
 //!
-//! Lists that few packets come by are checked (`IndexVec`): the identities of connections, what lies far ahead in the calendar.
+//! Lists that few packets come by are checked (`IndexVec`): what lies far ahead in the calendar.
+//!
+//! The parts of a run on several cores (`engine/parts.rs`) see the same items through [`Arena::share`]: each item is touched by one part alone
+//! while a window runs, and nothing is added but between windows. Debug builds check that for what belongs to hosts (`net/owned.rs`).
 
 use super::huge;
 use forebay_units::Id;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
+use std::ptr::NonNull;
 
 /// A vector that is indexed by identifiers of kind `I` only. That they are in range is checked in debug builds only.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Arena<I, T> {
-    items: Vec<T>,
+    /// The items, in `memory` or in that of the arena that this one was shared from.
+    first: NonNull<T>,
+    len: usize,
+    memory: Vec<T>,
     id: PhantomData<fn(I) -> I>,
 }
+
+// SAFETY: an arena gives access to its items as a `Vec` does. Of those that are shared, see `Arena::share`.
+unsafe impl<I, T: Send> Send for Arena<I, T> {}
 
 impl<I: Id, T> Arena<I, T> {
     /// Takes over `items`, whose positions become the identifiers.
     pub(crate) fn new(items: Vec<T>) -> Arena<I, T> {
-        Arena { items, id: PhantomData }
+        let mut arena = Arena { first: NonNull::dangling(), len: 0, memory: items, id: PhantomData };
+        arena.look_up();
+        arena
+    }
+
+    /// Another way to the same items, which does not keep them.
+    ///
+    /// # Safety
+    /// Until it is used for the last time, the items are neither dropped, nor moved by adding others, and none is touched by two threads, or
+    /// through two arenas at once.
+    pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
+        debug_assert!(self.keeps(), "items are shared by who keeps them");
+        Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
+    }
+
+    /// Whether the items are its own.
+    fn keeps(&self) -> bool {
+        self.memory.len() == self.len
+    }
+
+    /// The memory may lie elsewhere now.
+    fn look_up(&mut self) {
+        self.len = self.memory.len();
+        // SAFETY: a vector's pointer is not null.
+        self.first = unsafe { NonNull::new_unchecked(self.memory.as_mut_ptr()) };
     }
 
     /// Makes room for exactly `more` items, on huge pages where they fill any.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
-        self.items.reserve_exact(more);
-        huge::advise(self.items.spare_capacity_mut());
+        debug_assert!(self.keeps());
+        self.memory.reserve_exact(more);
+        huge::advise(self.memory.spare_capacity_mut());
+        self.look_up();
     }
 
     /// Appends an item.
     pub(crate) fn push(&mut self, item: T) {
-        self.items.push(item);
+        debug_assert!(self.keeps());
+        self.memory.push(item);
+        self.look_up();
+    }
+
+    /// The identifier that the next appended item gets.
+    pub(crate) fn next_id(&self) -> I {
+        I::from_index(self.len)
+    }
+
+    /// The identifiers of all items.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.len).map(I::from_index)
+    }
+
+    /// All items with their identifiers.
+    pub(crate) fn enumerate(&self) -> impl Iterator<Item = (I, &T)> {
+        self.ids().zip(self.iter())
     }
 }
 
@@ -49,30 +102,32 @@ impl<I: Id, T> Index<I> for Arena<I, T> {
     type Output = T;
     #[inline(always)]
     fn index(&self, id: I) -> &T {
-        debug_assert!(id.index() < self.items.len());
+        debug_assert!(id.index() < self.len);
         // SAFETY: identifiers are positions of items, and items are never removed (see the module's description).
-        unsafe { self.items.get_unchecked(id.index()) }
+        unsafe { self.first.add(id.index()).as_ref() }
     }
 }
 
 impl<I: Id, T> IndexMut<I> for Arena<I, T> {
     #[inline(always)]
     fn index_mut(&mut self, id: I) -> &mut T {
-        debug_assert!(id.index() < self.items.len());
+        debug_assert!(id.index() < self.len);
         // SAFETY: as for `index`.
-        unsafe { self.items.get_unchecked_mut(id.index()) }
+        unsafe { self.first.add(id.index()).as_mut() }
     }
 }
 
 impl<I, T> Deref for Arena<I, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.items
+        // SAFETY: so many items lie there.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }
 }
 
 impl<I, T> DerefMut for Arena<I, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.items
+        // SAFETY: as for `deref`.
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr(), self.len) }
     }
 }

@@ -21,6 +21,9 @@ pub(super) struct Levels {
     owned: PhantomData<Box<[u64]>>,
 }
 
+// SAFETY: the memory is its own.
+unsafe impl Send for Levels {}
+
 impl Levels {
     /// Of a queue that is not counted.
     pub(super) const OFF: Levels = Levels { words: null_mut(), owned: PhantomData };

@@ -11,7 +11,7 @@ use std::ops::{Index, IndexMut};
 pub(crate) struct Owned<I, T> {
     items: Arena<I, T>,
     #[cfg(debug_assertions)]
-    owners: Vec<NodeId>,
+    owners: Arena<I, NodeId>,
     /// The host whose packets and timers are being worked off; `None` between windows, where everything may be touched.
     #[cfg(debug_assertions)]
     running: Option<NodeId>,
@@ -23,7 +23,7 @@ impl<I: Id, T> Owned<I, T> {
         Owned {
             items: Arena::new(Vec::new()),
             #[cfg(debug_assertions)]
-            owners: Vec::new(),
+            owners: Arena::new(Vec::new()),
             #[cfg(debug_assertions)]
             running: None,
         }
@@ -39,11 +39,28 @@ impl<I: Id, T> Owned<I, T> {
             self.items[id] = item;
             #[cfg(debug_assertions)]
             {
-                self.owners[id.index()] = owner;
+                self.owners[id] = owner;
             }
         }
         // Release builds do not look at it.
         let _ = owner;
+    }
+
+    /// Another way to the same items, for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Arena::share`].
+    pub(crate) unsafe fn share(&mut self) -> Owned<I, T> {
+        // SAFETY: the caller's promise is that of `Arena::share`.
+        unsafe {
+            Owned {
+                items: self.items.share(),
+                #[cfg(debug_assertions)]
+                owners: self.owners.share(),
+                #[cfg(debug_assertions)]
+                running: None,
+            }
+        }
     }
 
     /// How many there are.
@@ -79,7 +96,7 @@ impl<I: Id, T> Owned<I, T> {
     fn check(&self, id: I) {
         #[cfg(debug_assertions)]
         if let Some(node) = self.running {
-            let owner = self.owners[id.index()];
+            let owner = self.owners[id];
             assert!(owner == node, "host {node} touches {} {} of host {owner}", std::any::type_name::<T>(), id.index());
         }
         let _ = id;

@@ -33,6 +33,9 @@ pub struct Ring {
     stop: u32,
 }
 
+// SAFETY: the memory is its own.
+unsafe impl Send for Ring {}
+
 impl Ring {
     /// A ring with room for at least `capacity` slots; it grows when needed.
     pub fn new(capacity: usize) -> Ring {

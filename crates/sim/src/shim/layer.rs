@@ -9,6 +9,7 @@ use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{ConnSlot, NodeId, Time};
+use std::sync::Arc;
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +34,7 @@ struct Host<T> {
 /// The entries and hosts of one transport.
 #[derive(Debug)]
 pub struct Layer<S: EndpointShim> {
-    rules: S::Rules,
+    rules: Arc<S::Rules>,
     /// By node.
     hosts: Owned<NodeId, Host<S::Host>>,
     /// By slot, as far as slots were used by this transport.
@@ -71,7 +72,23 @@ impl<S: EndpointShim> Layer<S> {
             let (state, phase) = (S::host(&rules, rate), phase(node, S::period(&rules)));
             hosts.put(node, node, Host { state, senders: Vec::new(), receivers: Vec::new(), phase, armed: false });
         }
-        Layer { rules, hosts, senders: Owned::new(), receivers: Owned::new() }
+        Layer { rules: Arc::new(rules), hosts, senders: Owned::new(), receivers: Owned::new() }
+    }
+
+    /// The same for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Owned::share`].
+    pub(crate) unsafe fn share(&mut self) -> Layer<S> {
+        // SAFETY: the caller's promise is that of `Owned::share`.
+        unsafe {
+            Layer {
+                rules: self.rules.clone(),
+                hosts: self.hosts.share(),
+                senders: self.senders.share(),
+                receivers: self.receivers.share(),
+            }
+        }
     }
 
     /// A new connection of this transport in `slot`, from host `src` to host `dst`.

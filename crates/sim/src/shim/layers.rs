@@ -53,6 +53,19 @@ macro_rules! endpoint_shims {
             }
         }
 
+        impl Layers {
+            /// See `Layer::share`.
+            ///
+            /// # Safety
+            /// As there.
+            pub(crate) unsafe fn share(&mut self) -> Layers {
+                match self {
+                    // SAFETY: the caller's promise is that of `Layer::share`.
+                    $(Layers::$name(l) => Layers::$name(unsafe { l.share() })),+
+                }
+            }
+        }
+
         /// Forwards a call to the layer in the enum.
         macro_rules! each {
             ($layers:expr, $l:ident => $call:expr) => {

@@ -26,6 +26,7 @@ impl Core {
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
     pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
+        self.grown = true;
         self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }

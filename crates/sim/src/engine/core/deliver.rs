@@ -11,8 +11,10 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
+use forebay_experiment::transport::Metrics;
 use forebay_traffic::{First, Job};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
+use std::sync::PoisonError;
 
 impl Core {
     /// An ACK reached host `node`.
@@ -167,7 +169,10 @@ impl Core {
         match wake {
             Wake::Open { conn } => {
                 let (s, sender) = (&self.streams[conn], &mut self.senders[conn]);
-                self.paths.recall((s.src, s.dst), &self.tcp[sender.group()], sender);
+                let c = &self.tcp[sender.group()];
+                if c.metrics != Metrics::Off {
+                    self.paths.read().unwrap_or_else(PoisonError::into_inner).recall((s.src, s.dst), c, sender);
+                }
                 self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}

@@ -8,6 +8,12 @@ use forebay_experiment::topology::flow_hash;
 use forebay_units::{Time, TimeOrNever};
 
 impl Core {
+    /// Whether the run can be divided among several cores: links that fail or damage packets are looked at from both of their ends, and in the rows
+    /// of packets a connection's numbers count from the first packet that any host sees.
+    pub(in crate::engine) fn can_be_divided(&self) -> bool {
+        self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
+    }
+
     /// When a link fails or comes back next.
     pub(in crate::engine) fn next_failure(&self) -> TimeOrNever {
         self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())

@@ -17,7 +17,7 @@ impl Core {
 
     /// Works off what each of some nodes of one tier has in the current window.
     #[inline(never)]
-    pub(in crate::engine) fn run_group(&mut self, apps: &mut Apps, group: &[NodeId], tier: Tier) {
+    pub(in crate::engine) fn run_group(&mut self, apps: &Apps, group: &[NodeId], tier: Tier) {
         match tier {
             Tier::HOSTS => {
                 self.prefetch_hosts(group);

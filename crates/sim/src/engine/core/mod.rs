@@ -10,6 +10,7 @@ mod deliveries;
 mod faults;
 mod group;
 mod messages;
+mod part;
 mod report;
 mod run_host;
 mod shims;
@@ -18,7 +19,8 @@ mod traffic;
 mod waits;
 mod window_end;
 
-pub(super) use run_host::Apps;
+pub(super) use part::PartResult;
+pub(super) use run_host::{Apps, called};
 
 use super::ended::Ended;
 use super::endpoint_shim::EndpointShims;
@@ -43,6 +45,7 @@ use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
 use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
+use std::sync::{Arc, RwLock};
 
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
@@ -55,7 +58,7 @@ pub(crate) struct Core {
     /// Connections by slot: which one has it, for all hosts to read; changed between windows only. Those of free slots are retired.
     generations: Arena<ConnSlot, Generation>,
     /// Who they are,
-    streams: IndexVec<ConnSlot, Stream>,
+    streams: Arena<ConnSlot, Stream>,
     /// what belongs to their sending hosts,
     senders: Owned<ConnSlot, Sender>,
     outgoing: Owned<ConnSlot, Outgoing>,
@@ -67,13 +70,13 @@ pub(crate) struct Core {
     recorder: Recorder,
     seed: u64,
     is_host: Arena<NodeId, bool>,
-    network: Network,
+    network: Arc<Network>,
     ended: Ended,
     deliveries: Deliveries,
     /// Ports of the connection that is being made: memory for many.
     way: Vec<PortId>,
     endpoint_shims: EndpointShims,
-    paths: Paths,
+    paths: Arc<RwLock<Paths>>,
     /// The warm-up is over.
     measuring: bool,
     /// Statistics count from here.
@@ -82,6 +85,8 @@ pub(crate) struct Core {
     arrived_before: IndexVec<GroupId, u64>,
     window_shims: WindowShims,
     failures: Option<Box<Failures>>,
+    /// Connections, or the end of the warm-up, which parts of the run do not know yet (`part.rs`).
+    grown: bool,
 }
 
 impl Core {
@@ -110,7 +115,7 @@ impl Core {
             }
         }
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
-            hosts[port.to].input = id;
+            (hosts[port.to].input, hosts[port.to].fed_by) = (id, id);
             hosts[port.to].looks = recorder.wants_packets() || fabric.ports[id].errors().is_some();
         }
         let groups = tcp.len();
@@ -122,14 +127,14 @@ impl Core {
             hosts,
             tcp: Arena::new(tcp),
             generations: Arena::new(Vec::new()),
-            streams: IndexVec::new(),
+            streams: Arena::new(Vec::new()),
             senders: Owned::new(),
             outgoing: Owned::new(),
             receivers: Owned::new(),
             incoming: Owned::new(),
             slots: Slots::new(seed),
             lane,
-            paths: Paths::default(),
+            paths: Arc::default(),
             recorder,
             seed,
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
@@ -139,7 +144,8 @@ impl Core {
             measuring: false,
             measured_from: Time::ZERO,
             arrived_before: IndexVec::repeat(0, groups),
-            network: network.clone(),
+            network: Arc::new(network.clone()),
+            grown: false,
         }
     }
 
@@ -251,7 +257,7 @@ impl Core {
 
     /// The warm-up ends at `start`: what arrives from here on is measured.
     pub(super) fn begin_measuring(&mut self, start: Time) {
-        (self.measuring, self.measured_from) = (true, start);
+        (self.measuring, self.measured_from, self.grown) = (true, start, true);
         self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
         self.arrived_before = self.arrived_by_group();
         for conn in self.streams.ids() {

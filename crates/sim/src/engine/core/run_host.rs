@@ -6,16 +6,23 @@ use crate::net::packet::{Packet, flag};
 use crate::net::ring::Ring;
 use forebay_traffic::App;
 use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The applications of a run.
-pub(in crate::engine) type Apps = IndexVec<AppId, App>;
+pub(in crate::engine) type Apps = IndexVec<AppId, Mutex<App>>;
+
+/// An application, which is one object for all its hosts: they call it one after the other. What it does for one of them in a window does not
+/// depend on whether it has done something for another one before.
+pub(in crate::engine) fn called(app: &Mutex<App>) -> MutexGuard<'_, App> {
+    app.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Core {
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first. Where
     /// packets are recorded it calls a function that nobody else needs: a second copy of this one would keep the endpoints' work from being part
     /// of it.
     #[inline(never)]
-    pub(in crate::engine) fn run_host(&mut self, apps: &mut Apps, node: NodeId) {
+    pub(in crate::engine) fn run_host(&mut self, apps: &Apps, node: NodeId) {
         self.run_by(Some(node));
         let end = self.lane.wheel.end;
         let input = self.hosts[node].input;
@@ -72,21 +79,21 @@ impl Core {
 
     /// Works off the host's earliest timer.
     #[inline(never)]
-    fn run_timer(&mut self, apps: &mut Apps, node: NodeId) {
+    fn run_timer(&mut self, apps: &Apps, node: NodeId) {
         match self.hosts[node].pop() {
-            Some((now, Wake::App { app, tag })) => apps[app].on_wake(self, now, tag),
+            Some((now, Wake::App { app, tag })) => called(&apps[app]).on_wake(self, now, tag),
             Some((now, wake)) => self.on_wake(node, now, wake),
             None => {}
         }
     }
 
     #[inline(never)]
-    fn notify(&mut self, apps: &mut Apps, now: Time) {
+    fn notify(&mut self, apps: &Apps, now: Time) {
         // An application's reaction may raise further notices.
         let mut next = 0;
         while let Some(&(app, notice)) = self.lane.notices.get(next) {
             next += 1;
-            apps[app].on_notice(self, now, notice);
+            called(&apps[app]).on_notice(self, now, notice);
         }
         self.lane.notices.clear();
     }

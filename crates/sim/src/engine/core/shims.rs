@@ -107,7 +107,7 @@ impl Core {
             return;
         }
         let back = self.small_packet_latency(dst, src, group);
-        let rate = self.network.ports[self.hosts[dst].input].rate;
+        let rate = self.network.ports[self.hosts[dst].fed_by].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }

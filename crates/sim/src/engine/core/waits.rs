@@ -21,7 +21,7 @@ impl Core {
         if since == Time::ZERO {
             return;
         }
-        *of(self.recorder.stalls(conn, begin)) += held.min(since).0;
+        *of(self.outgoing[conn].stalls(begin)) += held.min(since).0;
     }
 
     /// The receiver of `conn` acknowledged at `time` what it had held back for `held`. Whether its sender needed that, nothing has told the
@@ -35,14 +35,15 @@ impl Core {
 
     /// Message `m` of `conn` is the next to be recorded. What it waited for goes with it, and what the one behind it waited for it to that.
     pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
-        if let Some(next) = self.outgoing[conn].messages.get(1) {
+        let out = &mut self.outgoing[conn];
+        if let Some(next) = out.messages.get(1) {
             let delivered = m.delivered.get().unwrap_or(self.lane.wheel.end);
             let (begin, behind) = (next.begin, delivered.0.saturating_sub(next.start.0));
             if behind > 0 {
-                self.recorder.stalls(conn, begin).behind = behind;
+                out.stalls(begin).behind = behind;
             }
         }
-        if let Some(stalls) = self.recorder.take_stalls(conn, m.begin) {
+        if let Some(stalls) = out.take_stalls(m.begin) {
             let stats = &self.senders[conn].stats;
             let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
             self.recorder.stalled(stalls, rtt);

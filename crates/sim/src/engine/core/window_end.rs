@@ -3,7 +3,9 @@
 use super::Core;
 use crate::engine::lane::Handover;
 use crate::net::generation::Generation;
+use forebay_experiment::transport::Metrics;
 use forebay_units::{ConnSlot, NodeId};
+use std::sync::PoisonError;
 
 impl Core {
     /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
@@ -66,7 +68,10 @@ impl Core {
     pub(super) fn close(&mut self, conn: ConnSlot) {
         self.leave_window_shim(conn);
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
-        self.paths.remember((stream.src, stream.dst), &self.tcp[sender.group()], sender);
+        let c = &self.tcp[sender.group()];
+        if c.metrics != Metrics::Off {
+            self.paths.write().unwrap_or_else(PoisonError::into_inner).remember((stream.src, stream.dst), c, sender);
+        }
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,
             "conservation: a connection closed before its bytes arrived"

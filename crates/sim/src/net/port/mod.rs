@@ -14,13 +14,14 @@ pub use books::{PortEvents, PortStats};
 use super::backlog::Backlog;
 use super::bit_errors::BitErrors;
 use super::levels::Levels;
+use super::packet::{Codepoint, Extra, Packet};
 use super::prefetch;
 use super::ring::Ring;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, Time};
+use forebay_units::{NodeId, Rate, Time};
 
 /// From here on an arrival is looked at closely.
 #[derive(Debug, Clone, Copy, Default)]
@@ -163,6 +164,38 @@ impl Port {
             watched: false,
             host,
         }
+    }
+
+    /// Keeps what waits here, and returns a port that stands for the other end of its link: with what flies or will fly there, which is brought
+    /// to it from now on ([`Port::bring`]). What is sent here goes to `input` of `to`.
+    pub(crate) fn split(&mut self, to: NodeId, input: u32) -> Port {
+        let queue = Queue::Fifo(FifoDiscipline::default());
+        let plain = PortConfig { from: self.to, to: self.to, rate: Rate(1_000_000_000), delay: self.delay, buffer: None, queue };
+        let mut far = Port::new(&plain, false, self.input, Rng::stream(0, &[]));
+        far.served = self.served;
+        while !self.ring.is_empty() {
+            let head = self.ring.head();
+            far.bring(self.ring.packet(head), self.ring.extra(head));
+            self.ring.advance(self.ring.next(head));
+        }
+        (self.to, self.input) = (to, input);
+        far
+    }
+
+    /// A packet that another port has sent reaches its ring. Whether there was none.
+    #[inline]
+    pub(crate) fn bring(&mut self, packet: &Packet, extra: Option<&Extra>) -> bool {
+        if !self.ring.has_room() {
+            self.ring.make_room(self.ring.head());
+        }
+        let idle = self.ring.is_empty();
+        self.ring.push(packet, packet.arrival, Codepoint::NotEct, |_| {});
+        if let Some(extra) = extra {
+            self.ring.push_extra(extra);
+        }
+        // None of them waits here.
+        self.departed = self.ring.tail();
+        idle
     }
 
     /// From now on packets are refused with [`Refusal::Closely`] until [`Port::unwatch`], unless the port is down.

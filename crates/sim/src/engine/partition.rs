@@ -1,0 +1,108 @@
+//! Which part of a run on several cores each node belongs to.
+//!
+//! Hosts stay with their switch and neighbouring racks together, as far as the parts allow; every other switch joins the part that most of its
+//! links lead to, and the part with the least work where several are alike. So in a fat tree whole pods belong together and only links between
+//! aggregation and core are cut.
+
+use forebay_experiment::network::Network;
+use forebay_units::{IndexVec, NodeId};
+use std::collections::BTreeMap;
+
+/// What a host costs, in ports of a switch: an endpoint takes about twice as long for a packet as a switch does.
+const HOST: u64 = 3;
+
+/// The part of each node, of `parts`.
+pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16> {
+    let mut part: IndexVec<NodeId, Option<u16>> = IndexVec::repeat(None, network.nodes.len());
+    let mut load = vec![0; parts];
+    let mut links: IndexVec<NodeId, Vec<NodeId>> = IndexVec::repeat(Vec::new(), network.nodes.len());
+    for p in &network.ports {
+        links[p.from].push(p.to);
+    }
+    // Racks in the order of their switches.
+    let mut racks: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for host in network.nodes.ids().filter(|n| network.nodes[*n].host) {
+        racks.entry(links[host].first().copied().unwrap_or(host)).or_default().push(host);
+    }
+    let whole = racks.len() >= parts;
+    let units: Vec<&[NodeId]> = racks.values().flat_map(|rack| rack.chunks(if whole { rack.len() } else { 1 })).collect();
+    let total: u64 = units.iter().map(|u| u.len() as u64).sum();
+    let mut before = 0;
+    for unit in units {
+        let count = unit.len() as u64;
+        let own = ((2 * before + count) * parts as u64 / (2 * total.max(1))).min(parts as u64 - 1);
+        unit.iter().for_each(|&host| part[host] = Some(own as u16));
+        load[own as usize] += HOST * count;
+        before += count;
+    }
+    // Switches, those first that have neighbours in a part already.
+    let mut rest: Vec<NodeId> = network.nodes.ids().filter(|n| part[*n].is_none()).collect();
+    while !rest.is_empty() {
+        let known = part.clone();
+        let (near, far): (Vec<NodeId>, Vec<NodeId>) = rest.iter().partition(|n| links[**n].iter().any(|to| known[*to].is_some()));
+        // Switches that no host can reach.
+        let near = if near.is_empty() { rest.clone() } else { near };
+        for &node in &near {
+            let mut to = vec![0; parts];
+            links[node].iter().filter_map(|n| known[*n]).for_each(|p| to[usize::from(p)] += 1);
+            let best = (0..parts).min_by_key(|&p| (std::cmp::Reverse(to[p]), load[p]));
+            let own = best.unwrap_or_default();
+            part[node] = Some(own as u16);
+            load[own] += links[node].len() as u64;
+        }
+        rest = if near.len() == rest.len() { Vec::new() } else { far };
+    }
+    part.iter().map(|p| p.unwrap_or_default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_experiment::network::{Network, Node, PortConfig};
+    use forebay_queues::{FifoDiscipline, Queue};
+    use forebay_units::{Rate, Time};
+
+    /// A network of `hosts` hosts, then switches; links in both directions.
+    fn network(hosts: usize, switches: usize, links: &[(u32, u32)]) -> Network {
+        let mut network = Network::default();
+        for i in 0..hosts + switches {
+            network.nodes.push(Node { name: i.to_string(), host: i < hosts, shared_buffer: None });
+        }
+        for (a, b) in links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
+            network.ports.push(PortConfig {
+                from: NodeId::new(a),
+                to: NodeId::new(b),
+                rate: Rate(1_000_000_000),
+                delay: Time(1_000_000),
+                buffer: None,
+                queue: Queue::Fifo(FifoDiscipline::default()),
+            });
+        }
+        network
+    }
+
+    /// Four racks of three hosts (switches 12 to 15) and two spines.
+    fn racks() -> Network {
+        let hosts = (0..12).map(|h| (h, 12 + h / 3));
+        let spines = (12..16).flat_map(|leaf| [(leaf, 16), (leaf, 17)]);
+        network(12, 6, &hosts.chain(spines).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn racks_stay_whole_and_spines_are_shared_out() {
+        let parts: Vec<u16> = partition(&racks(), 2).iter().copied().collect();
+        assert_eq!(parts, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn more_parts_than_racks_or_nodes_are_legal() {
+        for parts in [1, 3, 5, 12, 40] {
+            let part = partition(&racks(), parts);
+            assert!(part.iter().all(|p| usize::from(*p) < parts), "{part:?}");
+            let used: std::collections::BTreeSet<u16> = part.iter().copied().collect();
+            assert_eq!(used.len(), parts.min(12).max(if parts > 12 { 12 } else { 1 }), "{part:?}");
+        }
+        // A switch that nothing leads to.
+        assert_eq!(partition(&network(2, 2, &[(0, 2), (1, 2)]), 2).iter().copied().collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+}

@@ -1,0 +1,293 @@
+//! One run on several cores: the nodes are divided into parts, one for each thread, with a core of its own (`core/part.rs`), and all threads go from
+//! window to window together.
+//!
+//! Parts reach each other by mail alone. A link between two of them is cut in two (`Fabric::split`): its port stays with the sender, the packets
+//! go by mail at the end of the window, and what flies towards the receiver is the receiver's. No packet crosses a link in less than a window,
+//! so mail is never late; and as every packet carries its time, it does not matter in which order mail from several parts is opened. All else
+//! that concerns somebody else (`engine/lane.rs`) is settled between windows by the thread that leads, as in a run on one core. So results do not
+//! depend on the number of parts or threads, nor on who runs what.
+
+use super::core::{Apps, Core, PartResult};
+use super::fabric::WORD;
+use super::gate::Signal;
+use super::lane::Lane;
+use super::partition::partition;
+use super::tiers::{GROUP, Tier};
+use crate::net::packet::{Extra, Packet, flag};
+use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How often a thread looks whether the others are ready before it sleeps: some ten microseconds, which is more than the parts of a busy window
+/// differ by, and less than what it would take to wake it.
+const LOOKS: u32 = 1_000;
+
+/// What goes from one part to another, and from the whole to a part.
+#[derive(Default)]
+struct Mail {
+    /// Packets, and the ports that they reach; behind each with [`flag::EXT`], in order, what it carries besides.
+    packets: Vec<(Packet, PortId)>,
+    extras: Vec<Extra>,
+    /// Nodes that are to be looked at.
+    marks: Vec<(NodeId, Time)>,
+}
+
+/// A link to another part.
+struct Cut {
+    port: PortId,
+    /// The port that stands for its other end,
+    far: PortId,
+    /// in this part.
+    to: u16,
+}
+
+/// Some of the nodes.
+struct Part {
+    result: PartResult,
+    core: Core,
+    cuts: Vec<Cut>,
+    /// First word of these links in the bitmap of busy inputs.
+    word: u32,
+    /// Mail that has not been sent, by part.
+    out: Vec<Mail>,
+}
+
+/// The parts of a run, and what its threads share.
+pub(super) struct Parts<'a> {
+    parts: Vec<Mutex<Part>>,
+    /// Mail for each part: to be opened in this window, and in the next.
+    inboxes: Vec<[Mutex<Mail>; 2]>,
+    part_of: IndexVec<NodeId, u16>,
+    apps: &'a Apps,
+    tiers: Option<&'a IndexVec<NodeId, Tier>>,
+    /// Words of a bitmap of nodes.
+    words: usize,
+    /// Number of the round, number of the window and its end.
+    round: AtomicU64,
+    window: AtomicU64,
+    end: AtomicU64,
+    /// Rounds that all threads take part in.
+    rounds: Signal,
+    /// Threads that are at work, but for the leading one.
+    working: Signal,
+    over: AtomicBool,
+    failed: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Parts<'a> {
+    /// Divides what `whole` runs into so many parts, each for a thread.
+    ///
+    /// # Safety
+    /// Until [`Parts::join`], `whole` is used between windows only, and by the thread alone that leads.
+    pub(super) unsafe fn divide(
+        whole: &mut Core,
+        threads: usize,
+        apps: &'a Apps,
+        tiers: Option<&'a IndexVec<NodeId, Tier>>,
+    ) -> Parts<'a> {
+        // Who waits for a thread that has no core to run on should not keep one busy.
+        let looks = if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= threads) { LOOKS } else { 1 };
+        let network = whole.network();
+        let part_of = partition(network, threads);
+        let words = network.nodes.len().div_ceil(64);
+        // Stands for all that is elsewhere: a node of a word that no part looks at.
+        let collector = NodeId::from_index(64 * words);
+        let mut links: Vec<Vec<PortId>> = vec![Vec::new(); threads];
+        for (id, p) in network.ports.enumerate().filter(|(_, p)| part_of[p.from] != part_of[p.to]) {
+            links[usize::from(part_of[p.from])].push(id);
+        }
+        let to: Vec<Vec<u16>> = links.iter().map(|l| l.iter().map(|id| part_of[network.ports[*id].to]).collect()).collect();
+        let needed: Vec<u32> = links.iter().map(|l| (l.len() as u32).div_ceil(WORD)).collect();
+        let mut word = whole.make_room_for_halves(links.iter().map(Vec::len).sum(), needed.iter().sum());
+        let mut cuts: Vec<(u32, Vec<Cut>)> = Vec::new();
+        for ((links, to), needed) in links.iter().zip(&to).zip(&needed) {
+            let cut = |((&port, &to), bit)| Cut { port, far: whole.split(port, collector, word * WORD + bit), to };
+            cuts.push((word, links.iter().zip(to).zip(0..).map(cut).collect()));
+            word += needed;
+        }
+        let part = |(word, cuts)| {
+            let lane = Lane::new(64 * words + 1, whole.calendar().length());
+            let out = (0..threads).map(|_| Mail::default()).collect();
+            // SAFETY: the caller's promise; nodes of two parts share no items, as links between them have two halves.
+            let core = unsafe { whole.share(lane) };
+            Mutex::new(Part { result: PartResult::default(), core, cuts, word, out })
+        };
+        Parts {
+            parts: cuts.into_iter().map(part).collect(),
+            inboxes: (0..threads).map(|_| Default::default()).collect(),
+            part_of,
+            apps,
+            tiers,
+            words,
+            round: AtomicU64::new(0),
+            window: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            rounds: Signal::new(looks),
+            working: Signal::new(looks),
+            over: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// What the whole core has marked for later goes to the parts, which run it in the window that begins.
+    pub(super) fn hand_out(&self, whole: &mut Core) {
+        let next = (self.round.load(Relaxed) + 1) % 2;
+        whole.calendar().hand_on(|node, time| {
+            lock(&self.inboxes[usize::from(self.part_of[node])][next as usize]).marks.push((node, time));
+        });
+    }
+
+    /// The parts follow what has been added to the whole core between windows.
+    ///
+    /// # Safety
+    /// As [`Parts::divide`].
+    pub(super) unsafe fn follow(&self, whole: &mut Core) {
+        if whole.has_grown() {
+            for part in &self.parts {
+                // SAFETY: the caller's promise.
+                unsafe { whole.share_again(&mut lock(part).core) };
+            }
+        }
+    }
+
+    /// Runs the window in which `whole` stands, by the thread that leads, with the others or without. Returns when a part has something to do
+    /// next, and how many nodes were run.
+    pub(super) fn run(&self, whole: &mut Core, together: bool) -> (TimeOrNever, u64) {
+        let (window, end) = whole.calendar().place();
+        self.round.fetch_add(1, Relaxed);
+        self.window.store(window, Relaxed);
+        self.end.store(end.0, Relaxed);
+        if together {
+            self.working.set(self.parts.len() as u32 - 1);
+            self.rounds.raise();
+            self.run_part(0);
+            self.working.wait(|threads| threads == 0);
+            assert!(!self.failed.load(SeqCst), "a thread of the run has failed");
+        } else {
+            (0..self.parts.len()).for_each(|part| self.run_part(part));
+        }
+        self.gather(whole)
+    }
+
+    /// What threads but the leading one do, from the first window to the last: they run part `number`.
+    pub(super) fn follow_rounds(&self, number: usize) {
+        for seen in 0.. {
+            self.rounds.wait(|round| round != seen);
+            if self.over.load(SeqCst) {
+                return;
+            }
+            let _done = Done(self);
+            self.run_part(number);
+        }
+    }
+
+    fn run_part(&self, number: usize) {
+        let round = self.round.load(Relaxed);
+        let part = &mut *lock(&self.parts[number]);
+        let wheel = part.core.calendar();
+        wheel.follow((self.window.load(Relaxed), Time(self.end.load(Relaxed))));
+        part.open(&mut lock(&self.inboxes[number][(round % 2) as usize]));
+        let activations = part.core.run_marked(self.apps, self.words, self.tiers);
+        part.collect();
+        for (to, out) in part.out.iter_mut().enumerate().filter(|(_, out)| !out.packets.is_empty()) {
+            let mut inbox = lock(&self.inboxes[to][((round + 1) % 2) as usize]);
+            inbox.packets.append(&mut out.packets);
+            inbox.extras.append(&mut out.extras);
+        }
+        part.result = part.core.result_of_part(activations);
+    }
+
+    /// What the parts have produced in the window joins the whole.
+    fn gather(&self, whole: &mut Core) -> (TimeOrNever, u64) {
+        let (mut next, mut activations) = (TimeOrNever::NEVER, 0);
+        for part in &self.parts {
+            let part = &mut *lock(part);
+            next = next.min(part.result.next);
+            activations += part.result.activations;
+            whole.count((part.result.open, part.result.done));
+            if part.result.waits {
+                whole.absorb(&mut part.core);
+            }
+        }
+        (next, activations)
+    }
+
+    /// The other threads end when this is dropped, as it is when the run is over or has failed.
+    pub(super) fn ending(&self) -> Ending<'_, 'a> {
+        Ending(self)
+    }
+
+    /// The whole core gets back all that the parts had.
+    pub(super) fn join(self, whole: &mut Core) {
+        let next = ((self.round.into_inner() + 1) % 2) as usize;
+        for (part, inboxes) in self.parts.into_iter().zip(self.inboxes) {
+            let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+            part.open(&mut lock(&inboxes[next]));
+            whole.absorb_last(part.core);
+        }
+    }
+}
+
+impl Part {
+    /// Opens the mail that has come.
+    fn open(&mut self, mail: &mut Mail) {
+        let mut extras = mail.extras.iter();
+        for some in mail.packets.chunks(GROUP) {
+            // As for groups of nodes (`tiers.rs`): the memory that a step needs has been asked for in the step before.
+            some.iter().for_each(|(_, port)| self.core.expect_first(*port));
+            some.iter().for_each(|(_, port)| self.core.expect_next(*port));
+            for (packet, port) in some {
+                let extra = if packet.has(flag::EXT) { extras.next() } else { None };
+                self.core.bring(*port, packet, extra);
+            }
+        }
+        for (node, time) in mail.marks.drain(..) {
+            self.core.calendar().mark(node, time);
+        }
+        mail.packets.clear();
+        mail.extras.clear();
+    }
+
+    /// Puts what was sent to other parts into mail.
+    fn collect(&mut self) {
+        for (word, cuts) in (self.word..).zip(self.cuts.chunks(WORD as usize)) {
+            let out = &mut self.out;
+            self.core.take_out(
+                word,
+                |bit| cuts[bit as usize].port,
+                |bit, packet, extra| {
+                    let cut = &cuts[bit as usize];
+                    let mail = &mut out[usize::from(cut.to)];
+                    mail.packets.push((*packet, cut.far));
+                    mail.extras.extend(extra);
+                },
+            );
+        }
+    }
+}
+
+/// See [`Parts::ending`].
+pub(super) struct Ending<'a, 'b>(&'a Parts<'b>);
+
+impl Drop for Ending<'_, '_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, SeqCst);
+        self.0.rounds.raise();
+    }
+}
+
+/// A thread has done its part, or failed: the leading one must not wait for it.
+struct Done<'a, 'b>(&'a Parts<'b>);
+
+impl Drop for Done<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, SeqCst);
+        }
+        self.0.working.lower();
+    }
+}
