@@ -24,7 +24,7 @@ def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progr
     scenarios : iterable of Scenario
         What to run.
     threads : int, optional
-        Runs at the same time; one for each processor by default.
+        Threads, for runs at the same time and inside busy runs where there are fewer; one for each processor by default.
     progress : bool or callable, optional
         True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
 

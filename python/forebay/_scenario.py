@@ -180,7 +180,7 @@ class Scenario:
         world : str, optional
             What runs it: ``"sim"``, the simulator, or ``"model"``, the closed forms; else what the scenario says.
         threads : int, optional
-            Runs at the same time; one for each processor by default.
+            Threads, for runs at the same time and inside busy runs where there are fewer; one for each processor by default.
         progress : bool or callable, optional
             True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
 

@@ -26,7 +26,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 forebay-bench: how fast the simulator is
 
-  forebay-bench run FILE [KEY=VALUE ...]        one JSON line per variant of a scenario: transmissions, user time, memory
+  forebay-bench run [--cores=N] FILE [KEY=VALUE ...]
+                                                one JSON line per variant of a scenario: transmissions, user time, memory
   forebay-bench window STACK SEGMENTS TIMES     connections of one window each, every tenth segment lost once
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON

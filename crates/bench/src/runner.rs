@@ -1,11 +1,20 @@
 //! `forebay-bench run`: one scenario in this process, without writing results. The measuring end of everything else here.
 
 use crate::json::Object;
+use forebay_sim::run::Cores;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Instant;
 
-/// Runs FILE with the overrides and prints a JSON line per variant.
+/// Runs FILE with the overrides, on as many cores as `--cores=N` in front of it allows, and prints a JSON line per variant.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
+    let (cores, args) = match args.split_first() {
+        Some((first, rest)) if first.starts_with("--cores=") => {
+            let number = first["--cores=".len()..].parse().map_err(|_| format!("run: `{first}` is no number of cores"))?;
+            (Cores::up_to(number), rest)
+        }
+        _ => (Cores::ONE, args),
+    };
     let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
     let scenario = forebay_scenario::load(forebay_worlds::all(), Path::new(file), sets, None).map_err(|e| e.to_string())?;
     let resolved = scenario.resolve().map_err(|e| e.to_string())?;
@@ -13,8 +22,13 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         // Building the network counts as well: it is part of what a user waits for, and small.
         let before = user_seconds();
         let checked = variant.config.check().map_err(|e| e.to_string())?;
-        let report = forebay_sim::run::run(checked, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
-        let used = user_seconds() - before;
+        let (clock, mut used_cores) = (Instant::now(), 1);
+        let report = forebay_sim::run::run_seeded(checked, variant.config.seed, cores, &mut |p| {
+            used_cores = p.cores;
+            ControlFlow::Continue(())
+        })
+        .map_err(|e| e.to_string())?;
+        let (used, wall) = (user_seconds() - before, clock.elapsed().as_secs_f64());
         let ports = || report.ports.iter();
         let line = Object::new()
             .text("case", &resolved.name)
@@ -22,6 +36,8 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
             .number("sim_s", report.end.as_secs_f64())
             .count("pts", report.packet_hops)
             .number("run_user_s", used)
+            .number("run_wall_s", wall)
+            .count("cores", used_cores as u64)
             .number("mpts_per_s", report.packet_hops as f64 / used.max(TICK) / 1e6)
             .count("peak_kb", peak_kb("self").unwrap_or(0))
             .count("flows", report.flows.len() as u64)

@@ -1,7 +1,7 @@
 //! One job, and how far it is: written by the thread that runs it, read by whoever shows progress.
 
 use forebay_experiment::report::Progress;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// One variant with one seed. Jobs are numbered by variant, then repetition.
@@ -21,6 +21,9 @@ pub struct Job {
     hops: AtomicU64,
     done: AtomicU64,
     total: AtomicU64,
+    /// Cores that it may use beside its own, and the most that it has used.
+    spare: AtomicUsize,
+    cores: AtomicUsize,
 }
 
 /// How far a job is.
@@ -65,6 +68,21 @@ impl Job {
         Job { variant, run, seed, ..Job::default() }
     }
 
+    /// It may use so many cores.
+    pub(crate) fn allow(&self, cores: usize) {
+        self.spare.store(cores.saturating_sub(1), Relaxed);
+    }
+
+    /// How many cores it may use.
+    pub(crate) fn may_use(&self) -> usize {
+        1 + self.spare.load(Relaxed)
+    }
+
+    /// The most cores that it has used, which it has chosen by itself.
+    pub fn cores(&self) -> usize {
+        self.cores.load(Relaxed).max(1)
+    }
+
     /// It starts, `since` after the start of everything.
     pub(crate) fn start(&self, since: Duration) {
         self.started.store(since.as_millis() as u64 + 1, Relaxed);
@@ -83,6 +101,7 @@ impl Job {
         self.hops.store(p.packet_hops, Relaxed);
         self.done.store(p.done, Relaxed);
         self.total.store(p.total, Relaxed);
+        self.cores.fetch_max(p.cores, Relaxed);
     }
 
     /// How far it is.

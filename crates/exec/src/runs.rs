@@ -75,7 +75,7 @@ pub fn jobs(resolved: &Resolved) -> Vec<Job> {
     (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()
 }
 
-/// Runs all jobs on `threads` threads (at least one). Returns early, without having finished all of them, once `stop` is true: whoever
+/// Runs all jobs on `threads` threads (at least one), which are shared between jobs and inside them. Returns early, without having finished all of them, once `stop` is true: whoever
 /// sets it knows that, and a watcher that counted sees it.
 ///
 /// # Errors
@@ -108,11 +108,14 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
     cut: &AtomicBool,
     watcher: &mut W,
 ) -> Result<(), W::Error> {
+    // Where there are fewer runs than threads, runs may use several.
+    let cores = threads / jobs.len().max(1);
     let threads = threads.clamp(1, jobs.len().max(1));
     let ordered = Ordered {
         source,
         jobs,
         cut,
+        cores,
         next: AtomicUsize::new(0),
         delivered: AtomicUsize::new(0),
         clock: Instant::now(),
@@ -141,6 +144,8 @@ struct Ordered<'a, S: ?Sized> {
     jobs: &'a [Job],
     /// What runs is to end, and nothing else to start.
     cut: &'a AtomicBool,
+    /// Cores that each may use.
+    cores: usize,
     next: AtomicUsize,
     /// Outcomes that were handed over.
     delivered: AtomicUsize,
@@ -167,6 +172,7 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
     fn run(&self, number: usize, _: usize, stop: &Stop) -> Result<Outcome, RunError> {
         let job = &self.jobs[number];
         job.start(self.clock.elapsed());
+        job.allow(self.cores);
         let Prepared { variant, world, config } = self.source.prepare(number, job);
         let begin = Instant::now();
         let Simulated { info, report, summary } = simulate(world, &variant, job.run, &config, job, &|| {

@@ -19,7 +19,7 @@ pub struct Simulated {
     pub summary: Summary,
 }
 
-/// Runs an experiment, which has its seed, in a world: a pure function. `variant` and `repetition` are what it is called. `job` is notified of how
+/// Runs an experiment, which has its seed, in a world, on as many cores as the job may use: a pure function. `variant` and `repetition` are what it is called. `job` is notified of how
 /// far it is; `watch` is asked whether it is to end early.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn simulate(
     job: &Job,
     watch: &dyn Fn() -> ControlFlow<Cut>,
 ) -> Result<Simulated, RunError> {
-    let report = world.run(config.check()?, config.seed, &mut |progress| {
+    let report = world.run_on(job.may_use(), config.check()?, config.seed, &mut |progress| {
         job.note(progress);
         watch()
     })?;

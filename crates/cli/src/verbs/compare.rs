@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Runs at the same time [default: one for each processor]
+    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
 }

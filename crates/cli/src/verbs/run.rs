@@ -71,7 +71,9 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
         collector.record.set_partial(why.clone());
     }
 
-    let manifest = collector.record.manifest(threads.min(jobs.len()), clock.elapsed());
+    // Of several runs at the same time each has one.
+    let used = jobs.iter().map(Job::cores).max().unwrap_or(1);
+    let manifest = collector.record.manifest(threads.min(jobs.len()).max(used), clock.elapsed());
     let dir = collector.writer.finish(manifest.clone())?;
     // From here on nothing takes the results away again, not even a defect of the report.
     interrupt::kept(&dir);

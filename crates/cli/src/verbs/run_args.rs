@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Numbers in the printed table of a sweep, such as goodput_bps,drops [default: the most telling]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
     pub(super) metrics: Vec<String>,
-    /// Runs at the same time [default: one for each processor]
+    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub(super) threads: Option<u16>,
     #[command(flatten)]
