@@ -24,6 +24,9 @@ use std::time::Instant;
 /// Node activations between two looks at the progress callback: some ten milliseconds.
 const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
+/// The same before the first look, which sees only whether the run is busy.
+const FIRST_LOOK: u64 = ACTIVATIONS_PER_LOOK / 10;
+
 /// Transmissions in a window from which on several cores are faster than one.
 const ENOUGH: u64 = 200;
 
@@ -101,7 +104,7 @@ impl Simulation {
             warmup,
             injection: TimeOrNever::NEVER,
             passed: Time::ZERO,
-            next_look: ACTIVATIONS_PER_LOOK,
+            next_look: FIRST_LOOK,
             windows: 0,
             seen: 0,
             hops_per_window: 0,
@@ -235,10 +238,14 @@ impl Simulation {
     #[cold]
     #[inline(never)]
     fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
-        self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
         let now = self.progress();
         self.hops_per_window = (now.packet_hops - self.seen) / self.windows;
         (self.seen, self.windows) = (now.packet_hops, 0);
+        if self.activations < ACTIVATIONS_PER_LOOK {
+            self.next_look = ACTIVATIONS_PER_LOOK;
+            return ControlFlow::Continue(());
+        }
+        self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
         progress(now)
     }
 
