@@ -304,7 +304,7 @@ impl Trial<'_> {
     fn wait(&mut self, ticket: &Ticket, what: &str) -> Result<Vec<Vec<ClassNumbers>>, AdviseError> {
         let records = loop {
             if self.stop.load(Relaxed) {
-                let Counts { done, total, .. } = self.session.counts();
+                let Counts { done, total, .. } = self.session.kept();
                 return Err(AdviseError::Interrupted { done, total });
             }
             self.watcher.tick(what, self.session.counts());

@@ -1,6 +1,6 @@
 //! Plans: which units there are, and what their keys depend on.
 
-use forebay_exec::sweep::{Plan, SweepError};
+use forebay_exec::sweep::{Done, Plan, Status, SweepError, UnitRecord, UnitStore, Watcher, run_units};
 use forebay_scenario::{KEEPABLE, Scenario};
 use forebay_store::RunTable;
 use std::fs;
@@ -129,4 +129,36 @@ fn mistakes_are_told_once() {
     };
     assert_eq!(errors.list().iter().filter(|e| e.message().contains("laod")).count(), 1, "{}", errors.render());
     assert!(!Path::new("out").exists());
+}
+
+/// Ends by a limit, or because somebody asked.
+struct Looks(Option<String>);
+
+impl Watcher for Looks {
+    fn tick(&mut self, _: &Status) {}
+    fn done(&mut self, _: &Plan, _: usize, _: &UnitRecord, _: Done) {}
+    fn limit(&self) -> Option<String> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn ended_before_it_looked_it_knows_what_is_there() {
+    let s = Scratch::new("looks");
+    let text = format!("{BASE}[sweep]\ntopology.senders = [2, 3, 4]\nseeds = 2\n");
+    let scenario =
+        Scenario::from_text(forebay_worlds::all(), &text, "s.toml", &s.0, &[], None).unwrap_or_else(|e| panic!("{e:?}"));
+    let plan = s.plan_of(&text, 1).unwrap_or_else(|e| panic!("{e:?}"));
+    let (store, todo) = (UnitStore::open(&s.0.join("units")), plan.distinct());
+    let run = |todo: &[u32], stop: bool, limit: Option<&str>| {
+        let mut watcher = Looks(limit.map(str::to_owned));
+        run_units(&scenario, &plan, todo, &store, 1, &AtomicBool::new(stop), &mut watcher).unwrap_or_else(|e| panic!("{e:?}"))
+    };
+    assert!(run(&todo[..4], false, None).complete().is_ok());
+    let asked = run(&todo, true, None);
+    assert!(matches!(asked.complete(), Err(SweepError::Interrupted { done: 4, total: 6 })), "{:?}", asked.complete());
+    // A limit makes tables of what is there.
+    let limited = run(&todo, true, Some("--max-time"));
+    assert_eq!((limited.done(), limited.get(&plan, 3).is_some(), limited.get(&plan, 4).is_some()), (4, true, false));
+    assert!(matches!(limited.complete(), Err(SweepError::Interrupted { done: 4, total: 6 })));
 }

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct Records {
     all: Vec<Option<Box<UnitRecord>>>,
     done: usize,
+    /// Those that are in the store and were not looked at, because the loop ended before.
+    unread: usize,
     total: usize,
 }
 
@@ -35,8 +37,31 @@ impl Records {
     /// # Errors
     /// [`SweepError::Interrupted`] if not.
     pub fn complete(&self) -> Result<(), SweepError> {
-        let (done, total) = (self.done, self.total);
-        if done < total { Err(SweepError::Interrupted { done, total }) } else { Ok(()) }
+        let (done, total) = (self.done + self.unread, self.total);
+        if self.done < total { Err(SweepError::Interrupted { done, total }) } else { Ok(()) }
+    }
+
+    fn add(&mut self, unit: usize, record: Box<UnitRecord>) {
+        self.done += 1;
+        self.all[unit] = Some(record);
+    }
+
+    /// Once the loop ended early: what of `todo` it had not come to and is in the store all the same. When a limit ended it, tables are made of
+    /// what is there, and all of that is read; when a person did, who waits for the end, it is counted.
+    fn rest(&mut self, plan: &Plan, todo: &[u32], store: &UnitStore, watcher: &mut dyn Watcher) {
+        let read = watcher.limit().is_some();
+        for unit in todo.iter().map(|unit| *unit as usize) {
+            let key = &plan.units[unit].key;
+            if self.all[unit].is_some() || !store.has(key) {
+                continue;
+            }
+            if !read {
+                self.unread += 1;
+            } else if let Some(record) = store.get(key, plan.sweep.keep()) {
+                watcher.done(plan, unit, &record, Done::Found);
+                self.add(unit, Box::new(record));
+            }
+        }
     }
 }
 
@@ -110,7 +135,7 @@ pub fn run_units(
 ) -> Result<Records, SweepError> {
     let threads = threads.clamp(1, todo.len().max(1));
     let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo, next: AtomicUsize::new(0) };
-    let mut records = Records { all: vec![None; plan.units.len()], done: 0, total: todo.len() };
+    let mut records = Records { all: vec![None; plan.units.len()], done: 0, unread: 0, total: todo.len() };
     let mut found = 0;
     run(&units, threads, stop, &mut |event| {
         match event {
@@ -119,14 +144,16 @@ pub fn run_units(
                 watcher.tick(&Status { total: todo.len(), done: records.done, found, hops, elapsed, running });
             }
             Event::Done((unit, record, how)) => {
-                records.done += 1;
                 found += usize::from(how == Done::Found);
                 watcher.done(plan, unit, &record, how);
-                records.all[unit] = Some(record);
+                records.add(unit, record);
             }
         }
         Ok::<(), SweepError>(())
     })?;
+    if records.done < records.total {
+        records.rest(plan, todo, store, watcher);
+    }
     Ok(records)
 }
 

@@ -202,6 +202,14 @@ impl Session {
         self.shared.lock().counts
     }
 
+    /// As [`Session::counts`], and those whose results are there although nobody has come to them yet count as done.
+    pub fn kept(&self) -> Counts {
+        let queue = self.shared.lock();
+        let there = |(planned, unit): &&(Arc<Planned>, usize)| self.store().has(&planned.plan.units[*unit].key);
+        let unread = queue.waiting.iter().filter(there).count();
+        Counts { done: queue.counts.done + unread, ..queue.counts }
+    }
+
     /// The store of its results.
     pub fn store(&self) -> &UnitStore {
         self.shared.finder.store()

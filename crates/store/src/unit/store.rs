@@ -72,6 +72,11 @@ impl UnitStore {
         tables.iter().all(|t| there(t).is_some()).then_some(record)
     }
 
+    /// Whether there is a file of a unit's numbers, which may be broken: for counts, where [`UnitStore::get`] would take too long.
+    pub fn has(&self, key: &UnitKey) -> bool {
+        self.path(key).is_file()
+    }
+
     /// The tables that were kept for a unit; none for one that is not there.
     pub fn kept(&self, key: &UnitKey) -> Vec<Kept> {
         fs::read(self.path(key)).ok().and_then(|b| decode(key, b)).map_or(Vec::new(), |d| d.1)
