@@ -138,3 +138,46 @@ fn a_hot_port_of_a_leaf_spine_is_named() {
         assert!(port(&o, f).ends_with("->h0"), "{}", port(&o, f));
     }
 }
+
+/// SYNs that are never answered: the run ends while their timer runs, and no queue is to blame.
+#[test]
+fn a_syn_without_an_answer_waits_for_its_timer_to_the_end() {
+    let deaf = "kind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+                bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"300pkt\", queue = { kind = \"lossy\", p = 1.0 } }";
+    let o = one(&scenario(deaf, "stack = \"linux\"", "[[workload]]\nkind = \"long\"\nsize = \"100KB\""), &[]);
+    for f in &o.report.flows {
+        assert_eq!(f.syn_rtos, 1, "at 1 s; the next would come at 3 s");
+        let (of, ms) = cause(f);
+        // All of the 3 s but for the slot of the kernel's timer wheel in which the first timer ran out.
+        assert!(of == Cause::Syn && ms > 2_970.0, "{of:?} {ms}");
+    }
+}
+
+/// Everything is lost from 1 ms on: the timer that runs when the run ends counts as well as those that ran out.
+#[test]
+fn a_timer_that_runs_at_the_end_is_waited_for() {
+    let cut = "kind = \"dumbbell\"\nleft = 1\nright = 1\naccess = { rate = \"10Gbps\", delay = \"5us\" }\n\
+               bottleneck = { rate = \"1Gbps\", delay = \"10us\", buffer = \"200pkt\" }\n\
+               [[topology.failure]]\nlink = \"bottleneck\"\ndown = \"1ms\"";
+    let o = one(&scenario(cut, "stack = \"ns2\"", "[[workload]]\nkind = \"long\"\nsize = \"10MB\""), &["duration=550ms"]);
+    let f = &o.report.flows[0];
+    let (of, ms) = cause(f);
+    assert!(f.rtos == 1 && of == Cause::Timeout && ms > 540.0, "one timer of 200 ms ran out, that of 400 ms runs: {of:?} {ms}");
+}
+
+/// The last segments of a small window are lost, and the receiver holds back the ACK of the one before them: until its timer nobody learns
+/// of the loss.
+#[test]
+fn an_ack_that_is_held_back_behind_a_loss_is_waited_for() {
+    let small = "kind = \"many-to-one\"\nsenders = 24\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
+                 bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"32pkt\" }";
+    let blocks = "[[workload]]\nkind = \"incast\"\nblock = \"16KB\"\nrounds = 5";
+    let o = one(&scenario(small, "stack = \"rfc\"\ncc = \"newreno\"", blocks), &["duration=20s"]);
+    let held: Vec<&FlowRow> =
+        o.report.flows.iter().filter(|f| f.rtos == 0 && f.end.ps().is_some_and(|end| end - f.start.0 > 100 * MS)).collect();
+    assert!(held.len() > 5, "{}", held.len());
+    for f in held {
+        let (of, ms) = cause(f);
+        assert!(of == Cause::DelayedAck && (95.0..105.0).contains(&ms), "{of:?} {ms}");
+    }
+}

@@ -6,10 +6,10 @@
 //! 1. **behind**: until the message before it on the same connection was delivered.
 //! 2. **Stalls** that a timer ended, each as long as the timer had run, but not longer than the sender had been silent and not from before
 //!    the message: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). And the delayed-ACK timer
-//!    of the receiver (`delayed-ack`), from the last segment's arrival, where everything sent had arrived and the sender had more to send,
-//!    but no window for it.
-//!    What sent and heard nothing until the run ended, for longer than the queues on its way can have held it, waits for the timer that has
-//!    not run out yet.
+//!    of the receiver (`delayed-ack`), from the last segment's arrival, where the sender had sent nothing since and had more to send, but no
+//!    window for it.
+//!    A sender that was silent when the run ended, for longer than the queues on its way and back can have held what it sent, waited for the
+//!    timer that had not run out yet.
 //! 3. **What nothing can save**: the ideal time (`ideal`), for the first message of a connection with its handshake.
 //! 4. **The rest** went by in round trips. Of one round trip the part beyond the empty path, its mean over the message, was spent in queues.
 //!    (A message that fitted into the window when it was written, and of which nothing was sent twice, took one round trip, all of whose

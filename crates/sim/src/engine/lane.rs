@@ -19,8 +19,8 @@ pub(super) enum Handover {
     Delivered { conn: ConnSlot, time: Time },
     /// The place of a row about a message of `conn`, which the shim of the receiving host is to complete; `first`: the connection's first.
     Row { conn: ConnSlot, row: usize, first: bool },
-    /// The receiver of `conn`, which had all up to stream offset `reached`, sent an ACK at `time` that it had held back for `held`.
-    LateAck { conn: ConnSlot, time: Time, held: Time, reached: u64 },
+    /// The receiver of `conn` sent an ACK at `time` that it had held back for `held`.
+    LateAck { conn: ConnSlot, time: Time, held: Time },
     /// The sender of `conn` has ended.
     Closed { conn: ConnSlot },
 }

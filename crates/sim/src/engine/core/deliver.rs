@@ -117,11 +117,10 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let reached = receiver.delivered;
-        if reached < receiver.deliver_at
+        if receiver.delivered < receiver.deliver_at
             && let Some(held) = receiver.held_back(&self.tcp[group], now)
         {
-            self.lane.hand_over(node, Handover::LateAck { conn, time: now, held, reached });
+            self.lane.hand_over(node, Handover::LateAck { conn, time: now, held });
         }
         let mut out = W::wire(&mut self.endpoint_shims, at, || {
             Nic::at_once((&mut self.fabric, &mut self.lane), &mut self.hosts[node], now)

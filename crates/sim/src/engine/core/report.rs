@@ -67,6 +67,9 @@ impl Core {
 
     fn flows(&mut self) -> Vec<FlowRow> {
         for conn in self.streams.ids() {
+            if self.streams[conn].live {
+                self.note_silence(conn);
+            }
             while self.streams[conn].live && !self.outgoing[conn].messages.is_empty() {
                 self.emit_unfinished(conn);
                 self.outgoing[conn].messages.pop_front();

@@ -31,11 +31,7 @@ impl Core {
         } else {
             return;
         };
-        self.note_stall(conn, now, held, |s| match kind {
-            TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => &mut s.timeout,
-            TimeoutKind::Syn => &mut s.syn,
-            TimeoutKind::Probe => &mut s.probe,
-        });
+        self.note_stall(conn, now, held, Core::stall_of(kind));
         if !self.recorder.wants_timeouts() {
             return;
         }

@@ -5,10 +5,10 @@ use super::Core;
 use crate::engine::stream::Message;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
-use forebay_experiment::rows::FlowRow;
+use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use forebay_experiment::waits::{Course, Stalls};
 use forebay_queues::Queue;
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Rate, Time};
+use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
 
 impl Core {
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
@@ -27,9 +27,40 @@ impl Core {
     /// The receiver of `conn` acknowledged at `time` what it had held back for `held`. Whether its sender needed that, nothing has told the
     /// sender yet: this is the end of the window in which the ACK left.
     #[cold]
-    pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time, reached: u64) {
-        if self.senders[conn].lacks_window_at(reached) {
+    pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
+        if self.senders[conn].lacks_window_since(time.saturating_sub(held)) {
             self.note_stall(conn, time, held, |s| &mut s.delayed_ack);
+        }
+    }
+
+    /// A timer ended a silence, or would have ended it: what `kind` of stall that is.
+    pub(super) fn stall_of(kind: TimeoutKind) -> impl Fn(&mut Stalls) -> &mut u64 {
+        move |s| match kind {
+            TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => &mut s.timeout,
+            TimeoutKind::Syn => &mut s.syn,
+            TimeoutKind::Probe => &mut s.probe,
+        }
+    }
+
+    /// The run is over while a timer of the sender of `conn` runs: where nothing was sent for longer than the queues on its way and back can
+    /// have held it, what was sent is lost, and its oldest message waits for that timer.
+    pub(super) fn note_silence(&mut self, conn: ConnSlot) {
+        let now = self.lane.wheel.end;
+        let Some((silent, kind)) = self.senders[conn].silence(now) else { return };
+        let s = &self.streams[conn];
+        let (src, dst, hash, group) = (s.src, s.dst, s.hash, self.senders[conn].group());
+        let c = &self.tcp[group];
+        // The longest that a packet can have been on its way, had all in the longest queues been full ones.
+        let (mut longest, mut in_order) = (0, true);
+        let mut see = |port: PortId| {
+            let (p, stood) = (&self.network.ports[port], u64::from(self.fabric.ports[port].events.max_pkts));
+            in_order &= matches!(p.queue, Queue::Fifo(_));
+            longest += p.delay.0 + (stood + 1) * p.rate.tx_time(u64::from(c.mss + c.header)).0;
+        };
+        self.on_path(src, dst, hash, &mut see);
+        self.on_path(dst, src, hash, &mut see);
+        if in_order && silent.0 > longest {
+            self.note_stall(conn, now, silent, Core::stall_of(kind));
         }
     }
 
@@ -84,24 +115,17 @@ impl Core {
             s.sojourn.saturating_sub(u128::from(p.rate.tx_time(s.sent_bytes).0)) / u128::from(s.sent_pkts.max(1))
         };
         let waits: Vec<u128> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect();
-        // The longest that a packet can have been in each, had all in its longest queue been full ones.
-        let stood = |(p, port): (&PortConfig, &Port)| (p.rate, u64::from(port.events.max_pkts));
-        let stood: Vec<(Rate, u64)> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(stood).collect();
         for (number, flow) in flows.iter_mut().enumerate() {
             let known = stalled.next_if(|s| s.0 == number);
             if flow.size_bytes == 0 {
                 continue;
             }
-            let (mut stalls, rtt) = match known {
+            let (stalls, rtt) = match known {
                 Some((_, stalls, rtt)) => (stalls, rtt),
                 None => (Stalls::default(), flow.rtt_mean.ps()),
             };
             let mut longest: Option<PortId> = None;
-            let (c, mut queues, mut in_order) = (&self.tcp[flow.group], 0, true);
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
-                let (rate, packets) = stood[port.index()];
-                in_order &= matches!(self.network.ports[port].queue, Queue::Fifo(_));
-                queues += packets * rate.tx_time(u64::from(c.mss + c.header)).0;
                 if longest.is_none_or(|l| waits[port.index()] > waits[l.index()]) {
                     longest = Some(port);
                 }
@@ -111,15 +135,6 @@ impl Core {
             let first = flow.opens && self.tcp[flow.group].handshake;
             let end = flow.end.ps().unwrap_or(self.lane.wheel.end.0);
             let took = end.saturating_sub(flow.start.0);
-            // Nothing came back for longer than any queue on its way can have held it: what it sent is lost, and the timer has not run out yet.
-            let silent = flow.end.is_never() && rtt.is_none() && stalls == Stalls::default();
-            if silent && in_order && took > flow.ideal.0 + handshake + 2 * queues {
-                if first {
-                    stalls.syn = took;
-                } else {
-                    stalls.timeout = took;
-                }
-            }
             let course = Course {
                 took,
                 stalls,

@@ -40,7 +40,7 @@ impl Core {
                 }
                 Handover::Delivered { conn, time } => self.outgoing[conn].note_delivered(time),
                 Handover::Row { conn, row, first } => self.complete_row(conn, row, first),
-                Handover::LateAck { conn, time, held, reached } => self.note_late_ack(conn, time, held, reached),
+                Handover::LateAck { conn, time, held } => self.note_late_ack(conn, time, held),
                 Handover::Closed { conn } => self.close(conn),
             }
         }

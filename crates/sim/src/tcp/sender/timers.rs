@@ -5,6 +5,7 @@ use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
+use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
@@ -23,10 +24,21 @@ impl Sender {
         silent.min(ran)
     }
 
-    /// Whether all that was sent has arrived, up to stream offset `reached`, and there is more, for which the window has no room. Statistics
-    /// only.
-    pub fn lacks_window_at(&self, reached: u64) -> bool {
-        self.una < self.nxt && self.nxt <= reached && self.nxt < self.written
+    /// Whether there is more to send than the window has room for, and nothing was sent since `since`: what was sent before has arrived, or
+    /// is lost, so that an ACK is all that this sender waits for. Statistics only.
+    pub fn lacks_window_since(&self, since: Time) -> bool {
+        self.una < self.nxt && self.nxt < self.written && self.last_tx.get().is_some_and(|last| last <= since)
+    }
+
+    /// For how long nothing was sent at `now`, while a timer runs that would end that, and which one. Statistics only.
+    pub fn silence(&self, now: Time) -> Option<(Time, TimeoutKind)> {
+        let kind = match (self.phase, self.timer) {
+            (Phase::SynSent, _) => TimeoutKind::Syn,
+            (Phase::Established, Timer::Rto) if self.una < self.nxt => TimeoutKind::Other,
+            (Phase::Established, Timer::Probe) if self.una < self.nxt => TimeoutKind::Probe,
+            _ => return None,
+        };
+        Some((now.saturating_sub(self.last_tx.get()?), kind))
     }
 
     /// The timer is due.
