@@ -23,6 +23,15 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Says on standard error what the reader of a scenario remarked: what is printed begins with the answer.
+pub(crate) fn remark(notes: &[String]) {
+    let head = style::paint(style::stderr(), style::DIM, "note:");
+    for note in notes {
+        // Nobody is left to tell when standard error is closed.
+        let _ = writeln!(io::stderr().lock(), "{head} {}", plain(note, false));
+    }
+}
+
 /// Says on standard error what went wrong without being a failure.
 pub(crate) fn warn(text: &str) {
     // When standard error is closed there is nowhere to print.

@@ -49,3 +49,11 @@ pub fn answer(dirs: &[RunDir]) -> Result<(Vec<String>, Option<Grid>), StoreError
     let data = forebay_verdict::read(dirs)?;
     Ok((forebay_verdict::headline(&data).sentences, forebay_verdict::workloads(&data)))
 }
+
+/// What a sweep says, without a report.
+///
+/// # Errors
+/// A table that cannot be read.
+pub fn sweep_answer(dir: &SweepDir) -> Result<Vec<String>, StoreError> {
+    Ok(forebay_report::chapters::sweep_read::page(dir)?.headline.sentences)
+}

@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use crate::limits::Watch;
-use crate::output::print;
+use crate::output::remark;
 use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, clock, event, log_line};
 use crate::style;
 use crate::table::scaled;
@@ -74,9 +74,8 @@ impl Watcher for Display {
                 event(&json!({"event": "note", "text": text}));
             }
         }
-        if !self.quiet && !plan.notes().is_empty() {
-            // Standard output that went away is noticed at the end.
-            let _ = print(&format!("{}\n\n", plan.notes().join("\n")));
+        if !self.quiet && self.kind != Kind::Json {
+            remark(plan.notes());
         }
     }
 

@@ -120,6 +120,8 @@ pub struct Flow {
     pub to: Option<u32>,
     /// Bytes acknowledged in all.
     pub acked: u64,
+    /// An endless flow that takes all it can get to the end: no datagrams, whose rate is their own, and none that was stopped.
+    pub greedy: bool,
     /// It missed its deadline, or has none and lost more time to one cause than an empty path needs for it.
     pub late: bool,
     /// What it waited for longest.

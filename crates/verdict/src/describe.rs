@@ -1,5 +1,6 @@
 //! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
 
+use crate::by_class;
 use crate::cells::{Cell, cell, cells};
 use crate::classes::{Class, classes};
 use crate::data::Data;
@@ -66,14 +67,16 @@ impl One<'_> {
             return None;
         }
         let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
-        let takes = format!("a query takes {p50} in the median, {p99} at the 99th percentile");
-        let needs = needs::words(self.data, self.subject);
+        let takes = by_class::queries(self.data, self.subject).unwrap_or_else(|| {
+            let needs = needs::words(self.data, self.subject, None);
+            format!("a query takes {p50} in the median, {p99} at the 99th percentile{needs}")
+        });
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
                 let each = format!("Each timeout is a wait of {} in the median.", seconds(wait));
-                format!("{}: {takes}{needs}. {each}", bold(&format!("{} timeouts per query", number(rate))))
+                format!("{}: {takes}. {each}", bold(&format!("{} timeouts per query", number(rate))))
             }
-            _ => format!("A{}{needs}.", &takes[1..]),
+            _ => format!("A{}.", &takes[1..]),
         })
     }
 
@@ -85,6 +88,9 @@ impl One<'_> {
     fn messages(&self) -> Option<String> {
         if self.value("flows_completed") == Some(0.0) {
             return None;
+        }
+        if let Some(apart) = by_class::messages(self.data, self.subject) {
+            return Some(apart);
         }
         let of = |class: &str| Some((self.time(&format!("fct_{class}_mean_s"))?, self.time(&format!("fct_{class}_p99_s"))?));
         let kinds = [

@@ -9,6 +9,7 @@ use crate::contest::{Better, compare};
 use crate::data::{Data, Network, metrics};
 use crate::describe;
 use crate::dimension::Dimension;
+use crate::endless;
 use crate::late;
 use crate::loads::loads;
 use crate::never;
@@ -45,6 +46,8 @@ pub struct HeadlineChart {
 const MAX_SENTENCES: usize = 5;
 /// Of those, about what did not finish.
 const MAX_UNFINISHED: usize = 3;
+/// And about endless flows that starved.
+const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
 /// Beside them, about what happened to the network.
 const MAX_EVENTS: usize = 3;
@@ -60,7 +63,9 @@ pub fn headline(data: &Data) -> Headline {
     }
     let mut sentences: Vec<String> = predicted(data).into_iter().collect();
     sentences.extend(never::began(data));
-    sentences.extend(unfinished::sentences(data, &loads(data)).into_iter().take(MAX_UNFINISHED));
+    let loads = loads(data);
+    sentences.extend(unfinished::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
+    sentences.extend(endless::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
     sentences.truncate(MAX_SENTENCES);
     if let Some(warm) = never::warm(data) {
@@ -149,7 +154,8 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     if out.is_empty() {
         // Nobody has what another has: each is described.
         let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
-        out.extend((0..data.subjects.len()).filter_map(of).take(MAX_SENTENCES - 1));
+        let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
+        out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
     if let Some(late) = late::sentence(data) {
         out.insert(out.len().min(contests.len() + 1), late);

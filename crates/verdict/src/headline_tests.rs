@@ -120,7 +120,7 @@ fn one_seed_is_not_taken_for_certain() {
     assert_eq!(said[0], "**a** has the lowest part of late messages: **10 %**, **2 times** less than b (20 %).");
     assert!(said[1].contains("one seed only"), "{said:?}");
     let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
-    assert_eq!(sentences(&same)[0], "A and b have the same part of late messages: 0 %.");
+    assert_eq!(sentences(&same)[0], "a and b have the same part of late messages: 0 %.");
     // Nothing to divide by.
     let none = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     assert!(sentences(&none)[0].ends_with("**0 %**, against 20 % of b."), "{:?}", sentences(&none));

@@ -137,6 +137,24 @@ fn place<'a>(data: &'a Data, ports: &AtPorts) -> Option<&'a str> {
     data.places.get((*most)? as usize).map(String::as_str)
 }
 
+/// What `waited` says, where more than half of those that say something say it: the cause in words, with its port.
+pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Cause, Option<u32>)>) -> Option<String> {
+    let mut causes = Causes::new();
+    let mut all = 0;
+    for (cause, at) in waited {
+        *causes.entry(cause).or_default().entry(at).or_default() += 1;
+        all += 1;
+    }
+    let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
+    let at = place(data, ports);
+    Some(match (cause, at) {
+        (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
+        (Cause::SwitchQueue, Some(_)) => words(*cause, at),
+        _ if all == 1 => cause.of_one().to_owned(),
+        _ => words(*cause, at),
+    })
+}
+
 /// The cause, and the port where it is one's.
 fn words(cause: Cause, at: Option<&str>) -> String {
     match (cause, at) {

@@ -3,12 +3,14 @@
 //! Everything comes from the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so the terminal, the page, a
 //! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
 
+mod by_class;
 mod cells;
 mod classes;
 mod contest;
 mod data;
 mod describe;
 mod dimension;
+mod endless;
 mod grid;
 mod headline;
 mod late;
@@ -34,6 +36,7 @@ pub use dimension::{Dimension, by_name};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};
 pub use names::directories;
+pub use place::limit_memory;
 pub use read::read;
 pub use telling::judged;
 pub use words::{bold, count, factor, list, number, quantity};

@@ -1,6 +1,6 @@
 //! What an empty network needs for a query, and which link it is that needs it.
 
-use crate::data::{Data, Flow};
+use crate::data::{Data, Flow, Query};
 use crate::dimension::Dimension;
 use crate::paths::Paths;
 use crate::standing::link_time;
@@ -10,13 +10,15 @@ use crate::words::quantity;
 const SLOWER: f64 = 1.1;
 
 /// `, where the link needs 1.64 ms`; or, where one answer needs longer alone than the link into the receiver for all of them, which link that is.
-pub(crate) fn words(data: &Data, subject: usize) -> String {
-    let Some(link) = link_time(data, subject) else { return String::new() };
+/// Of the queries of one workload, if it is given.
+pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
+    let Some(link) = link_time(data, subject, class) else { return String::new() };
     let network = data.subjects[subject].network;
-    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.qct.is_some());
+    let own = |q: &&Query| data.runs[q.run].network == network && class.is_none_or(|c| q.class == Some(c));
+    let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
     let (sum, n) = ended.fold((0.0, 0u64), |(sum, n), q| (sum + q.ideal_s, n + 1));
     let slowest = sum / n.max(1) as f64;
-    match narrowest(data, subject).filter(|_| slowest > SLOWER * link) {
+    match narrowest(data, subject, class).filter(|_| slowest > SLOWER * link) {
         None => format!(", where the link needs {}", quantity(link, Dimension::Seconds)),
         Some((port, rate)) => {
             let (slowest, rate) = (quantity(slowest, Dimension::Seconds), quantity(rate, Dimension::BitsPerSecond));
@@ -26,10 +28,10 @@ pub(crate) fn words(data: &Data, subject: usize) -> String {
 }
 
 /// The slowest of all ports that answers of a subject pass before the link into their receiver, where it is slower than that.
-fn narrowest(data: &Data, subject: usize) -> Option<(String, f64)> {
+fn narrowest(data: &Data, subject: usize, class: Option<u32>) -> Option<(String, f64)> {
     let network = data.subjects[subject].network;
-    let mut pairs: Vec<(&str, &str)> =
-        data.flows.iter().filter(|f: &&Flow| f.subject == subject && f.in_query).filter_map(|f| data.ends(f)).collect();
+    let own = |f: &&Flow| f.subject == subject && f.in_query && class.is_none_or(|c| f.class == Some(c));
+    let mut pairs: Vec<(&str, &str)> = data.flows.iter().filter(own).filter_map(|f| data.ends(f)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let mut paths = Paths::of(data, network);

@@ -42,6 +42,23 @@ impl<'a> Paths<'a> {
         node
     }
 
+    /// Ports among which a hash chooses for the connections from one host to another, where their way first divides. Empty where it does not.
+    pub(crate) fn choice(&mut self, from: &str, to: &str) -> Vec<usize> {
+        let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
+        let (out, into) = (&self.out, &self.into);
+        let hops = self.hops.entry(end).or_insert_with(|| hops_to(into, end));
+        let mut at = start;
+        while at != end && hops[at] != FAR {
+            let closer: Vec<(usize, usize)> = out[at].iter().filter(|(_, next)| hops[*next] < hops[at]).copied().collect();
+            match closer.as_slice() {
+                [] => break,
+                [(_, next)] => at = *next,
+                several => return several.iter().map(|(port, _)| *port).collect(),
+            }
+        }
+        Vec::new()
+    }
+
     /// Ports that all traffic from one host to another passes, as far as they are known, in the order of the way.
     pub(crate) fn ports(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
@@ -95,6 +112,16 @@ mod tests {
         let both = links.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
         let data = Data { ports: both.map(|l| port(&l)).collect(), ..Data::default() };
         Paths::of(&data, 0).ports(from, to).into_iter().map(|p| data.ports[p].name.clone()).collect()
+    }
+
+    #[test]
+    fn where_a_way_divides_the_ports_are_known_among_which_is_chosen() {
+        let link =
+            |(from, to): (&str, &str)| Port { name: format!("{from}{to}"), from: from.into(), to: to.into(), ..Port::default() };
+        let ports = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b"), ("l", "c")].map(link).to_vec();
+        let data = Data { ports, ..Data::default() };
+        let mut paths = Paths::of(&data, 0);
+        assert_eq!((paths.choice("a", "b"), paths.choice("a", "c"), paths.choice("a", "nobody")), (vec![1, 2], vec![], vec![]));
     }
 
     #[test]

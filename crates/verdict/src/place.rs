@@ -4,10 +4,22 @@ use crate::data::Data;
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{LONGEST_SERIES, RunDir};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
 /// itself did not.
 const MAX_ROWS: u64 = 20_000_000;
+
+/// Bytes that a row takes in memory, of a message, of a sample and of a timeout. Measured, with what is drawn of it.
+const ROW: [u64; 3] = [230, 130, 75];
+
+/// What reading results may take, bytes.
+static MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Leaves out tables from now on that would take more than `bytes`, each by itself, and notes that.
+pub fn limit_memory(bytes: u64) {
+    MEMORY.store(bytes, Relaxed);
+}
 
 /// Finds indices by the names that rows of a directory carry.
 pub(crate) struct Finder {
@@ -76,7 +88,12 @@ pub(crate) fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mu
 /// Whether a table is left out, which is noted then.
 pub(crate) fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
     let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
-    let most = if matches!(table, "queue" | "tcp") { LONGEST_SERIES } else { MAX_ROWS };
+    let (most, each) = match table {
+        "queue" | "tcp" => (LONGEST_SERIES, ROW[1]),
+        "timeouts" => (LONGEST_SERIES, ROW[2]),
+        _ => (MAX_ROWS, ROW[0]),
+    };
+    let most = most.min(MEMORY.load(Relaxed) / each);
     if rows > most {
         data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
     }

@@ -218,7 +218,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     // Per run, by the number of the query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 20] = [
+    const COLUMNS: [&str; 22] = [
         "variant",
         "run",
         "class",
@@ -239,6 +239,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "waited_for",
         "waited_at",
         "waited_ns",
+        "segs_sent",
+        "cwnd_max",
     ];
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
@@ -251,6 +253,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
+        // What has sent and never had a window are datagrams.
+        let (segments, window) = (rows.int("segs_sent"), rows.float("cwnd_max"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
         data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
@@ -294,6 +298,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 to: dst.get(row).copied(),
                 acked: sent.count(row),
                 from: src.get(row).copied(),
+                greedy: size.count(row) == 0
+                    && acked.get(row).is_none()
+                    && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: waited.get(row).copied().flatten(),
                 waited_at: waited_at.get(row).copied(),

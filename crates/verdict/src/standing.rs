@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::cells::cells;
 use crate::contest::{Better, Standing, compare};
-use crate::data::Data;
+use crate::data::{Data, Query};
 use crate::dimension::Dimension;
 use crate::telling::Telling;
 use crate::words::{self, bold, factor, list, number, quantity};
@@ -55,7 +55,7 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
         let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(|i| name(data, *i)).collect();
         let (a, b) = (text(s.best), s.level.last().map_or_else(String::new, |l| text(*l)));
         let range = if a == b { a } else { format!("{a} to {b}") };
-        let open = unknown(data, s, &text);
+        let open = unknown(data, s, cells, seeds, &text);
         if s.level.is_empty() {
             // Nobody is behind or level: all others were still running.
             return format!("The {} of {} is {}{open}.", t.what, bold(&name(data, s.best)), bold(&text(s.best)));
@@ -75,7 +75,7 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
         } else if s.certain {
             format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.what, list(&names))
         } else {
-            format!("{} have the same {}: {range}{open}.", capital(&list(&names)), t.what)
+            format!("{} have the same {}: {range}{open}.", list(&names), t.what)
         };
     }
     let value = |i: &usize| mean(cells, *i);
@@ -114,16 +114,23 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
             format!("; {} the same", list(&names))
         };
     }
-    out + &unknown(data, s, &text) + "."
+    out + &unknown(data, s, cells, seeds, &text) + "."
 }
 
-/// Of whom it is not known whether they are better, as they were still running.
-fn unknown(data: &Data, s: &Standing, text: &impl Fn(usize) -> String) -> String {
-    if s.unknown.is_empty() {
-        return String::new();
+/// Of whom it is not known how they stand, as they were still running: some may have been better; of others it is only not certain that they
+/// are worse.
+fn unknown(data: &Data, s: &Standing, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {
+    let (less, more): (Vec<usize>, Vec<usize>) = s.unknown.iter().partition(|u| mean(cells, **u) < mean(cells, s.best));
+    let named = |of: &[usize]| list(&of.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect::<Vec<_>>());
+    let mut out = String::new();
+    if !less.is_empty() {
+        out += &format!("; whether {} would take less is unknown: still running at the end", named(&less));
     }
-    let names: Vec<String> = s.unknown.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect();
-    format!("; whether {} would take less is unknown: still running at the end", list(&names))
+    if !more.is_empty() {
+        let (take, few) = (if more.len() == 1 { "took" } else { "took each" }, words::count(seeds, "seed"));
+        out += &format!("; {} {take} longer, but {few} are too few to be sure", named(&more));
+    }
+    out
 }
 
 /// Whether somebody is behind by more than a small difference, or by nobody knows how much.
@@ -131,11 +138,6 @@ pub(crate) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
     let open = |b: &usize| cells[*b].is_some_and(|c| c.at_least);
     !s.unknown.is_empty() || s.behind.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
@@ -155,7 +157,7 @@ pub(crate) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<St
     }
     let each: Vec<String> =
         guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
-    let needs = link_time(data, times.best)
+    let needs = link_time(data, times.best, None)
         .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Dimension::Seconds)));
     Some(format!(
         "The reason is timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
@@ -192,14 +194,15 @@ pub(crate) fn link_rate(data: &Data, network: usize, host: u32) -> Option<f64> {
     ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
 }
 
-/// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s. `None` when
-/// no query has one receiver whose link is known.
-pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
+/// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s; of one workload,
+/// if it is given. `None` when no query has one receiver whose link is known.
+pub(crate) fn link_time(data: &Data, subject: usize, class: Option<u32>) -> Option<f64> {
     let network = data.subjects[subject].network;
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
     // Of a query that did not end, not all messages are known.
-    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.qct.is_some());
+    let own = |q: &&Query| data.runs[q.run].network == network && class.is_none_or(|c| q.class == Some(c));
+    let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
     for (q, receiver) in ended.filter_map(|q| Some((q, q.receiver?))) {
         let rate = match rates.iter().find(|r| r.0 == receiver) {
             Some(r) => r.1,

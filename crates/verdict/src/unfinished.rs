@@ -6,10 +6,12 @@
 
 use crate::data::{Data, Flow, Query, Subject};
 use crate::dimension::Dimension;
-use crate::loads::Load;
+use crate::late;
+use crate::loads::{self, Load};
 use crate::paths::Paths;
 use crate::standing::link_rate;
 use crate::words::{bold, list, quantity};
+use forebay_experiment::waits::Cause;
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
 
@@ -24,10 +26,11 @@ const CHANGED: f64 = 1.05;
 /// Most transports that have a sentence each about the same workload.
 const FEW: usize = 3;
 /// How many times the traffic of what starved the others have on the same link. Our choice.
-const STARVED: f64 = 4.0;
+pub(crate) const STARVED: f64 = 4.0;
 /// They have at least this part of the link's rate: else it is not they that keep it from more. Our choice.
-const TAKEN: f64 = 0.5;
-/// What starved has waited this many times as long as the link alone needs for its bytes: with half of it, it would have been done. Our choice.
+pub(crate) const TAKEN: f64 = 0.5;
+/// What starved has waited this many times as long as the link alone needs for its bytes: with half of it, it would have been done; or it has
+/// less than a part, `STARVED`, of what half the link would have brought it. Our choice.
 const WAITED: f64 = 2.0;
 /// It has bytes for so long a time of the link, s: less than that waits for timers or queues, not for its share. Our choice.
 const LEAST_WORK_S: f64 = 1e-3;
@@ -47,55 +50,80 @@ struct Unfinished {
     kind: Kind,
     /// Completion times, s.
     done: Vec<f64>,
-    /// Of those that were running at the end, the times until then, s; and whether an empty network would have been done by then, or they
-    /// had half of the run.
-    running: Vec<(f64, bool)>,
+    running: Vec<Running>,
+}
+
+/// What was running at the end.
+struct Running {
+    /// Time until then, s.
+    age: f64,
+    /// An empty network would have been done by then, or it had half of the run.
+    due: bool,
+    /// What it waited for longest, and at which port.
+    waited: Option<(Cause, Option<u32>)>,
 }
 
 /// A sentence about each workload of which a telling part did not finish, those that finished least first. What is said of more than a few
 /// transports is said of all of them at once.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
-    let mut found: Vec<Unfinished> = (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).collect();
-    found.sort_by(|a, b| a.part_done().total_cmp(&b.part_done()));
+    let with = |u: Unfinished| {
+        let starved = u.starved(data, loads);
+        (u, starved)
+    };
+    let mut found: Vec<(Unfinished, Option<Starved>)> =
+        (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).map(with).collect();
+    // Of those that finished as little, first who was kept from it.
+    found.sort_by(|a, b| a.0.part_done().total_cmp(&b.0.part_done()).then(a.1.is_none().cmp(&b.1.is_none())));
     let mut out: Vec<String> = Vec::new();
     let mut together: Vec<(Option<u32>, Kind)> = Vec::new();
-    for u in &found {
-        let alike: Vec<&Unfinished> = found.iter().filter(|o| (o.class, o.kind) == (u.class, u.kind)).collect();
+    for (u, starved) in &found {
+        let alike: Vec<&(Unfinished, Option<Starved>)> =
+            found.iter().filter(|o| (o.0.class, o.0.kind) == (u.class, u.kind)).collect();
         if alike.len() <= FEW {
-            out.push(u.sentence(data, loads));
+            out.push(u.sentence(data, starved.as_ref()));
         } else if !together.contains(&(u.class, u.kind)) {
             together.push((u.class, u.kind));
-            out.push(u.all(data, &alike, loads));
+            out.push(u.all(data, &alike));
         }
     }
     out
 }
 
+/// Own goodput and that of all others on the ports at which it starved, bit/s, and what they are called.
+type Starved = (f64, f64, String);
+
+/// A cause and its port, as the tables have them.
+type Waited = (Option<Cause>, Option<u32>);
+
 fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     let Subject { network, .. } = data.subjects[subject];
     let bit = 1u64 << (subject - data.networks[network].first).min(63);
     let mut out: Vec<Unfinished> = Vec::new();
-    let mut note = |class: Option<u32>, kind: Kind, took: Option<f64>, run: usize, (start_ns, needs): (i64, f64)| {
-        let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
-            out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
-            out.len() - 1
-        });
-        match took {
-            Some(took) => out[at].done.push(took),
-            None => {
-                let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
-                out[at].running.push((age, age > needs || age >= whole / 2.0));
+    let mut note =
+        |class: Option<u32>, kind: Kind, took: Option<f64>, run: usize, (start_ns, needs): (i64, f64), waited: Waited| {
+            let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
+                out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
+                out.len() - 1
+            });
+            match took {
+                Some(took) => out[at].done.push(took),
+                None => {
+                    let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
+                    let waited = waited.0.map(|cause| (cause, waited.1));
+                    out[at].running.push(Running { age, due: age > needs || age >= whole / 2.0, waited });
+                }
             }
-        }
-    };
+        };
     let own = |q: &&Query| data.runs[q.run].network == network && q.groups & bit != 0;
     data.queries.iter().filter(own).for_each(|q| {
         let needs =
             q.receiver.and_then(|r| link_rate(data, network, r)).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
-        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs));
+        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.waited_at));
     });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
-    data.flows.iter().filter(own).for_each(|f| note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s)));
+    data.flows.iter().filter(own).for_each(|f| {
+        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.waited_at));
+    });
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
     // One in each run is how a loop of rounds ends, wherever it does.
     let runs = data.runs.iter().filter(|r| r.network == network).count();
@@ -115,15 +143,14 @@ impl Unfinished {
     /// Whether a part that matters had been running for longer than nearly all of its like took.
     fn telling(&self, runs: usize) -> bool {
         let usual = quantile(&self.done, 1.0 - TAIL).unwrap_or(0.0);
-        let old = self.running.iter().filter(|(age, due)| *age > usual && *due).count();
+        let old = self.running.iter().filter(|r| r.age > usual && r.due).count();
         old as f64 > TAIL * self.of() as f64 || (self.running.len() > runs && self.many())
     }
 
     /// Whether so many were running that not even the median would stay if they never ended.
     fn many(&self) -> bool {
         let all = |running: f64| {
-            let mut all: Vec<f64> =
-                self.done.iter().copied().chain(self.running.iter().map(|(age, _)| age.max(running))).collect();
+            let mut all: Vec<f64> = self.done.iter().copied().chain(self.running.iter().map(|r| r.age.max(running))).collect();
             all.sort_unstable_by(f64::total_cmp);
             quantile(&all, 0.5)
         };
@@ -136,14 +163,15 @@ impl Unfinished {
     }
 
     /// What is said of `alike`, which did not finish the same workload.
-    fn all(&self, data: &Data, alike: &[&Unfinished], loads: &[Load]) -> String {
+    fn all(&self, data: &Data, alike: &[&(Unfinished, Option<Starved>)]) -> String {
         let class = data.class(self.class).unwrap_or("?");
         let range = |get: fn(&Unfinished) -> usize| {
-            let (low, high) = (alike.iter().map(|u| get(u)).min().unwrap_or(0), alike.iter().map(|u| get(u)).max().unwrap_or(0));
+            let (low, high) =
+                (alike.iter().map(|u| get(&u.0)).min().unwrap_or(0), alike.iter().map(|u| get(&u.0)).max().unwrap_or(0));
             if low == high { low.to_string() } else { format!("{low} to {high}") }
         };
         let starved: Vec<String> =
-            alike.iter().filter(|u| u.starved(data, loads).is_some()).map(|u| data.subjects[u.subject].name.clone()).collect();
+            alike.iter().filter(|u| u.1.is_some()).map(|u| data.subjects[u.0.subject].name.clone()).collect();
         let starved = match starved.len() {
             0 => String::new(),
             n if n == alike.len() => "; all **starved** by others".to_owned(),
@@ -155,54 +183,90 @@ impl Unfinished {
         format!("With {whose} transports {class} finished {done} of {of} {what} before the run ended{starved}.")
     }
 
-    fn sentence(&self, data: &Data, loads: &[Load]) -> String {
+    fn sentence(&self, data: &Data, starved: Option<&Starved>) -> String {
         let class = data.class(self.class).unwrap_or("?");
         let name = &data.subjects[self.subject].name;
         let what = self.things();
         let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
-        match self.starved(data, loads) {
+        match starved {
             Some((own, others, port)) => {
-                format!("{finished}; **starved** by others at {port} ({} against {}).", rate(own), rate(others))
+                format!("{finished}; **starved** by others at {port} ({} against {}).", rate(*own), rate(*others))
             }
-            None => format!("{finished} before the run ended."),
+            None => format!("{finished} before the run ended{}.", self.rest(data)),
         }
+    }
+
+    /// What most of those waited for that did not finish.
+    fn rest(&self, data: &Data) -> String {
+        let cause = late::shared_cause(data, self.running.iter().filter_map(|r| r.waited));
+        let whose = if self.running.len() == 1 { "the other" } else { "most others" };
+        let whose = if self.done.is_empty() { if self.running.len() == 1 { "it" } else { "most" } } else { whose };
+        cause.map_or_else(String::new, |cause| format!("; {whose} waited longest for {cause}"))
     }
 
     fn has(&self, f: &Flow) -> bool {
         f.subject == self.subject && f.class == self.class && f.in_query == (self.kind == Kind::Queries)
     }
 
-    /// Own goodput and that of all others on the port of its ways at which others have most beside it, bit/s, and the port. `None` where it
-    /// had what it could use.
-    fn starved(&self, data: &Data, loads: &[Load]) -> Option<(f64, f64, String)> {
+    /// Own goodput and that of all others on the port of its ways at which others have most beside it, bit/s, and the port; where it is on
+    /// none of those through which all of its traffic goes, on the ports among which the network chooses for it. `None` where it had what it
+    /// could use.
+    fn starved(&self, data: &Data, loads: &[Load]) -> Option<Starved> {
         let network = data.subjects[self.subject].network;
         let mut paths = Paths::of(data, network);
         let mut by_port: BTreeMap<usize, Vec<&Flow>> = BTreeMap::new();
+        let mut by_choice: BTreeMap<Vec<usize>, Vec<&Flow>> = BTreeMap::new();
         for f in data.flows.iter().filter(|f| self.has(f) && f.size > 0 && !f.complete()) {
             let Some((from, to)) = data.ends(f) else { continue };
             paths.ports(from, to).into_iter().for_each(|p| by_port.entry(p).or_default().push(f));
+            by_choice.entry(paths.choice(from, to)).or_default().push(f);
         }
         let seeds = data.runs.iter().filter(|r| r.network == network).count().max(1) as f64;
         let at = |(port, running): (usize, Vec<&Flow>)| {
-            let port = (port, &data.ports[port]);
             let of = |own: bool| {
-                let whose = |l: &&Load| l.port == port.0 && (l.subject == self.subject && l.class == self.class) == own;
+                let whose = |l: &&Load| l.port == port && (l.subject == self.subject && l.class == self.class) == own;
                 loads.iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
             };
-            let (own, others, rate) = (of(true), of(false), port.1.rate_bps);
-            // Of the oldest that is still running: how long, and how long the link needs for all of its kind that are.
-            let waited = running.iter().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
-            let needs = running.iter().map(|f| f.size as f64 * 8.0).sum::<f64>() / rate / seeds;
-            let taken = rate > 0.0 && others > TAKEN * rate && others > STARVED * own;
-            (taken && waited > WAITED * needs && needs > LEAST_WORK_S).then(|| (own, others, port.1.name.clone()))
+            let (own, others, rate) = (of(true), of(false), data.ports[port].rate_bps);
+            self.kept_from(data, &running, (own, others, rate)).then(|| (own, others, data.ports[port].name.clone()))
         };
         // Of equal ones the first in the order of ports, as that is where they first met.
-        let more = |a: &(f64, f64, String), b: &(f64, f64, String)| a.1.total_cmp(&b.1);
-        by_port.into_iter().filter_map(at).rev().max_by(more)
+        let more = |a: &Starved, b: &Starved| a.1.total_cmp(&b.1);
+        let single = by_port.into_iter().filter_map(at).rev().max_by(more);
+        by_choice.remove(&Vec::new());
+        let among = |(ports, running): (Vec<usize>, Vec<&Flow>)| {
+            let loads = loads::over_choice(data, network, &ports);
+            let whose = |own: bool| {
+                let of = loads.iter().filter(move |l| (l.0 == self.subject && l.1 == self.class) == own);
+                of.map(|l| l.2).sum::<f64>() / seeds
+            };
+            let (own, others) = (whose(true), whose(false));
+            let names: Vec<String> = ports.iter().map(|p| data.ports[*p].name.clone()).collect();
+            let rate = ports.iter().map(|p| data.ports[*p].rate_bps).sum();
+            let name = match names.as_slice() {
+                [first, .., last] if names.len() > FEW => format!("{first} to {last}"),
+                _ => list(&names),
+            };
+            self.kept_from(data, &running, (own, others, rate)).then_some((own, others, name))
+        };
+        single.or_else(|| by_choice.into_iter().filter_map(among).max_by(more))
+    }
+
+    /// Whether others, who have `others` of `rate` beside its `own`, kept what was still running from its share.
+    fn kept_from(&self, data: &Data, running: &[&Flow], (own, others, rate): (f64, f64, f64)) -> bool {
+        let seeds = data.runs.iter().filter(|r| r.network == data.subjects[self.subject].network).count().max(1) as f64;
+        // Of the oldest that is still running: how long, and how long the link needs for all of its kind that are.
+        let waited = running.iter().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
+        let needs = running.iter().map(|f| f.size as f64 * 8.0).sum::<f64>() / rate / seeds;
+        let taken = rate > 0.0 && others > TAKEN * rate && others > STARVED * own;
+        // What they had of what half the link would have brought them by then.
+        let got = running.iter().map(|f| f.acked as f64 * 8.0).sum::<f64>() / rate / seeds;
+        let behind = waited > WAITED * needs || STARVED * got < needs.min(waited / WAITED);
+        taken && behind && needs > LEAST_WORK_S
     }
 }
 
-fn rate(bps: f64) -> String {
+pub(crate) fn rate(bps: f64) -> String {
     quantity(bps, Dimension::BitsPerSecond)
 }
 

@@ -3,7 +3,7 @@
 use super::run_args::{Args, FormatArg, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::limits::Watch;
-use crate::output::{print, warn};
+use crate::output::{print, remark, warn};
 use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
@@ -45,7 +45,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
     let writer = RunWriter::create(target(args, &resolved), format)?;
     interrupt::clean_up_on_panic(writer.staging().to_owned());
-    announce(args, kind, &resolved, jobs.len(), threads)?;
+    announce(args, kind, &resolved, jobs.len(), threads);
 
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let (record, clock) =
@@ -77,6 +77,9 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let dir = collector.writer.finish(manifest.clone())?;
     // From here on nothing takes the results away again, not even a defect of the report.
     interrupt::kept(&dir);
+    if let Some(bytes) = collector.watch.for_the_page() {
+        forebay_verdict::limit_memory(bytes);
+    }
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
     let answer = match &report {
         Some(written) => (written.sentences.clone(), written.workloads.clone()),
@@ -122,17 +125,15 @@ fn target(args: &Args, resolved: &Resolved) -> Target {
 }
 
 /// Says what is about to run, and what the scenario reader remarked.
-fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: usize) -> Result<(), Failure> {
+fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: usize) {
     if kind == Kind::Json {
         event(&json!({"event": "start", "name": resolved.name, "runs": runs, "threads": threads.min(runs)}));
         for text in &resolved.notes {
             event(&json!({"event": "note", "text": text}));
         }
+    } else if !args.quiet {
+        remark(&resolved.notes);
     }
-    if args.quiet || resolved.notes.is_empty() {
-        return Ok(());
-    }
-    print(&format!("{}\n\n", resolved.notes.join("\n")))
 }
 
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.

@@ -223,8 +223,10 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &m.partial));
     }
     if !telling.quiet {
-        if let Some(written) = page.filter(|w| !w.sentences.is_empty()) {
-            out.push_str(&said::lines(&written.sentences, style::stdout()));
+        // What cannot be read back is said by nobody; the table of numbers does not depend on it.
+        let said = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
+        if !said.is_empty() {
+            out.push_str(&said::lines(&said, style::stdout()));
             out.push('\n');
         }
         out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, style::stdout()));
