@@ -12,6 +12,10 @@ use std::time::Duration;
 
 /// Part of the memory that results may take before their runs are ended: finishing them takes memory, too.
 const FULL: f64 = 0.75;
+/// What finishing takes at the most, whatever there is to finish: rows in their order, as columns, as pages of files. Measured.
+const FINISHING: u64 = 90 << 20;
+/// Of a limit below that, the part that results may take all the same.
+const LEAST: f64 = 0.25;
 /// The same where what is mapped counts, and not what is used: a list that grows maps twice its length at once.
 const FULL_MAPPED: f64 = 0.4;
 
@@ -31,8 +35,8 @@ pub(crate) struct Limits {
 
 fn size(text: &str) -> Result<u64, String> {
     let bytes: Bytes = text.parse().map_err(|e: forebay_units::QuantityError| e.to_string())?;
-    if bytes.0 < 32 << 20 {
-        return Err("at least 32MB: the program itself takes that much".into());
+    if bytes.0 < 128_000_000 {
+        return Err("at least 128MB: the program takes that much, most of it to write results".into());
     }
     Ok(bytes.0)
 }
@@ -97,10 +101,20 @@ impl Watch {
         if let Some(max) = self.max_time.filter(|max| elapsed >= *max) {
             return Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()));
         }
-        let full = |l: &Limit| l.bytes as f64 * if l.mapped { FULL_MAPPED } else { FULL };
+        let full = |l: &Limit| match l.bytes as f64 {
+            all if l.mapped => all * FULL_MAPPED,
+            all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST)),
+        };
         let limit = self.limit.filter(|l| memory::used(*l) as f64 > full(l))?;
         let how = if self.asked { "by --max-memory" } else { "for lack of memory" };
         Some(format!("ended {how} at {} of {}", bytes(memory::used(limit) as f64), bytes(limit.bytes as f64)))
+    }
+
+    /// What the page of the results may take; `None` where nothing limits it.
+    pub(crate) fn for_the_page(&self) -> Option<u64> {
+        let limit = self.limit?;
+        let part = if limit.mapped { FULL_MAPPED } else { FULL };
+        Some(((limit.bytes as f64 * part) as u64).saturating_sub(memory::used(limit)))
     }
 
     /// Why the runs were ended, if they were.
@@ -132,7 +146,7 @@ pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
 /// A forecast as fields of an event or a document.
 pub(crate) fn fields(f: &Forecast) -> Value {
     json!({
-        "runs": f.runs, "messages": f.messages.round(), "samples": f.samples.round(), "packet_transmissions": f.transmissions.round(),
+        "runs": f.runs, "messages": f.messages.round(), "samples": f.samples.round(), "timeouts": f.timeouts.round(), "packet_transmissions": f.transmissions.round(),
         "memory_bytes": f.memory, "memory_limit_bytes": memory::limit().map(|l| l.bytes), "disk_bytes": f.disk.round(),
         "wall_s": f.seconds, "costliest_key": f.costliest.0, "exact": f.exact,
     })
@@ -165,7 +179,7 @@ mod tests {
 
     #[test]
     fn sizes_and_times() {
-        assert_eq!((size("2GB"), size("1MB").is_err(), size("much").is_err()), (Ok(2_000_000_000), true, true));
+        assert_eq!((size("2GB"), size("127MB").is_err(), size("much").is_err()), (Ok(2_000_000_000), true, true));
         assert_eq!((time("90s"), time("x").is_err()), (Ok(Duration::from_secs(90)), true));
         assert_eq!((bytes(1.5e9), bytes(48e6), bytes(10.0)), ("1.5 GB".into(), "48 MB".into(), "1 kB".into()));
         assert_eq!(

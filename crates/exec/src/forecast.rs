@@ -25,9 +25,12 @@ const WRITING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
 const PAGE_MESSAGE: f64 = 230.0;
 /// Likewise for each sample of a queue, and of a sender; it leaves out series of more rows than the limit.
 const PAGE_SAMPLE: [f64; 2] = [80.0, 130.0];
+/// Likewise for each timeout.
+const PAGE_TIMEOUT: f64 = 75.0;
 const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
-/// Bytes on disk of a row of messages, of a sample of a queue, and of one of a sender. Measured; it depends on how well they compress.
-const DISK: [f64; 3] = [50.0, 6.0, 22.0];
+/// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on how well they
+/// compress.
+const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
 /// Seconds that a row of messages takes to be written, a sample, and a row of messages to be read again for the page. Measured; one thread
 /// does it, whatever else runs.
 const WRITE_MESSAGE: f64 = 1.1e-6;
@@ -45,6 +48,8 @@ pub struct Forecast {
     pub messages: f64,
     /// Queue and sender samples of all runs.
     pub samples: f64,
+    /// Timeouts and tail loss probes of all runs, where they are recorded.
+    pub timeouts: f64,
     /// Packet transmissions of all runs.
     pub transmissions: f64,
     /// Most memory at a time, bytes.
@@ -68,6 +73,7 @@ struct Pilot {
     queries: f64,
     queue: f64,
     tcp: f64,
+    timeouts: f64,
     transmissions: f64,
     /// Packet transmissions per second of wall time.
     speed: f64,
@@ -88,7 +94,7 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
     let each = runs as f64 / seen.len().max(1) as f64;
     let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
     let (messages, queue, tcp) = (sum(&|p| p.messages), sum(&|p| p.queue), sum(&|p| p.tcp));
-    let transmissions = sum(&|p| p.transmissions);
+    let (transmissions, timeouts) = (sum(&|p| p.transmissions), sum(&|p| p.timeouts));
     let busy = sum(&|p| p.transmissions / p.speed.max(1.0));
     let together = threads.clamp(1, runs.max(1) as usize) as u64;
     let rows = |p: &Pilot| {
@@ -101,7 +107,8 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
     let list = seen.iter().map(rows).max().unwrap_or(0) * together;
     let drawn = |rows: f64, each: f64| if rows > PAGE_SAMPLES { 0.0 } else { rows * each };
     let series = (drawn(queue, PAGE_SAMPLE[0]) + drawn(tcp, PAGE_SAMPLE[1])) as u64;
-    let page = (messages * PAGE_MESSAGE) as u64 + series;
+    let stops = drawn(timeouts, PAGE_TIMEOUT) as u64;
+    let page = (messages * PAGE_MESSAGE) as u64 + series + stops;
     // The page is made when the runs are over.
     let memory = PROGRAM + (state + list + WRITING.min(list / 2 + (4 << 20))).max(page + WRITING);
     let busiest = seen.first().and_then(|p| p.busiest).unwrap_or(WorkloadId::new(0));
@@ -109,17 +116,19 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         (format!("workload.{busiest}"), list),
         ("topology".to_owned(), state),
         ("observe".to_owned(), series),
+        ("observe.timeouts".to_owned(), stops),
         ("runs".to_owned(), page),
     ];
-    let writing = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp) * WRITE_SAMPLE;
+    let writing = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp + timeouts) * WRITE_SAMPLE;
     let costliest = costs.into_iter().max_by_key(|c| c.1).unwrap_or_default();
     Ok(Forecast {
         runs,
         messages,
         samples: queue + tcp,
+        timeouts,
         transmissions,
         memory,
-        disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + PAGE,
+        disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + timeouts * DISK[3] + PAGE,
         seconds: busy / together as f64 + 0.05 + writing,
         writing,
         costliest,
@@ -203,6 +212,7 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
             .map(|(_, every)| samples(duration.unwrap_or(now * length), every.as_secs_f64()))
             .sum(),
         tcp: report.tcp.len() as f64 * length,
+        timeouts: report.timeouts.len() as f64 * length,
         transmissions: report.packet_hops as f64 * growth,
         speed: report.packet_hops as f64 / wall.max(1e-6),
         state,
