@@ -252,7 +252,7 @@ fn both_directions_of_a_link_are_not_summed_up() {
 
 #[test]
 fn who_crosses_two_full_links_and_is_not_done_comes_first() {
-    says("two-links", &["backup finished 0 of 2 queries; starved by others at link1 ("], &["their share of link"]);
+    says("two-links", &["backup finished 0 of 2 queries; starved by others at link"], &["their share of link"]);
 }
 
 #[test]
