@@ -131,6 +131,15 @@ impl Sender {
         } else if ack.acked > 0 && !linux {
             self.pkts_acked(ack);
         }
+        // tcp_try_to_open: the first stamp is that of repetitions which are still under way.
+        if linux
+            && self.ca < CaState::Recovery
+            && let Some(s) = &mut self.sack
+            && !s.board.repeats()
+            && let Some(episode) = s.episode.made()
+        {
+            episode.undo.first = None;
+        }
         if self.hooks.control {
             self.control(ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
