@@ -36,6 +36,12 @@ fn word(section: &Section) -> &'static str {
     section.title.rsplit(' ').next().unwrap_or(section.title)
 }
 
+/// As much of a name as a message needs.
+fn cut(name: &str) -> String {
+    const MOST: usize = 60;
+    if name.chars().count() <= MOST { name.to_owned() } else { name.chars().take(MOST).collect::<String>() + "..." }
+}
+
 /// Everything about what is called `what`, in all kinds that have it.
 fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure> {
     if sections.is_empty() {
@@ -43,7 +49,7 @@ fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure>
         let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name).chain([word(s)]));
         let guess = nearest(what, names).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
         let kinds: Vec<&str> = all.iter().map(word).collect();
-        return Err(Failure::Usage(format!("nothing is called `{what}`{guess} Kinds: {}", kinds.join(", "))));
+        return Err(Failure::Usage(format!("nothing is called `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
     }
     if format == Printed::Json {
         return print(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));

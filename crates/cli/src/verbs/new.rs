@@ -64,6 +64,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         ErrorKind::AlreadyExists => {
             Failure::Usage(format!("`{}` is there already and is not replaced; choose another file with --out", path.display()))
         }
+        ErrorKind::NotFound => Failure::Usage(format!(
+            "`{}` cannot be written: there is no such directory; make it, or choose another file with --out",
+            path.display()
+        )),
         _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
     })?;
     let file = path.display();

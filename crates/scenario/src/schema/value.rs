@@ -75,7 +75,10 @@ fn names(cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<String>> {
             None => list.push(name.to_owned()),
             Some(Some(range)) => list.extend(range),
             Some(None) => {
-                cx.sink.error(n.at, format!("{what}: `{}` is not a range of names", short(name)), "write \"h0..h7\"", None);
+                let help = format!(
+                    "a range is a name with a number, up to the same name with a larger one; legal: up to {MAX_NAMES} names"
+                );
+                cx.sink.error(n.at, format!("{what}: `{}` is not a range of names", short(name)), "write \"h0..h7\"", Some(help));
                 ok = false;
             }
         }
