@@ -105,6 +105,19 @@ fn the_window_dips_every_ten_seconds() {
 }
 
 /// Shares of the long flows after the warm-up, in Mbps, in the order of their transports.
+/// bbr_update_min_rtt: an RTT as small as the smallest does not begin the ten seconds anew. A flow that its receiver's window holds below the path's
+/// capacity has the same RTT for ever.
+#[test]
+fn the_window_dips_when_no_rtt_differs() {
+    let o = one(PATH, &["duration=35s", r#"transport.rcv-wnd="16KB""#, "topology.bottleneck.rate=\"1Gbps\""]);
+    let starts: Vec<f64> = dips(&o, 4.0).iter().map(|d| d.0).collect();
+    println!("{starts:?}");
+    assert_eq!(starts.len(), 3, "{starts:?}");
+    for (start, at) in starts.iter().zip([10.0, 20.2, 30.4]) {
+        assert!((start - at).abs() < 0.3, "{starts:?}");
+    }
+}
+
 fn shares(o: &Outcome) -> Vec<f64> {
     let measured = o.report.flows.iter();
     let seconds = o.variant.config.duration.unwrap().as_secs_f64() - o.variant.config.observe.warmup.as_secs_f64();

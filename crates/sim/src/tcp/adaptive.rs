@@ -2,7 +2,7 @@
 //! tcp_send_delayed_ack); `receiver/delack.rs` decides with it.
 
 use super::autotune::{Acked, Autotune, ns};
-use super::rtt::Rtt;
+use super::rtt::{Rtt, Sent};
 use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever};
@@ -81,7 +81,7 @@ impl Adaptive {
         }
         let took = Time::from_us(now.as_us() - self.last.as_us());
         let mut rtt = Rtt::new(c);
-        rtt.sample(c, took);
+        rtt.sample(c, took, Sent::default());
         (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
         if let Some(tune) = &mut self.tune {
             tune.handshake(now, took, now.since(p.ts));

@@ -10,6 +10,7 @@ mod lazy;
 pub mod metrics;
 pub mod profile;
 pub mod receiver;
+pub mod rtt;
 pub mod sender;
 
 mod adaptive;
@@ -23,7 +24,6 @@ mod prr;
 mod rack;
 mod reassembly;
 mod remembered;
-mod rtt;
 mod sack_state;
 mod scoreboard;
 mod send_buffer;

@@ -17,6 +17,27 @@ pub struct Rtt {
     pub(crate) remembered: TimeOrNever,
     /// Number of doublings in force.
     pub(crate) backoff: u32,
+    deviation: Deviation,
+}
+
+/// What a kernel keeps of deviations beside their mean, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Deviation {
+    /// Largest mean deviation of this round trip, four times that, or the smallest timeout if it is more (`mdev_max_us`).
+    largest: u32,
+    /// What the timeout adds to SRTT (`rttvar_us`).
+    bound: u32,
+    /// Stream offset whose acknowledgement ends the round trip (`rtt_seq`).
+    end: u64,
+}
+
+/// What of the stream is acknowledged, and what has been sent, when a sample is taken (`snd_una`, `snd_nxt`).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sent {
+    /// Up to here everything is acknowledged.
+    pub una: u64,
+    /// Up to here segments have been sent.
+    pub nxt: u64,
 }
 
 impl Rtt {
@@ -58,6 +79,7 @@ impl Rtt {
             base_rto: initial.min(c.rto_max),
             remembered: TimeOrNever::NEVER,
             backoff: 0,
+            deviation: Deviation::default(),
         }
     }
 
@@ -75,14 +97,17 @@ impl Rtt {
 
     /// Takes a sample (RFC 6298 section 2).
     #[inline(always)]
-    pub fn sample(&mut self, c: &TcpConfig, rtt: Time) {
-        self.sample_of(c, rtt, rtt);
+    pub fn sample(&mut self, c: &TcpConfig, rtt: Time, sent: Sent) {
+        self.sample_of(c, rtt, rtt, sent);
     }
 
     /// Takes a sample, of several segments: the oldest counts, but for the smallest RTT the newest.
     #[inline(always)]
-    pub(super) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time) {
+    pub(super) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
         self.min = self.min.min(newest.into());
+        if c.rto_rule == RtoRule::Linux {
+            return self.estimate(c, rtt, sent);
+        }
         let srtt = match self.srtt.get() {
             None => {
                 //= https://www.rfc-editor.org/rfc/rfc6298#section-2
@@ -97,24 +122,53 @@ impl Rtt {
                 //# assignment.
                 // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
                 self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
-                if c.rto_rule == RtoRule::Linux {
-                    // tcp_rtt_estimator counts in eighths of a microsecond.
-                    let eighth = Time::from_us(1) / 8;
-                    eighth * (srtt / eighth - srtt / eighth / 8 + rtt / (eighth * 8))
-                } else {
-                    srtt - srtt / 8 + rtt / 8
-                }
+                srtt - srtt / 8 + rtt / 8
             }
         };
         self.srtt = srtt.into();
         let g = c.rto_granularity;
-        let spread = (self.rttvar * 4).max(g);
-        let rto = match c.rto_rule {
-            RtoRule::Rfc6298 => srtt + spread,
-            RtoRule::Linux => srtt + spread.max(c.rto_min),
-            RtoRule::Fixed => return,
-        };
+        if c.rto_rule == RtoRule::Fixed {
+            return;
+        }
+        let rto = srtt + (self.rttvar * 4).max(g);
         self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g).min(c.rto_max) };
+    }
+
+    /// Linux `tcp_rtt_estimator`, in whole numbers as there: SRTT in eighths and the mean deviation in quarters of a microsecond. The timeout is
+    /// bounded by the largest mean deviation of a round trip, `rto_min` at least, which it follows up at once and down by a quarter a round trip;
+    /// an RTT that falls raises the deviation by an eighth only.
+    fn estimate(&mut self, c: &TcpConfig, rtt: Time, sent: Sent) {
+        let (eighth, quarter) = (Time::from_us(1) / 8, Time::from_us(1) / 4);
+        let (sample, least) = (rtt.as_us() as i64, c.rto_min.as_us().min(u64::from(u32::MAX)) as u32);
+        let d = &mut self.deviation;
+        let srtt = match self.srtt.get() {
+            None => {
+                self.rttvar = quarter * (sample * 2) as u64;
+                d.bound = least.max((sample * 2) as u32);
+                (d.largest, d.end) = (d.bound, sent.nxt);
+                sample * 8
+            }
+            Some(srtt) => {
+                let srtt = (srtt / eighth) as i64;
+                let error = sample - (srtt >> 3);
+                let mean = (self.rttvar / quarter) as i64;
+                let more = error.abs() - (mean >> 2);
+                let mean = mean + if error < 0 && more > 0 { more >> 3 } else { more };
+                self.rttvar = quarter * mean as u64;
+                d.largest = d.largest.max(mean as u32);
+                d.bound = d.bound.max(d.largest);
+                if sent.una > d.end {
+                    d.bound -= (d.bound - d.largest) >> 2;
+                    (d.largest, d.end) = (least, sent.nxt);
+                }
+                srtt + error
+            }
+        };
+        let srtt = eighth * srtt.max(1) as u64;
+        self.srtt = srtt.into();
+        // __tcp_set_rto: whole ticks, rounded up.
+        let rto = Time::from_us(srtt.as_us() + u64::from(self.deviation.bound));
+        self.base_rto = rto.round_up(c.rto_granularity).min(c.rto_max);
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
@@ -142,13 +196,13 @@ mod tests {
         let mut r = Rtt::new(&c);
         assert_eq!(r.rto(&c), Time::from_secs(1));
         assert_eq!((r.smoothed(), r.min()), (TimeOrNever::NEVER, TimeOrNever::NEVER));
-        r.sample(&c, Time(800));
+        r.sample(&c, Time(800), Sent::default());
         assert_eq!((r.smoothed(), r.rttvar), (Time(800).into(), Time(400)));
-        r.sample(&c, Time(1600));
+        r.sample(&c, Time(1600), Sent::default());
         assert_eq!((r.smoothed(), r.rttvar, r.min()), (Time(900).into(), Time(500), Time(800).into()));
         assert_eq!(r.base_rto, c.rto_min);
         c.rto_min = Time(1);
-        r.sample(&c, Time(900));
+        r.sample(&c, Time(900), Sent::default());
         assert_eq!(r.base_rto, r.smoothed().or_never() + r.rttvar * 4);
         r.backoff = 3;
         assert_eq!(r.rto(&c), r.base_rto * 8);
@@ -162,7 +216,7 @@ mod tests {
         (c.rto_rule, c.rto_min) = (RtoRule::Fixed, Time::from_us(45));
         let mut r = Rtt::new(&c);
         assert_eq!(r.rto(&c), c.rto_min);
-        r.sample(&c, Time::from_ms(3));
+        r.sample(&c, Time::from_ms(3), Sent::default());
         r.backoff = 7;
         assert_eq!((r.rto(&c), r.smoothed()), (c.rto_min, Time::from_ms(3).into()));
     }
@@ -171,8 +225,40 @@ mod tests {
     fn linux_adds_the_minimum_to_srtt() {
         let c = config("linux", "newreno");
         let mut r = Rtt::new(&c);
-        r.sample(&c, Time::from_us(100));
+        r.sample(&c, Time::from_us(100), Sent::default());
         // 100 us + 200 ms, rounded up to a millisecond.
         assert_eq!(r.base_rto, Time::from_ms(201));
+    }
+    /// tcp_rtt_estimator: the deviation that bounds the timeout is the largest of a round trip, and falls by a quarter of the way a round trip.
+    #[test]
+    fn linux_lets_go_of_a_deviation_once_a_round_trip() {
+        let mut c = config("linux", "newreno");
+        c.rto_min = Time::from_ms(5);
+        let mut r = Rtt::new(&c);
+        let rtt = Time::from_ms(100);
+        r.sample(&c, rtt, Sent::default());
+        assert_eq!((r.base_rto, r.rttvar), (Time::from_ms(300), Time::from_ms(50)));
+        // Then an ACK for each segment of a window of four; RTT in ms, the timeout in ms, the mean deviation in us.
+        let expected = [
+            (100, 300, 37_500),
+            (100, 300, 28_125),
+            (100, 300, 21_093),
+            (120, 303, 20_820),
+            (90, 301, 18_740),
+            (60, 274, 19_434),
+            (200, 287, 40_620),
+            (100, 286, 32_676),
+            (50, 279, 33_459),
+            (50, 273, 33_992),
+            (50, 263, 34_311),
+            (50, 259, 34_447),
+            (50, 254, 34_297),
+            (50, 251, 33_126),
+            (50, 247, 31_322),
+        ];
+        for (n, (ms, rto, mean)) in (1..).zip(expected) {
+            r.sample(&c, Time::from_ms(ms), Sent { una: n * 1000, nxt: n * 1000 + 4000 });
+            assert_eq!((r.base_rto, r.rttvar.as_us()), (Time::from_ms(rto), mean), "ACK {n}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use forebay_experiment::transport::Metrics;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::metrics::Remembered;
+use forebay_sim::tcp::rtt::Sent;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::Time;
 
@@ -28,7 +29,7 @@ fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Tape) {
 /// A connection that has ended with this state.
 fn ended(c: &TcpConfig, srtt: u64, cwnd: f64, ssthresh: f64) -> Sender {
     let mut s = Sender::new(c, addresses(1).0, None);
-    s.rtt_mut().sample(c, Time(srtt));
+    s.rtt_mut().sample(c, Time(srtt), Sent::default());
     (s.w_mut().cwnd, s.w_mut().ssthresh) = (cwnd, ssthresh.into());
     s
 }

@@ -2,6 +2,7 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config, config_with};
+use forebay_experiment::transport::Growth;
 use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
@@ -162,6 +163,24 @@ fn go_back_n() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 3.0));
     t.ack(8);
     assert_eq!((t.s.ca(), t.s.timer()), (CaState::Open, Timer::Idle));
+}
+
+/// RFC 3465 section 2.3: in the slow start after a timeout an ACK counts for one segment at most, because it covers what had arrived before.
+#[test]
+fn one_segment_an_ack_while_a_timeout_is_repaired() {
+    for (growth, usual, after_timeout) in
+        [(Growth::PerSegment { limit: 1 }, 11.0, 2.0), (Growth::PerSegment { limit: 2 }, 12.0, 2.0), (Growth::PerAck, 11.0, 2.0)]
+    {
+        let mut c = config("rfc", "newreno");
+        (c.growth, c.init_cwnd) = (growth, 10);
+        let mut t = Script::new(c.clone(), 30);
+        t.ack(8);
+        assert_eq!(t.cwnd(), usual, "{growth:?}");
+        let mut t = Script::new(c, 30);
+        t.timer();
+        t.ack(8);
+        assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, after_timeout), "{growth:?}");
+    }
 }
 
 /// The FIN takes a sequence number, not a byte of window: a full last segment with FIN fits a window of one segment.

@@ -171,7 +171,7 @@ impl Bbr {
         let now = ack.now.as_ms();
         let expired = self.min_rtt_stamp.is_some_and(|stamp| now > stamp.as_ms() + MIN_RTT_WINDOW);
         if let Some(rtt) = ack.newest_rtt.map(Time::as_us)
-            && (self.min_rtt_us.is_none_or(|min| rtt <= min) || (expired && !self.maybe_delayed(ack, o, sample)))
+            && (self.min_rtt_us.is_none_or(|min| rtt < min) || (expired && !self.maybe_delayed(ack, o, sample)))
         {
             self.min_rtt_us = Some(rtt);
             self.min_rtt_stamp = Some(ack.now);

@@ -17,8 +17,9 @@ pub(super) enum Policy {
 pub(super) fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
     let pipe = c * d;
     let root = (2.0 * pipe).sqrt() - 1.0;
-    // Below 5.83 packets the first term is less than D (TRIM E11).
-    let lower = (root * root).max(pipe) / c;
+    // Below 5.83 packets the square is less than D (TRIM E11); below 0.17 it would be more again, but of a negative number of flows.
+    let square = if root > 1.0 { root * root } else { 0.0 };
+    let lower = square.max(pipe) / c;
     (lower, (b + pipe) / (2.0 * c))
 }
 

@@ -4,6 +4,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::{Codepoint, Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rtt::Sent;
 use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
@@ -106,7 +107,7 @@ impl Sender {
                 Growth::PerAck => 1.0,
                 // Without limit by segments: as many as these bytes need; a scoreboard will know better.
                 Growth::PerSegment { limit: u32::MAX } => acked.div_ceil(u64::from(c.mss)) as f64,
-                Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(f64::from(limit)),
+                Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(self.most_growth(limit)),
             },
             rtt,
             newest_rtt: rtt,
@@ -114,6 +115,13 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         }
+    }
+
+    /// How many segments an ACK may count for, of a rule with a limit: one while a timeout is repaired (RFC 3465 section 2.3), because an ACK
+    /// then covers much that had arrived before.
+    #[inline(always)]
+    pub(super) fn most_growth(&self, limit: u32) -> f64 {
+        f64::from(if self.ca == CaState::Loss { limit.min(1) } else { limit })
     }
 
     /// Counts what was acknowledged with ECE.
@@ -215,7 +223,7 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
-        self.rtt.sample(c, rtt);
+        self.rtt.sample(c, rtt, Sent { una: self.una, nxt: self.nxt });
         self.stats.note_rtt(rtt);
     }
 

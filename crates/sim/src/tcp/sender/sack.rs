@@ -6,6 +6,7 @@ use crate::cc::{Ack, Event, Trigger, Window};
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::prr::Prr;
+use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
@@ -79,7 +80,7 @@ impl Sender {
             // tcp_cong_avoid's `acked` are segments, of whatever size.
             Growth::PerSegment { limit: u32::MAX } => ack.grow = f64::from(news.segments),
             Growth::PerSegment { limit } if ack.delivered != ack.acked => {
-                ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(f64::from(limit));
+                ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(self.most_growth(limit));
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
@@ -224,7 +225,7 @@ impl Sender {
         };
         let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
         ack.newest_rtt = Some(newest);
-        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)));
+        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)), Sent { una: self.una, nxt: self.nxt });
         self.rtt.backoff = 0;
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
         // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since (FLAG_SET_XMIT_TIMER).
