@@ -4,9 +4,9 @@
 //! nothing is ever removed. Debug builds check indices. Release builds do not where it pays, and what it pays was measured, in instructions a
 //! transmission (guard's cases s1, s2, s3, ft16, lossy, of 375, 293, 555, 298, 546), by checking them at one place at a time:
 //!
-//! * the network's lists (ports, nodes, feeders, busy inputs; `engine/fabric.rs`): 12.2, 12.6, 22.0, 13.8, 6.3 more;
+//! * the network's lists (ports, nodes, feeders, busy inputs; `engine/fabric`): 12.2, 12.6, 22.0, 13.8, 6.3 more;
 //! * what belongs to hosts (hosts and the halves of connections; `net/owned.rs`): 7.8, 2.7, 9.0, 2.9, 4.0 more;
-//! * beside them, the list of gathered packets (`engine/fabric.rs`), filled through pointers, as a `Vec`: 3.4, 4.9, 2.8, 2.3, 2.9 more.
+//! * beside them, the list of gathered packets (`engine/fabric`), filled through pointers, as a `Vec`: 3.4, 4.9, 2.8, 2.3, 2.9 more.
 //!
 //! Later, when the same cases took 372, 294, 551, 299 and 555:
 //!

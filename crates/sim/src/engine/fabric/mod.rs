@@ -3,21 +3,21 @@
 //! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
-use super::handoff::{Handoff, Lots, PORT_BITS, doubled, sort_across_ports};
+mod forward;
+
+use super::handoff::{Handoff, Lots, PORT_BITS};
 use super::lane::Lane;
-use super::tiers::GROUP;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
 use crate::net::huge;
-use crate::net::packet::{Extra, Packet, flag};
+use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
-use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
+use forebay_units::{IndexVec, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
@@ -310,248 +310,5 @@ impl Fabric {
     fn announce(&mut self, lane: &mut Lane, node: NodeId, input: u32, arrival: Time) {
         self.busy[input / WORD] |= 1 << (input % WORD);
         lane.wheel.mark(node, arrival);
-    }
-
-    /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
-    #[inline(never)]
-    pub(super) fn forward(&mut self, lane: &mut Lane, node: NodeId) {
-        // Owned here for the time being, so that the compiler knows that nothing else reaches it.
-        let list = std::mem::take(&mut lane.handoffs);
-        let (mut list, count, next) = self.gather(lane, node, (list, 0));
-        let start = lane.wheel.start;
-        let handoffs = &mut list[..count];
-        if self.nodes[node].special {
-            self.forward_special(lane, node, handoffs);
-        } else {
-            lane.sorter.sort(handoffs, self.lots);
-            for m in &*handoffs {
-                self.hop(lane, m, start);
-            }
-        }
-        if let Some(next) = next.get() {
-            lane.wheel.mark(node, next);
-        }
-        lane.handoffs = list;
-    }
-
-    /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
-    #[inline(never)]
-    pub(super) fn forward_group(&mut self, lane: &mut Lane, group: &[NodeId]) {
-        for &node in group {
-            self.each_busy_input(node, prefetch);
-        }
-        for &node in group {
-            self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
-        }
-        let mut list = std::mem::take(&mut lane.handoffs);
-        let mut gathered = [(0, TimeOrNever::NEVER); GROUP];
-        let mut count = 0;
-        for (&node, gathered) in group.iter().zip(&mut gathered) {
-            let next;
-            (list, count, next) = self.gather(lane, node, (list, count));
-            *gathered = (count, next);
-        }
-        for m in &list[..count] {
-            self.ports[m.to()].prefetch_queue();
-        }
-        let start = lane.wheel.start;
-        let mut first = 0;
-        for (&node, &(end, next)) in group.iter().zip(&gathered) {
-            let handoffs = &mut list[first..end];
-            lane.sorter.sort(handoffs, self.lots);
-            for m in &*handoffs {
-                self.hop(lane, m, start);
-            }
-            if let Some(next) = next.get() {
-                lane.wheel.mark(node, next);
-            }
-            first = end;
-        }
-        lane.handoffs = list;
-    }
-
-    #[inline(always)]
-    fn each_busy_input(&self, node: NodeId, look: impl Fn(&Port)) {
-        let n = &self.nodes[node];
-        for word in 0..n.busy_words {
-            let mut bits = self.busy[n.busy_first + word];
-            while bits != 0 {
-                look(&self.ports[self.feeder[n.in_first + word * WORD + bits.trailing_zeros()]]);
-                bits &= bits - 1;
-            }
-        }
-    }
-
-    /// Whether a switch has shared memory, ports that are not FIFOs, or links that damage packets.
-    pub(super) fn is_special(&self, node: NodeId) -> bool {
-        self.nodes[node].special
-    }
-
-    /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
-    #[inline(never)]
-    fn forward_special(&mut self, lane: &mut Lane, node: NodeId, handoffs: &mut [Handoff]) {
-        let (start, end) = (lane.wheel.start, lane.wheel.end);
-        if self.nodes[node].shared.is_some() {
-            // What goes to different ports competes for the same memory.
-            sort_across_ports(handoffs, self.lots);
-        } else {
-            lane.sorter.sort(handoffs, self.lots);
-        }
-        let checks = !self.nodes[node].erring.is_empty();
-        let shares = self.nodes[node].shared.is_some();
-        for m in &*handoffs {
-            if checks && self.is_damaged(lane, node, m) {
-                continue;
-            }
-            if shares && !self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
-                self.refuse(lane, m);
-            } else if self.ports[m.to()].backlog().is_some() {
-                self.queue_closely(lane, m);
-            } else {
-                self.hop(lane, m, start);
-            }
-        }
-        for i in 0..self.nodes[node].buffered.len() {
-            let port = self.nodes[node].buffered[i];
-            if self.ports[port].next_start().is_none() {
-                continue;
-            }
-            self.serve(lane, port, end);
-            if let Some(start) = self.ports[port].next_start() {
-                lane.wheel.mark(node, start);
-            }
-        }
-    }
-
-    /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it ends here: a switch that stores and forwards
-    /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
-    #[cold]
-    #[inline(never)]
-    fn is_damaged(&mut self, lane: &mut Lane, node: NodeId, m: &Handoff) -> bool {
-        for i in 0..self.nodes[node].erring.len() {
-            let port = self.nodes[node].erring[i];
-            if self.ports[port].is_damaged(m.packet) {
-                // SAFETY: as in `hop`.
-                lane.lose(unsafe { &*m.packet });
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order, and puts them into the
-    /// list behind the `filled` ones that are there. Returns the list, how many it holds then and the time of the first packet behind the
-    /// window.
-    #[inline(always)]
-    fn gather(
-        &mut self,
-        lane: &Lane,
-        node: NodeId,
-        (mut list, filled): (Box<[Handoff]>, usize),
-    ) -> (Box<[Handoff]>, usize, TimeOrNever) {
-        let (start, end) = (lane.wheel.start, lane.wheel.end);
-        let n = &self.nodes[node];
-        let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
-        let route = self.fib.at(node);
-        let mut next = TimeOrNever::NEVER;
-        let mut places = list[filled..].as_mut_ptr_range();
-        let mut word = 0;
-        while word < busy_words {
-            let mut bits = self.busy[busy_first + word];
-            while bits != 0 {
-                let from = self.feeder[first + word * WORD + bits.trailing_zeros()];
-                let rest = bits & (bits - 1);
-                let ring = &self.ports[from].ring;
-                let (mut position, tail) = (ring.head(), ring.tail());
-                let mut served = self.ports[from].served;
-                loop {
-                    let packet = ring.place(position);
-                    // SAFETY: a position between head and tail.
-                    let p = unsafe { &*packet };
-                    if p.arrival >= end {
-                        next = next.min(p.arrival.into());
-                        break;
-                    }
-                    // SAFETY: packets are addressed to hosts of this network, and switches forward them.
-                    let to = unsafe { route.next_port_unchecked(NodeId::new(u32::from(p.dst)), u32::from(p.hash)) };
-                    prefetch(&self.ports[to]);
-                    if places.start == places.end {
-                        let full = list.len();
-                        list = doubled(list);
-                        places = list[full..].as_mut_ptr_range();
-                    }
-                    let found = Handoff { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
-                    // Not `Vec::push`, which takes 2.3 to 4.9 instructions a transmission more (`net/arena.rs` names the cases).
-                    // SAFETY: a place of the list, which is the caller's alone.
-                    unsafe {
-                        places.start.write(found);
-                        places.start = places.start.add(1);
-                    }
-                    served = p.arrival;
-                    position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
-                    if position == tail {
-                        // The next packet on this link sets the bit again.
-                        self.busy[busy_first + word] ^= bits ^ rest;
-                        break;
-                    }
-                }
-                self.ports[from].ring.advance(position);
-                self.ports[from].served = served;
-                bits = rest;
-            }
-            word += 1;
-        }
-        // SAFETY: both ends lie in the list.
-        let unused = unsafe { places.end.offset_from_unsigned(places.start) };
-        let count = list.len() - unused;
-        (list, count, next)
-    }
-
-    /// Copies a packet, gathered in this window, to its egress port.
-    #[inline(always)]
-    fn hop(&mut self, lane: &mut Lane, m: &Handoff, start: Time) {
-        // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
-        let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), Time::ZERO), p, extra, |_| {}) {
-            self.not_queued(lane, m, why);
-        }
-    }
-
-    /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
-    fn refuse(&mut self, lane: &mut Lane, m: &Handoff) {
-        let (to, now) = (m.to(), lane.wheel.start + m.after());
-        // SAFETY: as in `hop`.
-        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        let p = &mut self.ports[to];
-        if p.backlog().is_some() {
-            let memory = Some(p.queued_bytes());
-            self.admit(lane, to, now, packet, extra, memory);
-        } else {
-            p.refuse(now, packet);
-            lane.lose(packet);
-        }
-    }
-
-    /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
-    /// to date, and these only where it is short.
-    #[inline(never)]
-    fn pool_admits(&mut self, lane: &mut Lane, node: NodeId, packet: *const Packet, to: PortId, now: Time) -> bool {
-        // SAFETY: see `Handoff::packet`.
-        let wire = u64::from(unsafe { &*packet }.wire);
-        let Some(pool) = self.nodes[node].shared else { return true };
-        // What the queues were at most when they were last looked at: what fits beside that fits beside less, too.
-        let most: u64 = self.nodes[node].shared_ports.iter().map(|&p| self.ports[p].queued_bytes()).sum();
-        if pool.admits(most, self.ports[to].queued_bytes(), wire) {
-            return true;
-        }
-        for i in 0..self.nodes[node].buffered.len() {
-            self.serve(lane, self.nodes[node].buffered[i], now);
-        }
-        let mut used = 0;
-        for &p in &self.nodes[node].shared_ports {
-            self.ports[p].settle(now);
-            used += self.ports[p].queued_bytes();
-        }
-        pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
 }
