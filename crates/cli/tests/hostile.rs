@@ -261,6 +261,11 @@ fn arguments() {
         "watch",
         "detach",
         "record",
+        "helper",
+        "compare",
+        "merge",
+        "kernel",
+        "doctor",
     ];
     let junk = [
         "",
