@@ -104,7 +104,7 @@ def test_there_are_examples() -> None:
     with_examples = {
         t.name for m in ["", *MODULES] for t in finder.find(importlib.import_module(f"forebay.{m}".rstrip("."))) if t.examples
     }
-    assert {"forebay", "forebay._scenario.Scenario", "forebay._run.run_many", "forebay._table.Table"} <= with_examples
+    assert {"forebay", "forebay._scenario.Scenario", "forebay._run_many.run_many", "forebay._table.Table"} <= with_examples
 
 
 def test_everything_public_is_documented() -> None:

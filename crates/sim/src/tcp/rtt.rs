@@ -27,8 +27,8 @@ struct Deviation {
     largest: u32,
     /// What the timeout adds to SRTT (`rttvar_us`).
     bound: u32,
-    /// Stream offset whose acknowledgement ends the round trip (`rtt_seq`).
-    end: u64,
+    /// Stream offset whose acknowledgement ends the round trip (`rtt_seq`), its low bits as there.
+    end: u32,
 }
 
 /// What of the stream is acknowledged, and what has been sent, when a sample is taken (`snd_una`, `snd_nxt`).
@@ -145,7 +145,7 @@ impl Rtt {
             None => {
                 self.rttvar = quarter * (sample * 2) as u64;
                 d.bound = least.max((sample * 2) as u32);
-                (d.largest, d.end) = (d.bound, sent.nxt);
+                (d.largest, d.end) = (d.bound, sent.nxt as u32);
                 sample * 8
             }
             Some(srtt) => {
@@ -157,9 +157,10 @@ impl Rtt {
                 self.rttvar = quarter * mean as u64;
                 d.largest = d.largest.max(mean as u32);
                 d.bound = d.bound.max(d.largest);
-                if sent.una > d.end {
+                // after(snd_una, rtt_seq).
+                if (sent.una as u32).wrapping_sub(d.end) as i32 > 0 {
                     d.bound -= (d.bound - d.largest) >> 2;
-                    (d.largest, d.end) = (least, sent.nxt);
+                    (d.largest, d.end) = (least, sent.nxt as u32);
                 }
                 srtt + error
             }
