@@ -23,8 +23,8 @@ pub fn page(a: &Advice) -> Page {
         ("stack", a.stack.clone()),
         ("order", "by the gain that the 95 % interval leaves sure; what starves somebody is last".to_owned()),
     ];
-    let before = |c: Option<Change>| c.map(|c| Cell { mean: c.before, half_width: None, at_least: false });
-    let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, half_width: None, at_least: false });
+    let before = |c: Option<Change>| c.map(|c| Cell { mean: c.before, ..Cell::default() });
+    let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, ..Cell::default() });
     let row = |title: String, goal: Goal, change: &dyn Fn(&Entry) -> Option<Change>| HeadlineChart {
         title,
         unit: unit(goal),

@@ -13,11 +13,28 @@ pub struct Cell {
     pub half_width: Option<f64>,
     /// The value is at least as large: a part of what it was made of was still running.
     pub at_least: bool,
+    /// Mean and half width of the natural logarithms, where every value is above zero.
+    #[serde(skip)]
+    pub log: Option<(f64, f64)>,
+}
+
+impl Cell {
+    /// Whether its interval meets another one's. Of values above zero those of their logarithms: what seeds do to a time is to multiply it, so that a
+    /// long one differs by more than all of a short one and still is longer with every seed.
+    pub(crate) fn meets(&self, other: &Cell) -> bool {
+        let ((a, half), (b, other_half)) = match (self.log, other.log) {
+            (Some(own), Some(other)) => (own, other),
+            _ => ((self.mean, self.half_width.unwrap_or(0.0)), (other.mean, other.half_width.unwrap_or(0.0))),
+        };
+        (a - b).abs() <= half + other_half
+    }
 }
 
 /// Mean and interval over seeds; `None` without a value.
 pub fn cell(values: &[f64]) -> Option<Cell> {
-    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width, at_least: false })
+    let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
+    let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
+    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width, at_least: false, log })
 }
 
 /// A metric of all subjects.

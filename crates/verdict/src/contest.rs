@@ -32,7 +32,7 @@ pub(crate) struct Standing {
 ///
 /// A time that is only known to be at least so long is never the best one. It is behind where it is already longer beyond doubt.
 ///
-/// Two differ when their 95 % intervals do not meet: stricter than a test of the difference, which errs on the side of saying nothing.
+/// Two differ when their 95 % intervals do not meet ([`Cell::meets`]): stricter than a test of the difference, which errs on the side of saying nothing.
 pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Standing> {
     let mut ranked: Vec<(usize, Cell)> = members.iter().filter_map(|&m| Some((m, cells[m]?))).collect();
     if ranked.len() < 2 {
@@ -45,7 +45,7 @@ pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better)
     let bound = |c: &Cell| c.at_least && better == Better::Less;
     let (best, first) = *ranked.iter().find(|(_, c)| !bound(c))?;
     let certain = ranked.iter().all(|(_, c)| c.half_width.is_some());
-    let meets = |c: &Cell| (c.mean - first.mean).abs() <= c.half_width.unwrap_or(0.0) + first.half_width.unwrap_or(0.0);
+    let meets = |c: &Cell| c.meets(&first);
     let open = |c: &Cell| bound(c) && (c.mean < first.mean || meets(c));
     let those = |is: &dyn Fn(&Cell) -> bool| ranked.iter().filter(|(m, c)| *m != best && is(c)).map(|r| r.0).collect();
     Some(Standing {

@@ -102,6 +102,17 @@ fn intervals_that_meet_are_no_difference() {
     assert!(said[0].ends_with("; against b (1.1 ms ± 248 µs) there is no difference that 3 seeds can show."), "{said:?}");
 }
 
+/// The interval of 0.6, 1.5 and 1.1 s reaches below zero, and yet every one of them is twenty times what the other takes.
+#[test]
+fn times_are_compared_as_multiples() {
+    let of = |values: &'static [f64]| [("qct_p99_s", values)];
+    let d = with_runs(networks(&[("a", &of(&[0.024, 0.026, 0.028])), ("b", &of(&[0.6, 1.5, 1.1]))]), 3);
+    assert_eq!(
+        sentences(&d)[0],
+        "**a** has the lowest 99th percentile of query completion times: **26 ms**, **41 times** less than b (1.07 s)."
+    );
+}
+
 #[test]
 fn means_far_apart_are_not_called_alike_for_want_of_seeds() {
     let wide = |values: &'static [f64]| [("qct_p99_s", values)];
