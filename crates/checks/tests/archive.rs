@@ -85,3 +85,12 @@ fn optional_crates_are_in_the_archive() {
         );
     }
 }
+
+/// What a user builds is small: the release profile keeps no names of functions.
+#[test]
+fn a_release_build_is_stripped() {
+    let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("the workspace's manifest");
+    let release =
+        manifest.split("\n[").find_map(|section| section.strip_prefix("profile.release]\n")).expect("a release profile");
+    assert!(release.lines().any(|line| line == "strip = \"symbols\""), "{release}");
+}
