@@ -106,7 +106,7 @@ impl World for Simulator {
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
-        crate::run::run_seeded(experiment, seed, Cores::ONE, progress)
+        self.run_on(1, experiment, seed, progress)
     }
 
     fn run_on(

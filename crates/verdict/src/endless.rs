@@ -44,13 +44,17 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
             }
         }
     }
+    let mut at_port: BTreeMap<usize, Vec<&Load>> = BTreeMap::new();
+    loads.iter().for_each(|l| at_port.entry(l.port).or_default().push(l));
+    let mut seeds = vec![0_usize; data.networks.len()];
+    data.runs.iter().for_each(|r| seeds[r.network] += 1);
     // Of each workload the port at which others have most.
     let mut worst: BTreeMap<(usize, Option<u32>), (f64, f64, usize)> = BTreeMap::new();
     for (&(subject, port, class), at) in &here {
-        let seeds = data.runs.iter().filter(|r| r.network == data.subjects[subject].network).count().max(1) as f64;
+        let seeds = seeds[data.subjects[subject].network].max(1) as f64;
         let of = |own: bool| {
-            let whose = |l: &&Load| l.port == port && ((l.subject, l.class) == (subject, class)) == own;
-            loads.iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
+            let whose = |l: &&&Load| ((l.subject, l.class) == (subject, class)) == own;
+            at_port.get(&port).into_iter().flatten().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
         };
         let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
         let fair = rate * at.flows as f64 / all[&port] as f64;

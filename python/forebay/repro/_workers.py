@@ -43,12 +43,13 @@ class Workers(Package):
         """Send what is missing to workers; what is returned waits for it."""
         keep = list(KEPT)
         units, missing = self._session.units(scenario, seeds, keep)
+        lacking = set(missing)
         words = _dask.words_of(scenario)
         with self._lock:
             for key in units:
                 if key in self._futures:
                     continue
-                if key in missing:
+                if key in lacking:
                     self._futures[key] = self._client.submit(work, words, seeds, keep, key, pure=False)
                 else:
                     self._futures[key] = None
