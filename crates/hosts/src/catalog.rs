@@ -196,6 +196,14 @@ pub const PROGRAMS: &[Program] = &[
                 default: 0,
                 doc: "1: every peer has the shim, so that a SYN without any probe has lost them all and its SYN-ACK waits, too",
             },
+            Param {
+                name: "recent",
+                min: 0,
+                max: 10_000,
+                default: 0,
+                doc: "with `forebay helper` at both ends: for so many ms after a train, connections to the same peer send none and \
+                      get its window; 0: every SYN has its train",
+            },
         ],
         sides: &[true, false],
         messages: false,

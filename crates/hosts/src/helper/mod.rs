@@ -1,8 +1,9 @@
 //! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): unanswered probes and SYNs are sent again,
-//! SYN-ACKs wait until enough probes have arrived. The shim reports what happens through a ring in memory and looks for a sign of life before it
+//! SYN-ACKs wait until enough probes have arrived, and what a train said holds for connections that open soon after it. The shim reports what happens through a ring in memory and looks for a sign of life before it
 //! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
 
 mod frames;
+mod recent;
 mod schedule;
 
 use crate::catalog::Program;
@@ -10,6 +11,7 @@ use crate::tune::named;
 use crate::{Error, counters, privileges};
 use frames::Wire;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
+use recent::{Change, Recent};
 use schedule::{Notice, Order, Schedule, Sending};
 use std::cell::RefCell;
 use std::path::Path;
@@ -66,6 +68,7 @@ pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Se
 fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, ready: impl FnOnce()) -> Result<Done, Error> {
     let failed = |e: libbpf_rs::Error| Error::bpf("the ring of the shim", &e);
     let (alive, params, ring) = (open(folder, "helper")?, open(folder, "params")?, open(folder, "notices")?);
+    let estimates = open(folder, "recent")?;
     let first = 0_u32.to_ne_bytes();
     let seen = alive.lookup(&first, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
     if clock().saturating_sub(seen) < ALIVE {
@@ -85,15 +88,21 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     // What was reported to an earlier helper is out of date.
     ring.consume().map_err(failed)?;
     notices.borrow_mut().clear();
-    let (mut schedule, mut done, mut looked, mut ready) = (Schedule::new(8), Done::default(), None, Some(ready));
+    for path in estimates.keys() {
+        let _ = estimates.delete(&path);
+    }
+    let (mut schedule, mut recent) = (Schedule::new(8), Recent::default());
+    let (mut done, mut looked, mut ready) = (Done::default(), None, Some(ready));
     while !stop() {
         let now = clock() / 1000;
         if looked.is_none_or(|l| now - l >= LOOK) {
             if !folder.join("helper").exists() {
                 break;
             }
-            let probes = counters::params(program, &params)?.iter().find(|(n, _)| n == "probes").map_or(8, |(_, v)| *v as u32);
-            schedule.probes(probes);
+            let params = counters::params(program, &params)?;
+            let of = |name: &str| params.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+            schedule.probes(of("probes").map_or(8, |v| v as u32));
+            recent.time(of("recent").unwrap_or(0));
             looked = Some(now);
         }
         alive.update(&first, &clock().to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
@@ -103,9 +112,12 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
         ring.poll(if schedule.waits() { TICK } else { IDLE }).map_err(failed)?;
         let now = clock() / 1000;
         for notice in notices.borrow_mut().drain(..) {
+            let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
+            change(&estimates, recent.notice(now, &notice, left));
             send(&wire, schedule.notice(now, notice), &mut done);
         }
         send(&wire, schedule.due(now), &mut done);
+        change(&estimates, recent.due(now));
     }
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
     alive.update(&first, &[0; 8], MapFlags::ANY).map_err(failed)?;
@@ -116,6 +128,21 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     }
     send(&wire, schedule.release_all(), &mut done);
     Ok(done)
+}
+
+/// Writes `struct estimate` of recent.bpf.h. A path that the table does not take sends its trains.
+fn change(estimates: &MapHandle, all: Vec<Change>) {
+    for change in all {
+        let _ = match change {
+            Change::Remove(path) => estimates.delete(&path),
+            Change::Set(path, until, segments) => {
+                let mut value = [0; 16];
+                value[..8].copy_from_slice(&(until * 1000).to_ne_bytes());
+                value[8..12].copy_from_slice(&segments.to_ne_bytes());
+                estimates.update(&path, &value, MapFlags::ANY)
+            }
+        };
+    }
 }
 
 fn send(wire: &Wire, all: Vec<Sending>, done: &mut Done) {

@@ -7,7 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 const PROBES: u64 = 4_000;
 const SYN: u64 = 16_000;
 /// A SYN-ACK waits so long (beta3), us: longer than beta1 and the way, so that a train that was sent again may still arrive.
-const HOLD: u64 = 8_000;
+pub(super) const HOLD: u64 = 8_000;
 /// The guest's own timer takes over (MAX_TIME; Linux sends a SYN again after a second).
 const GIVE_UP: u64 = 1_000_000;
 /// A train grows by the first one's size each time, up to so many times that.
@@ -25,23 +25,27 @@ pub(super) type Flow = [u8; 12];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
     Opens(Flow, u32, Vec<u8>),
-    Answered(Flow),
+    /// With the ms for which the peer keeps an estimate.
+    Answered(Flow, u32),
     Held(Flow, u32, Vec<u8>),
     Enough(Flow),
+    /// With the segments that a train allows.
+    Estimate(Flow, u32),
 }
 
 impl Notice {
-    /// `struct notice`: three numbers, the flow, the frame.
+    /// `struct notice`: four numbers, the flow, the frame.
     pub(super) fn read(bytes: &[u8]) -> Option<Notice> {
         let number = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_ne_bytes);
-        let (what, interface, length) = (number(0)?, number(4)?, number(8)? as usize);
-        let flow: Flow = bytes.get(12..24)?.try_into().ok()?;
-        let frame = || bytes.get(24..24 + length).map(<[u8]>::to_vec);
+        let (what, interface, length, value) = (number(0)?, number(4)?, number(8)? as usize, number(12)?);
+        let flow: Flow = bytes.get(16..28)?.try_into().ok()?;
+        let frame = || bytes.get(28..28 + length).map(<[u8]>::to_vec);
         match what {
             1 => Some(Notice::Opens(flow, interface, frame()?)),
-            2 => Some(Notice::Answered(flow)),
+            2 => Some(Notice::Answered(flow, value)),
             3 => Some(Notice::Held(flow, interface, frame()?)),
             4 => Some(Notice::Enough(flow)),
+            5 => Some(Notice::Estimate(flow, value)),
             _ => None,
         }
     }
@@ -111,6 +115,11 @@ impl Schedule {
         self.probes = probes;
     }
 
+    /// When the newest train of an unanswered SYN left.
+    pub(super) fn left(&self, flow: &Flow) -> Option<u64> {
+        self.opening.get(flow).map(|o| o.last_train)
+    }
+
     /// Whether a timer runs.
     pub(super) fn waits(&self) -> bool {
         !self.opening.is_empty() || !self.held.is_empty()
@@ -128,7 +137,7 @@ impl Schedule {
                     self.opening.insert(flow, o);
                 }
             }
-            Notice::Answered(flow) => {
+            Notice::Answered(flow, _) => {
                 self.opening.remove(&flow);
             }
             Notice::Held(flow, interface, frame) => {
@@ -139,6 +148,7 @@ impl Schedule {
                 // One that the guest sends again takes the place of the first, which has waited long enough for both.
                 self.held.entry(flow).and_modify(|h| h.frame.clone_from(&held.frame)).or_insert(held);
             }
+            Notice::Estimate(..) => {}
             Notice::Enough(flow) => return self.held.remove(&flow).map(Held::release).into_iter().collect(),
         }
         Vec::new()
@@ -200,7 +210,8 @@ mod tests {
         assert!(s.waits());
         let first = orders(&mut s, 16_000);
         assert_eq!(first, [(4, Order::Train(10)), (8, Order::Train(20)), (12, Order::Train(30)), (16, Order::Again(40))]);
-        s.notice(16_000, Notice::Answered([1; 12]));
+        assert_eq!(s.left(&[1; 12]), Some(16_000));
+        s.notice(16_000, Notice::Answered([1; 12], 0));
         assert!(!s.waits());
     }
 
@@ -259,13 +270,15 @@ mod tests {
     #[test]
     fn notices_are_read() {
         let mut bytes = Vec::new();
-        for n in [3_u32, 5, 2] {
+        for n in [3_u32, 5, 2, 0] {
             bytes.extend(n.to_ne_bytes());
         }
         bytes.extend([9; 12]);
         bytes.extend([1, 2, 3, 4]);
         assert_eq!(Notice::read(&bytes), Some(Notice::Held([9; 12], 5, vec![1, 2])));
         assert_eq!(Notice::read(&bytes[..20]), None);
+        (bytes[0], bytes[12]) = (5, 40);
+        assert_eq!(Notice::read(&bytes), Some(Notice::Estimate([9; 12], 40)));
         bytes[0] = 77;
         assert_eq!(Notice::read(&bytes), None);
     }

@@ -17,6 +17,7 @@ pub(crate) struct Packet {
     pub(crate) ack: u32,
     pub(crate) flags: u8,
     pub(crate) window: u16,
+    pub(crate) urgent: u16,
     pub(crate) payload: u32,
     /// From the host whose interface it is.
     pub(crate) outgoing: bool,
@@ -49,6 +50,7 @@ impl Packet {
             ack: u32_at(tcp, 8)?,
             flags: *tcp.get(13)?,
             window: u16_at(tcp, 14)?,
+            urgent: u16_at(tcp, 18)?,
             payload: u32::from(u16_at(ip, 2)?).saturating_sub((header + offset) as u32),
             outgoing,
         })

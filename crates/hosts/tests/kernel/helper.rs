@@ -30,10 +30,10 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// A helper in a process of its own, killed with the value.
-struct Helper(Child);
+pub(crate) struct Helper(Child);
 
 impl Helper {
-    fn start(host: &Host, name: &str) -> Helper {
+    pub(crate) fn start(host: &Host, name: &str) -> Helper {
         let program = std::env::current_exe().expect("this program");
         let mut process = Command::new(program)
             .args([WORD, &host.name, name])
@@ -48,7 +48,7 @@ impl Helper {
         Helper(process)
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.0.kill().expect("it can be killed");
         self.0.wait().expect("it ends");
     }

@@ -15,6 +15,7 @@ mod kill;
 mod lab;
 mod laws;
 mod messages;
+mod recent;
 mod recording;
 mod refusals;
 mod shims;
@@ -53,6 +54,9 @@ const TOPICS: &[(&str, fn())] = &[
     ("helper-holds", helper::holds),
     ("helper-guest", helper::guest),
     ("helper-killed", helper::killed),
+    ("helper-recent", recent::estimates),
+    ("helper-recent-guest", recent::guest),
+    ("helper-recent-not-kept", recent::not_kept),
     ("kill-attach", kill::while_attaching),
     ("kill-lost-state", kill::lost_state),
     ("refusal-wrong", refusals::wrong_requests),

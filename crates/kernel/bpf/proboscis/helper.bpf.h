@@ -21,15 +21,16 @@ struct {
 
 enum happened {
 	OPENS = 1,	/* a SYN has left: its probes, and it, are to be sent again until it is answered */
-	ANSWERED = 2,	/* no longer */
+	ANSWERED = 2,	/* no longer; the peer keeps an estimate for `value` ms, or none */
 	HELD = 3,	/* a SYN-ACK is to wait for probes */
 	ENOUGH = 4,	/* they are there */
+	ESTIMATE = 5,	/* the train of a connection allows `value` segments */
 };
 
 /* Headers of a SYN at most: Ethernet, IPv4, TCP with 40 bytes of options. */
 enum { FRAME_MOST = 128 };
 struct notice {
-	u32 what, interface, length;
+	u32 what, interface, length, value;
 	struct flow flow;
 	u8 frame[FRAME_MOST];
 };
@@ -56,15 +57,21 @@ static __always_inline u32 order_size(const struct __sk_buff *skb)
 	return skb->mark & 0xff;
 }
 
-/* Says it to the helper, with the frame where it is to be sent again; false where there is none, or it does not keep up. */
-static __always_inline bool ask_helper(struct __sk_buff *skb, u32 what, const struct flow *flow)
+static __always_inline bool helper_lives(void)
 {
-	u32 zero = 0, length = skb->len;
-	bool framed = what == OPENS || what == HELD;
+	u32 zero = 0;
 	u64 *seen = bpf_map_lookup_elem(&helper, &zero);
+	return seen && *seen && bpf_ktime_get_ns() - *seen <= HELPER_ALIVE;
+}
+
+/* Says it to the helper, with the frame where it is to be sent again; false where there is none, or it does not keep up. */
+static __always_inline bool ask_helper(struct __sk_buff *skb, u32 what, const struct flow *flow, u32 value)
+{
+	u32 length = skb->len;
+	bool framed = what == OPENS || what == HELD;
 	struct notice *n;
 
-	if (!seen || !*seen || bpf_ktime_get_ns() - *seen > HELPER_ALIVE)
+	if (!helper_lives())
 		return false;
 	if (framed && (length < ETHERNET + IPV4 + TCP || length > FRAME_MOST))
 		return false;
@@ -74,6 +81,7 @@ static __always_inline bool ask_helper(struct __sk_buff *skb, u32 what, const st
 	n->what = what;
 	n->interface = skb->ifindex;
 	n->length = framed ? length : 0;
+	n->value = value;
 	n->flow = *flow;
 	if (framed) {
 		/* The same number, in bounds that the verifier of Linux 6.1 sees as well. */

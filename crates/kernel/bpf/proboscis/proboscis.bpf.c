@@ -28,6 +28,8 @@ struct params {
 	u32 sufficient;
 	/* Every peer has the shim: a SYN without a single probe has lost them all. */
 	u32 everywhere;
+	/* So long, in ms, connections open on what the newest train to their peer said; for the helper. */
+	u32 recent;
 };
 PARAMS_MAP
 
@@ -50,6 +52,11 @@ struct counters {
 	u64 syn_acks_released;
 	u64 trains_again;
 	u64 syns_again;
+	/* And trains whose estimate was kept, SYNs that relied on one and had no probes, SYN-ACKs that followed one, and those that found none. */
+	u64 estimates;
+	u64 trains_spared;
+	u64 estimates_used;
+	u64 estimates_missed;
 };
 COUNTERS_MAP
 PREFIXES_MAP
@@ -74,12 +81,15 @@ struct receiving {
 	u32 echo;
 	/* Sequence number of the SYN; number and size of the train. */
 	__be32 syn;
-	u8 train, size, unused[2];
+	u8 train, size;
+	/* The SYN had none, because there was a train lately; the estimate of this train has been told. */
+	u8 relies, told;
 };
 FLOWS_MAP(receiving, struct receiving)
-#include "helper.bpf.h"
 
 enum { AT_FLAGS = 12, AT_WINDOW = 14, AT_URGENT = 18 };
+#include "recent.bpf.h"
+#include "window.bpf.h"
 /* Probes of a train, at most: four times the parameter's greatest value. */
 enum { TRAIN_MOST = 128 };
 
@@ -120,25 +130,88 @@ static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u
 }
 
 /* The first window of the other end: the unmarked share of the initial one. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
-static __always_inline void limit_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p, const struct receiving *r,
-					  bool held)
+static __always_inline u32 allowed_by(const struct receiving *r, const struct params *p)
 {
-	__be16 old = packet->tcp->window;
-	u32 window = bpf_ntohs(old), allowed;
+	return p->initial * (r->probes - r->marked) / law_max(r->probes, r->size ? r->size : p->probes);
+}
 
+/* A SYN-ACK leaves, or waits for probes. What it is to say of this train stands where the urgent pointer is. */
+static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
+{
+	struct flow opened = flow_acked(packet);
+	struct receiving *r = bpf_map_lookup_elem(&receiving, &opened);
+	bool released = order_of(skb) == RELEASE, relies = r && r->relies && !r->size, limited = true;
+	__be16 old = packet->tcp->window, urgent = packet->tcp->urgent, keeps = urgent;
+	u32 allowed = 0;
+
+	if (relies && recent_estimate(&opened, p, &allowed)) {
+		COUNT(estimates_used, 1);
+	} else {
+		/* The opener's process sends a train when nobody answers (beta1). */
+		if (!released && (relies || may_hold(r, p)) && ask_helper(skb, HELD, &opened, 0)) {
+			COUNT(syn_acks_held, 1);
+			/* Not lost, for the guest: it would count an error. */
+			return TC_ACT_STOLEN;
+		}
+		if (relies)
+			COUNT(estimates_missed, 1);
+		/* What was held until its time was over is as good as severe congestion (section 3.4 of the publication's algorithm 2). */
+		if (r && r->probes && (!released || sufficient(r, p)))
+			allowed = allowed_by(r, p);
+		else
+			limited = released || relies;
+		if (r && !r->told && sufficient(r, p) && p->recent && ask_helper(skb, ESTIMATE, &opened, allowed)) {
+			r->told = 1;
+			keeps = bpf_htons(p->recent);
+			COUNT(estimates, 1);
+		}
+	}
+	if (released) {
+		COUNT(syn_acks_released, 1);
+		skb->mark = 0;
+	}
 	COUNT(syn_acks, 1);
-	/* What was held until its time was over is as good as severe congestion (section 3.4 of the publication's algorithm 2). */
-	if (held && (!r || !sufficient(r, p)))
-		allowed = 0;
-	else if (!r || !r->probes)
-		return;
-	else
-		allowed = p->initial * (r->probes - r->marked) / law_max(r->probes, r->size ? r->size : p->probes);
 	allowed = law_max(allowed, p->floor) * p->mss;
-	if (allowed < window) {
+	if (limited && allowed < bpf_ntohs(old)) {
 		COUNT(syn_acks_limited, 1);
 		set_tcp16(skb, AT_WINDOW, old, bpf_htons(allowed));
 	}
+	set_tcp16(skb, AT_URGENT, urgent, keeps);
+	return TC_ACT_UNSPEC;
+}
+
+/* A SYN leaves behind its probes, unless it relies on those of an earlier one. */
+static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
+{
+	struct flow flow = flow_of(packet);
+	u32 high = bpf_ntohl(packet->tcp->seq) + 1, order = order_of(skb), probes = p->probes, unused;
+	struct sending s = { .high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
+	bool again = old && !old->known && old->high == high;
+
+	/* Answered in the meantime. */
+	if (order && !again)
+		return TC_ACT_SHOT;
+	if (again)
+		s.train = old->train + 1;
+	bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
+	if (order) {
+		probes = law_min(order_size(skb), TRAIN_MOST);
+		COUNT(trains_again, 1);
+		skb->mark = 0;
+	} else {
+		ask_helper(skb, OPENS, &flow, 0);
+	}
+	if (!order && !again && recent_estimate(&flow, p, &unused)) {
+		set_tcp16(skb, AT_URGENT, packet->tcp->urgent, bpf_htons(RELIES));
+		COUNT(trains_spared, 1);
+		return TC_ACT_UNSPEC;
+	}
+	send_probes(skb, packet->ip, s.train, probes);
+	if (order == TRAIN)
+		return TC_ACT_SHOT;
+	if (order)
+		COUNT(syns_again, 1);
+	return TC_ACT_UNSPEC;
 }
 
 SEC("tc")
@@ -154,46 +227,12 @@ int egress(struct __sk_buff *skb)
 	flags = packet.tcp->flags;
 	flow = flow_of(&packet);
 	if (flags & SYN) {
-		__be16 word = *(__be16 *)&packet.tcp->offset;
 		/* The guests do not negotiate ECN: it is the shims'. */
-		__be16 plain = with_flags(packet.tcp, 0, ECE | CWR);
-		u32 order = order_of(skb), probes = p->probes;
-		if (flags & ACK) {
-			struct flow opened = flow_acked(&packet);
-			struct receiving *r = bpf_map_lookup_elem(&receiving, &opened);
-			if (order != RELEASE && may_hold(r, p) && ask_helper(skb, HELD, &opened)) {
-				COUNT(syn_acks_held, 1);
-				/* Not lost, for the guest: it would count an error. */
-				return TC_ACT_STOLEN;
-			}
-			if (order == RELEASE)
-				COUNT(syn_acks_released, 1);
-			limit_syn_ack(skb, &packet, p, r, order == RELEASE);
-		} else {
-			u32 high = bpf_ntohl(packet.tcp->seq) + 1;
-			struct sending s = { .high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
-			/* Answered in the meantime. */
-			if (order && (!old || old->known || old->high != high))
-				return TC_ACT_SHOT;
-			if (old && !old->known && old->high == high)
-				s.train = old->train + 1;
-			bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
-			if (order) {
-				probes = law_min(order_size(skb), TRAIN_MOST);
-				COUNT(trains_again, 1);
-			}
-			skb->mark = 0;
-			send_probes(skb, packet.ip, s.train, probes);
-			if (order == TRAIN)
-				return TC_ACT_SHOT;
-			if (order)
-				COUNT(syns_again, 1);
-			else
-				ask_helper(skb, OPENS, &flow);
-		}
-		skb->mark = order ? 0 : skb->mark;
-		set_tcp16(skb, AT_FLAGS, word, plain);
-		return TC_ACT_UNSPEC;
+		__be16 word = *(__be16 *)&packet.tcp->offset, plain = with_flags(packet.tcp, 0, ECE | CWR);
+		int verdict = flags & ACK ? send_syn_ack(skb, &packet, p) : send_syn(skb, &packet, p);
+		if (verdict == TC_ACT_UNSPEC)
+			set_tcp16(skb, AT_FLAGS, word, plain);
+		return verdict;
 	}
 	if (packet.payload) {
 		struct sending *s = bpf_map_lookup_elem(&sending, &flow);
@@ -219,82 +258,39 @@ int egress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* An option of TCP's header. Loops are the helper's (bpf_loop): unrolled by the verifier they are too long for that of Linux 6.12. */
-struct option_search {
-	struct __sk_buff *skb;
-	u32 at, end;
-	u8 scale;
-};
-static long next_option(u32 i, struct option_search *s)
+/* A probe of the newest train, or the first of a newer one. */
+static __always_inline void count_probe(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
 {
-	u8 option[3] = {};
+	struct flow flow = flow_of(packet);
+	struct receiving *r = bpf_map_lookup_elem(&receiving, &flow), fresh = {};
+	u16 number = bpf_ntohs(packet->tcp->urgent);
+	u8 train = number >> 8, size = (u8)number;
+	bool enough;
 
-	if (s->at + 2 >= s->end || bpf_skb_load_bytes(s->skb, s->at, option, 3) || option[0] == 0)
-		return 1;
-	if (option[0] == 1) {
-		s->at++;
-		return 0;
+	if (!r) {
+		bpf_map_update_elem(&receiving, &flow, &fresh, BPF_NOEXIST);
+		r = bpf_map_lookup_elem(&receiving, &flow);
+		if (!r)
+			return;
 	}
-	if (option[0] == 3)
-		s->scale = law_min(option[2], 14);
-	s->at += option[1];
-	return option[0] == 3 || option[1] < 2;
-}
-
-/* The scale of windows that the receiver announced (RFC 7323, section 2.2). */
-static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_header *tcp)
-{
-	struct option_search s = {
-		.skb = skb,
-		.at = ETHERNET + IPV4 + TCP,
-		.end = ETHERNET + IPV4 + (tcp->offset >> 4) * 4,
-	};
-	bpf_loop(40, next_option, &s, 0);
-	return s.scale;
-}
-
-static __always_inline struct dctcp_params marks_of(const struct params *p)
-{
-	return (struct dctcp_params){ .shift_g = p->shift_g, .alpha = LAW_ALPHA_ONE, .min_cwnd = p->floor };
-}
-
-/* An ACK of ours: DCTCP's window moves on, in whole segments. */
-static __always_inline void acknowledged(struct sending *s, const struct params *p, u32 ack, bool echo)
-{
-	struct dctcp_params marks = marks_of(p);
-	u32 mss = law_max(p->mss, 1), bytes = ack - s->una, flight = s->high - s->una, end = s->marks.window_end;
-	struct law_ack a = { .una = ack, .nxt = s->high };
-
-	if ((s32)bytes < 0 || law_before(s->high, ack))
+	if (r->syn != packet->tcp->seq || r->size == 0 || (s8)(train - r->train) > 0) {
+		r->probes = r->marked = r->relies = r->told = 0;
+		r->syn = packet->tcp->seq;
+		r->train = train;
+		r->size = size;
+	}
+	if (r->train != train)
 		return;
-	s->una = ack;
-	s->acked += bytes;
-	if (echo) {
-		COUNT(echoes_received, 1);
-		/* A duplicate says that something marked arrived, too. */
-		s->acked_marked += law_max(bytes, 1);
+	enough = sufficient(r, p);
+	r->probes++;
+	COUNT(probes_received, 1);
+	if ((packet->ip->tos & CE) == CE) {
+		r->marked++;
+		COUNT(probes_marked, 1);
 	}
-	a.delivered = s->acked;
-	a.delivered_ce = s->acked_marked;
-	dctcp_ack(&s->marks, &marks, &a);
-	if (!law_before(ack, end)) {
-		COUNT(windows, 1);
-		COUNT(alpha_sum, s->marks.alpha);
-	}
-	if (echo && !law_before(ack, s->cut_end)) {
-		/* Once per window (RFC 8257, section 3.3, step 9). A guest that uses less than its window is cut from what it uses. */
-		u32 used = law_max((flight + mss - 1) / mss, p->floor);
-		s->window.ssthresh = dctcp_ssthresh(&s->marks, &marks, law_min(s->window.cwnd, used), LAW_MARK);
-		s->window.cwnd = s->window.ssthresh;
-		s->cut_end = s->high;
-		COUNT(cuts, 1);
-	} else if (!echo && flight + 2 * mss >= s->window.cwnd * mss) {
-		/* Only a window that is in use grows. */
-		s->rest += bytes;
-		a.acked = s->rest / mss;
-		s->rest -= a.acked * mss;
-		dctcp_grow(&marks, &s->window, &a);
-	}
+	/* A SYN-ACK may be waiting for this one. */
+	if (!enough && sufficient(r, p))
+		ask_helper(skb, ENOUGH, &flow, 0);
 }
 
 SEC("tc")
@@ -312,38 +308,15 @@ int ingress(struct __sk_buff *skb)
 	flags = packet.tcp->flags;
 	tos = packet.ip->tos;
 	if (packet.ip->protocol == PROBE) {
-		struct receiving *r = bpf_map_lookup_elem(&receiving, &flow), fresh = {};
-		if (!r) {
-			bpf_map_update_elem(&receiving, &flow, &fresh, BPF_NOEXIST);
-			r = bpf_map_lookup_elem(&receiving, &flow);
-		}
-		if (r) {
-			u16 number = bpf_ntohs(packet.tcp->urgent);
-			u8 train = number >> 8, size = (u8)number;
-			bool enough;
-			if (r->syn != packet.tcp->seq || r->size == 0 || (s8)(train - r->train) > 0) {
-				r->probes = r->marked = 0;
-				r->syn = packet.tcp->seq;
-				r->train = train;
-				r->size = size;
-			}
-			if (r->train != train)
-				return TC_ACT_SHOT;
-			enough = sufficient(r, p);
-			r->probes++;
-			COUNT(probes_received, 1);
-			if ((tos & CE) == CE) {
-				r->marked++;
-				COUNT(probes_marked, 1);
-			}
-			/* A SYN-ACK may be waiting for this one. */
-			if (!enough && sufficient(r, p))
-				ask_helper(skb, ENOUGH, &flow);
-		}
+		count_probe(skb, &packet, p);
 		return TC_ACT_SHOT;
 	}
 	if (packet.ip->protocol != IPPROTO_TCP)
 		return TC_ACT_UNSPEC;
+	if ((flags & (SYN | ACK)) == SYN && packet.tcp->urgent == bpf_htons(RELIES)) {
+		note_reliance(skb, &packet, &flow);
+		return TC_ACT_UNSPEC;
+	}
 	if (packet.payload && (tos & CE)) {
 		struct receiving *r = bpf_map_lookup_elem(&receiving, &flow);
 		if (r) {
@@ -361,7 +334,7 @@ int ingress(struct __sk_buff *skb)
 	if (!s || !(flags & ACK))
 		return TC_ACT_UNSPEC;
 	if (!s->known && (flags & (SYN | RST)))
-		ask_helper(skb, ANSWERED, &acked);
+		ask_helper(skb, ANSWERED, &acked, flags & SYN ? bpf_ntohs(packet.tcp->urgent) : 0);
 	if (flags & SYN) {
 		struct dctcp_params marks = marks_of(p);
 		s->scale = scale_of(skb, packet.tcp);
@@ -371,6 +344,7 @@ int ingress(struct __sk_buff *skb)
 		s->window.ssthresh = LAW_NO_THRESHOLD;
 		dctcp_init(&s->marks, &marks, s->una, 0, 0);
 		s->known = 1;
+		set_tcp16(skb, AT_URGENT, packet.tcp->urgent, 0);
 		return TC_ACT_UNSPEC;
 	}
 	if (!s->known || (flags & RST))
