@@ -25,8 +25,8 @@ fn main() {
         let _ = writeln!(list, "    ({name:?}, &Aligned(*include_bytes!({:?}))),", object.display().to_string());
     }
     list.push_str("]\n");
-    // For the tests: a link that marks and loses packets by a script, and a program that the verifier refuses.
-    for name in ["link", "refused"] {
+    // For the tests: a link that marks and loses packets by a script, a program that the verifier refuses, and a look at each ACK.
+    for name in ["link", "refused", "probe"] {
         let source = own.join(format!("tests/kernel/{name}.bpf.c"));
         let object = out.join(format!("{name}.bpf.o"));
         println!("cargo:rerun-if-changed={}", source.display());

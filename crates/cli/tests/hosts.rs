@@ -208,6 +208,76 @@ fn rolls_back() {
     nothing_left(&lab, &before, "rolling back");
 }
 
+/// The other conditions, by `watch`, which says an alarm first.
+fn rolls_back_later() {
+    for (condition, rate, queue, why) in [
+        ("rtt-p99>2", 20, 400, "the 99th percentile of the RTT is"),
+        ("retransmissions>3", 60, 8, "of the segments are sent again"),
+    ] {
+        let lab = Lab::new();
+        // What the receiver allows fits into the queue: nothing is lost.
+        lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
+        lab.bottleneck(100, 400);
+        let before = traces(&lab);
+        let stream = Transfer::start(&lab, u64::MAX);
+        std::thread::sleep(Duration::from_millis(500));
+        works(&lab, "attach rns --name fbt_cli --default --live");
+        lab.bottleneck(rate, queue);
+        let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 30"));
+        check(said.code == 1, &format!("watch ends with exit code 1: {}", said.code));
+        let says = said.err.contains(&format!("detached fbt_cli by itself: {condition} for 3 s")) && said.err.contains(why);
+        check(says, &format!("says why: {}", said.err.trim()));
+        let alarms = said.out.lines().filter(|l| l.contains("ALARM") && l.contains(why)).count();
+        check(alarms >= 3, &format!("{alarms} lines have an alarm before"));
+        lab.bottleneck(100, 400);
+        check(stream.finish().intact, "the stream is intact");
+        // A qdisc that was replaced has another handle.
+        let (now, was) = (traces(&lab), before);
+        let rest = |t: Vec<String>| t.into_iter().filter(|l| !l.contains("qdisc")).collect::<Vec<_>>();
+        equal(rest(now), rest(was), "nothing is left behind by rolling back");
+    }
+}
+
+/// The capabilities that a process has now.
+fn capabilities(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
+    line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok()).unwrap_or(u64::MAX)
+}
+
+/// What SECURITY.md says: the verbs that stay keep five capabilities, and none needs a program of the machine.
+fn little_is_needed() {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    let alone = |args: &str| {
+        let mut c = prepare(args);
+        c.env_clear();
+        finish(c, &lab)
+    };
+    let attached = alone("attach proboscis --name fbt_cli --dst 10.77.0.0/24");
+    check(
+        attached.code == 0,
+        &format!("attaches without an environment, and so without a path to any program: {}", attached.err),
+    );
+    // CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF (include/uapi/linux/capability.h).
+    let needed = [12, 19, 21, 38, 39].iter().map(|c| 1_u64 << c).sum::<u64>();
+    for args in ["watch fbt_cli --rollback-on rtt-p99>1000 --seconds 20", "helper fbt_cli"] {
+        let mut c = prepare(args);
+        c.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = lab.left.run(move || c.spawn()).expect("the binary starts");
+        for _ in 0..200 {
+            if capabilities(child.id()) == needed {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        equal(capabilities(child.id()), needed, &format!("forebay {args} has dropped all other capabilities"));
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+    }
+    check(alone("detach fbt_cli").code == 0, "detaches without an environment");
+    nothing_left(&lab, &before, "processes with few capabilities that were killed");
+}
+
 /// A process that may not: says which capabilities it lacks, and `status` works.
 fn without_privileges() {
     let lab = Lab::new();
@@ -283,11 +353,13 @@ fn main() -> ExitCode {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder for this test");
-    let topics: [(&str, &dyn Fn()); 6] = [
+    let topics: [(&str, &dyn Fn()); 8] = [
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
         ("alone", &|| alone(&folder)),
         ("roll back", &rolls_back),
+        ("roll back later", &rolls_back_later),
+        ("little is needed", &little_is_needed),
         ("without privileges", &without_privileges),
         ("recording", &|| recording(&folder)),
     ];

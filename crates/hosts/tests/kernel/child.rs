@@ -1,6 +1,7 @@
 //! This program again, as a process that can be killed: attaches in a namespace and says so.
 
 use forebay_hosts::attach::{Request, attach};
+use forebay_hosts::detach::detach;
 use forebay_hosts::privileges;
 use std::ffi::CStr;
 use std::process::ExitCode;
@@ -33,6 +34,9 @@ fn take_away(what: &str) {
     }
 }
 
+/// In place of a program: the attachment of that name is taken off.
+pub(crate) const DETACH: &str = "detach";
+
 /// `NAMESPACE PROGRAM NAME PREFIX|default [LACK]`
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let ([namespace, program, name, who], lack) = match args {
@@ -47,15 +51,16 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Err(_) => request.default = true,
     }
     let done = match lack {
-        None => privileges::keep_needed().and_then(|()| attach(&request)),
+        _ if program == DETACH => privileges::keep_needed().and_then(|()| detach(name)).map(|_| ()),
+        None => privileges::keep_needed().and_then(|()| attach(&request)).map(|_| ()),
         Some(what) => {
             request.live = true;
             take_away(what);
-            attach(&request)
+            attach(&request).map(|_| ())
         }
     };
     match done {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");
             ExitCode::FAILURE

@@ -23,6 +23,7 @@ mod snapshot;
 mod soak;
 mod swap;
 mod traffic;
+mod windows;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("swap-ten-thousand", swap::ten_thousand),
     ("law-echo", laws::echo),
     ("law-alpha", laws::alpha),
+    ("law-windows", windows::dctcp),
     ("law-without-ecn", laws::without_ecn),
     ("law-losses", laws::losses),
     ("law-trim-probes", laws::trim_probes),
@@ -58,6 +60,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("helper-recent-guest", recent::guest),
     ("helper-recent-not-kept", recent::not_kept),
     ("kill-attach", kill::while_attaching),
+    ("kill-detach", kill::while_detaching),
     ("kill-lost-state", kill::lost_state),
     ("refusal-wrong", refusals::wrong_requests),
     ("refusal-second", refusals::second_attach),
