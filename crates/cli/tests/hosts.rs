@@ -9,12 +9,15 @@
 mod check;
 #[path = "../../hosts/tests/kernel/lab.rs"]
 mod lab;
+#[path = "hosts/rollback.rs"]
+mod rollback;
 #[path = "../../hosts/tests/kernel/traffic.rs"]
 mod traffic;
 
 use check::{check, equal};
 use lab::{Lab, command};
-use std::io;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -34,8 +37,12 @@ fn prepare(args: &str) -> Command {
     c
 }
 
-fn finish(mut c: Command, lab: &Lab) -> Said {
-    let done = lab.left.run(move || c.output()).expect("the binary starts");
+fn finish(c: Command, lab: &Lab) -> Said {
+    lab.left.run(move || say(c))
+}
+
+fn say(mut c: Command) -> Said {
+    let done = c.output().expect("the binary starts");
     let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
     Said { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
 }
@@ -54,7 +61,12 @@ fn works(lab: &Lab, args: &str) -> String {
 
 /// The same, which must fail and say so.
 fn fails(lab: &Lab, args: &str, words: &[&str]) {
-    let said = forebay(lab, args);
+    lab.left.run(|| fails_here(args, words));
+}
+
+/// In the namespace of the calling thread.
+fn fails_here(args: &str, words: &[&str]) {
+    let said = say(prepare(args));
     let missing: Vec<&&str> = words.iter().filter(|w| !said.err.contains(**w)).collect();
     check(
         said.code != 0 && missing.is_empty(),
@@ -133,6 +145,7 @@ fn one_attachment(folder: &Path) {
     ] {
         check(text.contains(words), &format!("the metrics have `{words}`"));
     }
+    at_a_port(&lab);
     works(&lab, &format!("status --prometheus {}", metrics.display()));
     check(metrics.exists(), "status writes them, too");
     check(works(&lab, "detach fbt_cli").contains("detached fbt_cli"), "detach says so");
@@ -140,6 +153,37 @@ fn one_attachment(folder: &Path) {
     check(outcome.intact && outcome.bytes > 0, &format!("{} bytes arrived as they were sent", outcome.bytes));
     nothing_left(&lab, &before, "attaching and detaching");
     equal(works(&lab, "detach --all").as_str(), "nothing was attached\n", "a second time there is nothing to detach");
+}
+
+/// The same metrics at a port of the loopback interface.
+fn at_a_port(lab: &Lab) {
+    let mut c = prepare("watch fbt_cli --seconds 20 --prometheus-port 9464");
+    c.stdout(Stdio::null());
+    lab.left.run(|| {
+        let mut watch = c.spawn().expect("the binary starts");
+        let ask = || -> io::Result<String> {
+            let mut socket = TcpStream::connect("127.0.0.1:9464")?;
+            socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
+            let mut text = String::new();
+            socket.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let mut got = String::new();
+        for _ in 0..100 {
+            got = ask().unwrap_or_default();
+            if !got.is_empty() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        check(
+            got.starts_with("HTTP/1.0 200 OK\r\n") && got.contains("forebay_sockets{name=\"fbt_cli\",program=\"dctcp\"} 1"),
+            "watch answers Prometheus at a port of 127.0.0.1",
+        );
+        check(TcpStream::connect((lab.left.address, 9464)).is_err(), "and at no other address");
+        fails_here("watch fbt_cli --seconds 1 --prometheus-port 9464", &["127.0.0.1:9464", "in use", "port"]);
+        watch.kill().and_then(|()| watch.wait()).expect("it ends");
+    });
 }
 
 /// Without its file an attachment is found in the kernel.
@@ -177,65 +221,6 @@ fn alone(folder: &Path) {
     check(code().as_deref() == Some("0\n"), &format!("it attaches whose parent has ended: {text}"));
     works(&lab, "detach fbt_cli");
     nothing_left(&lab, &before, "a command whose parent has ended");
-}
-
-/// Takes itself off when connections get much less than before.
-fn rolls_back() {
-    let lab = Lab::new();
-    let before = traces(&lab);
-    fails(&lab, "attach rns --default --rollback-on throughput>2", &["throughput>2", "no condition"]);
-    let stream = Transfer::start(&lab, u64::MAX);
-    let said = std::thread::scope(|scope| {
-        let attach = scope
-            .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 60"));
-        // Until what was before has been measured and it is attached.
-        for _ in 0..600 {
-            if Path::new("/run/forebay/fbt_cli.json").exists() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        std::thread::sleep(Duration::from_secs(1));
-        lab.bottleneck(5, 400);
-        attach.join().expect("it ends")
-    });
-    check(said.code == 1, &format!("ends with exit code 1: {} {}", said.code, said.err));
-    check(said.err.contains("detached fbt_cli by itself: throughput<0.5 for 3 s"), "says why");
-    check(said.out.contains("before "), "and what was before");
-    check(works(&lab, "status").contains("nothing is attached"), "nothing is attached any more");
-    command("tc", &format!("-n {} qdisc del dev eth0 root", lab.left.name));
-    check(stream.finish().intact, "the stream is intact");
-    nothing_left(&lab, &before, "rolling back");
-}
-
-/// The other conditions, by `watch`, which says an alarm first.
-fn rolls_back_later() {
-    for (condition, rate, queue, why) in [
-        ("rtt-p99>2", 20, 400, "the 99th percentile of the RTT is"),
-        ("retransmissions>3", 60, 8, "of the segments are sent again"),
-    ] {
-        let lab = Lab::new();
-        // What the receiver allows fits into the queue: nothing is lost.
-        lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
-        lab.bottleneck(100, 400);
-        let before = traces(&lab);
-        let stream = Transfer::start(&lab, u64::MAX);
-        std::thread::sleep(Duration::from_millis(500));
-        works(&lab, "attach rns --name fbt_cli --default --live");
-        lab.bottleneck(rate, queue);
-        let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 30"));
-        check(said.code == 1, &format!("watch ends with exit code 1: {}", said.code));
-        let says = said.err.contains(&format!("detached fbt_cli by itself: {condition} for 3 s")) && said.err.contains(why);
-        check(says, &format!("says why: {}", said.err.trim()));
-        let alarms = said.out.lines().filter(|l| l.contains("ALARM") && l.contains(why)).count();
-        check(alarms >= 3, &format!("{alarms} lines have an alarm before"));
-        lab.bottleneck(100, 400);
-        check(stream.finish().intact, "the stream is intact");
-        // A qdisc that was replaced has another handle.
-        let (now, was) = (traces(&lab), before);
-        let rest = |t: Vec<String>| t.into_iter().filter(|l| !l.contains("qdisc")).collect::<Vec<_>>();
-        equal(rest(now), rest(was), "nothing is left behind by rolling back");
-    }
 }
 
 /// The capabilities that a process has now.
@@ -357,8 +342,8 @@ fn main() -> ExitCode {
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
         ("alone", &|| alone(&folder)),
-        ("roll back", &rolls_back),
-        ("roll back later", &rolls_back_later),
+        ("roll back", &rollback::at_once),
+        ("roll back later", &rollback::later),
         ("little is needed", &little_is_needed),
         ("without privileges", &without_privileges),
         ("recording", &|| recording(&folder)),

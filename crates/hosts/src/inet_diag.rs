@@ -50,9 +50,9 @@ pub struct Info {
     pub delivered: u32,
     /// Of the delivered ones those whose ACK said that they were marked.
     pub delivered_ce: u32,
-    /// Bytes that the other end acknowledged.
+    /// Bytes of payload that the other end acknowledged.
     pub bytes_acked: u64,
-    /// Bytes received.
+    /// Bytes of payload received.
     pub bytes_received: u64,
     /// Whether ECN was negotiated.
     pub ecn: bool,
@@ -65,6 +65,8 @@ impl Info {
     fn parse(bytes: &[u8]) -> Info {
         let u32_at = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
         let u64_at = |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
+        // An acknowledged SYN or FIN counts as a byte (RFC 4898, tcpi_bytes_acked), and is none that was sent as payload.
+        let sent = if bytes.len() < 216 { u64::MAX } else { u64_at(200).saturating_sub(u64_at(208)) };
         Info {
             // tcpi_options & TCPI_OPT_ECN.
             ecn: bytes.get(5).is_some_and(|o| o & 8 != 0),
@@ -74,7 +76,7 @@ impl Info {
             ssthresh: u32_at(76),
             cwnd: u32_at(80),
             retransmissions: u32_at(100),
-            bytes_acked: u64_at(120),
+            bytes_acked: u64_at(120).min(sent),
             bytes_received: u64_at(128),
             segments_out: u32_at(136),
             min_rtt_us: u32_at(148),
@@ -123,6 +125,10 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
                     Nla::Congestion(name) => socket.law.clone_from(name),
                     Nla::TcpInfo(bytes) => {
                         socket.info = Info::parse(bytes);
+                        // So does a FIN that has arrived: CLOSE_WAIT, LAST_ACK, CLOSING (include/net/tcp_states.h).
+                        if matches!(r.header.state, 8 | 9 | 11) {
+                            socket.info.bytes_received = socket.info.bytes_received.saturating_sub(1);
+                        }
                         described = true;
                     }
                     Nla::Other(other) if other.kind() == CGROUP_ID => {

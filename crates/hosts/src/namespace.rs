@@ -17,6 +17,11 @@ impl NetNs {
         fs::metadata(path).map(|m| NetNs(m.ino())).map_err(|e| Error::io(path, &e))
     }
 
+    /// The number of the inode.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     /// Runs `work` in the namespace, on a thread of its own, so that the caller stays where it is. `None` where it no longer exists.
     pub(crate) fn run<T: Send>(self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<Option<T>, Error> {
         if NetNs::current()? == self {

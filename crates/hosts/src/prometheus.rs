@@ -1,11 +1,14 @@
-//! Metrics in the text format of Prometheus, for the textfile collector of its node exporter.
+//! Metrics in the text format of Prometheus: for the textfile collector of its node exporter, or at a port of the loopback interface.
 
 use crate::Error;
 use crate::sample::quantile;
 use crate::status::Status;
 use std::fmt::Write;
 use std::fs;
+use std::io::{self, Read, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::time::Duration;
 
 /// The text: connections, their windows and round trips, and every counter and parameter of each attachment.
 pub fn text(all: &[Status]) -> String {
@@ -46,4 +49,41 @@ pub fn text(all: &[Status]) -> String {
 pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     let new = path.with_extension("forebay-new");
     fs::write(&new, text(all)).and_then(|()| fs::rename(&new, path)).map_err(|e| Error::io(path.display(), &e))
+}
+
+/// Where a scraper of this machine asks for the text: 127.0.0.1, and no other address.
+#[derive(Debug)]
+pub struct Port(TcpListener);
+
+/// A scraper that says nothing for so long gets the answer all the same.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Port {
+    /// Listens.
+    pub fn open(port: u16) -> Result<Port, Error> {
+        let listen = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|l| l.set_nonblocking(true).map(|()| l));
+        listen.map(Port).map_err(|e| Error::io(format!("127.0.0.1:{port}"), &e).fix("choose a port that nobody listens at"))
+    }
+
+    /// Answers all that have asked since the last call.
+    pub fn answer(&self) -> Result<(), Error> {
+        loop {
+            let mut asked = match self.0.accept() {
+                Ok((asked, _)) => asked,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // Given up before it was accepted (accept(2), "Error handling").
+                Err(_) => continue,
+            };
+            let text = text(&crate::status::status()?);
+            let head =
+                format!("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n", text.len());
+            // There is one page, whatever is asked for. That the scraper has gone is its own affair.
+            let _ = asked
+                .set_nonblocking(false)
+                .and_then(|()| asked.set_read_timeout(Some(PATIENCE)))
+                .and_then(|()| asked.set_write_timeout(Some(PATIENCE)))
+                .and_then(|()| asked.read(&mut [0; 4096]).or(Ok(0)))
+                .and_then(|_: usize| asked.write_all((head + &text).as_bytes()));
+        }
+    }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 /// Record what the connections of this host carry, as a scenario that `forebay run` takes
 ///
-/// Sizes, times, round trips and retransmissions from the kernel's counters of each connection; no payload, no BPF, no privileges.
+/// Sizes, times, round trips and retransmissions from the kernel's counters of each connection; no payload. With the privileges of `forebay
+/// attach` a BPF program says what connections carried when they close; without, those that come and go between two looks are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario to write; the list of messages is written beside it, with the ending csv

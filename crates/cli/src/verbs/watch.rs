@@ -18,4 +18,7 @@ pub(crate) struct Args {
     /// Write metrics for Prometheus into this file every second (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
+    /// Answer Prometheus with metrics at this port of 127.0.0.1
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) prometheus_port: Option<u16>,
 }

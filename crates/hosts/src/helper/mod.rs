@@ -8,7 +8,7 @@ mod schedule;
 
 use crate::catalog::Program;
 use crate::tune::named;
-use crate::{Error, counters, privileges};
+use crate::{Error, clock, counters, privileges};
 use frames::Wire;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
 use recent::{Change, Recent};
@@ -39,14 +39,6 @@ pub struct Done {
     pub failed: u64,
 }
 
-/// CLOCK_MONOTONIC, which programs read as bpf_ktime_get_ns, ns.
-fn clock() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the value lives through the call, which fills it.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
-}
-
 fn open(folder: &Path, map: &str) -> Result<MapHandle, Error> {
     let path = folder.join(map);
     MapHandle::from_pinned_path(&path).map_err(|e| Error::bpf(path.display(), &e))
@@ -71,7 +63,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     let estimates = open(folder, "recent")?;
     let first = 0_u32.to_ne_bytes();
     let seen = alive.lookup(&first, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
-    if clock().saturating_sub(seen) < ALIVE {
+    if clock::now().saturating_sub(seen) < ALIVE {
         return Err(Error::new("another helper keeps these timers").fix("end that one first"));
     }
     // Needs CAP_NET_RAW, which is dropped with everything else that attaching does not need.
@@ -94,7 +86,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     let (mut schedule, mut recent) = (Schedule::new(8), Recent::default());
     let (mut done, mut looked, mut ready) = (Done::default(), None, Some(ready));
     while !stop() {
-        let now = clock() / 1000;
+        let now = clock::now() / 1000;
         if looked.is_none_or(|l| now - l >= LOOK) {
             if !folder.join("helper").exists() {
                 break;
@@ -105,12 +97,12 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
             recent.time(of("recent").unwrap_or(0));
             looked = Some(now);
         }
-        alive.update(&first, &clock().to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
+        alive.update(&first, &clock::now().to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
         if let Some(ready) = ready.take() {
             ready();
         }
         ring.poll(if schedule.waits() { TICK } else { IDLE }).map_err(failed)?;
-        let now = clock() / 1000;
+        let now = clock::now() / 1000;
         for notice in notices.borrow_mut().drain(..) {
             let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
             change(&estimates, recent.notice(now, &notice, left));
@@ -122,7 +114,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
     alive.update(&first, &[0; 8], MapFlags::ANY).map_err(failed)?;
     ring.consume().map_err(failed)?;
-    let now = clock() / 1000;
+    let now = clock::now() / 1000;
     for notice in notices.borrow_mut().drain(..) {
         send(&wire, schedule.notice(now, notice), &mut done);
     }

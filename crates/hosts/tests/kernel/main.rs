@@ -48,6 +48,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("message-halving", messages::halving),
     ("soak", soak::soak),
     ("record", recording::messages),
+    ("record-short", recording::short_connections),
     ("shim-pias", shims::pias),
     ("shim-proboscis", shims::proboscis),
     ("shim-proboscis-window", shims::proboscis_window),

@@ -58,3 +58,48 @@ pub(crate) fn messages() {
         "opened connections are counted",
     );
 }
+
+/// Connections that come and go faster than anybody looks: each is in the recording, to the byte, at both ends.
+pub(crate) fn short_connections() {
+    const CONNECTIONS: usize = 200;
+    let lab = Lab::new();
+    let request = Request {
+        duration: Duration::from_secs(2),
+        every: Duration::from_millis(100),
+        prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")],
+        anonymous: true,
+        rate: "10Gbps".into(),
+    };
+    let recordings = std::thread::scope(|scope| {
+        let both = [&lab.left, &lab.right].map(|host| scope.spawn(|| host.run(|| record(&request, || false))));
+        std::thread::sleep(Duration::from_millis(500));
+        for i in 0..CONNECTIONS {
+            let (mut near, mut far) = connect(&lab);
+            let (asked, answer) = (vec![7; 300 + i], vec![7; 3000]);
+            near.write_all(&asked).and_then(|()| far.read_exact(&mut vec![0; 300 + i])).expect("a question");
+            far.write_all(&answer).and_then(|()| near.read_exact(&mut vec![0; 3000])).expect("an answer");
+            // One end closes first, and then the other.
+            if i % 2 == 0 { drop((near, far)) } else { drop((far, near)) }
+        }
+        both.map(|r| r.join().expect("the recorder ends").unwrap_or_else(|e| panic!("{e}")))
+    });
+    let questions = CONNECTIONS * 300 + CONNECTIONS * (CONNECTIONS - 1) / 2;
+    for (recording, who, [sent, got]) in recordings
+        .iter()
+        .zip(["opens", "accepts"])
+        .zip([[questions, CONNECTIONS * 3000], [CONNECTIONS * 3000, questions]])
+        .map(|((r, w), n)| (r, w, n))
+    {
+        let csv = recording.csv();
+        let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+        let of = |from: &str| -> Vec<usize> { rows.iter().filter(|r| r[0] == from).map(|r| r[2].parse().unwrap_or(0)).collect() };
+        equal(
+            (of("this").len(), of("peer0").len()),
+            (CONNECTIONS, CONNECTIONS),
+            &format!("who {who}: a message each way of every connection"),
+        );
+        equal((of("this").iter().sum(), of("peer0").iter().sum()), (sent, got), "to the byte");
+        let lines = recording.lines();
+        check(lines.iter().all(|l| !l.contains("not recorded")), &format!("none is missing: {lines:?}"));
+    }
+}

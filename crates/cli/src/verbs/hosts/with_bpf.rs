@@ -56,7 +56,7 @@ pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
     if conditions.is_empty() {
         return print(&format!("`forebay status` shows it, `forebay detach {}` takes it off\n", attached.name));
     }
-    follow(&attached.name, &conditions, args.watch_for, None)
+    follow(&attached.name, &conditions, args.watch_for, None, None)
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
@@ -153,6 +153,9 @@ fn as_text(s: &Status) -> String {
         if let (Some(sum), Some(windows @ 1..)) = (of("alpha_sum"), of("windows")) {
             let _ = writeln!(out, "  mean alpha: {:.3}", sum as f64 / windows as f64 / 1024.0);
         }
+        if let (Some(sum), Some(acks @ 1..)) = (of("k_sum"), of("k_known")) {
+            let _ = writeln!(out, "  mean K: {:.0} us", sum as f64 / acks as f64);
+        }
     }
     out
 }
@@ -175,11 +178,18 @@ pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     if !conditions.is_empty() {
         privileges::keep_needed()?;
     }
-    follow(&args.name, &conditions, args.seconds, args.prometheus.as_deref())
+    let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
+    follow(&args.name, &conditions, args.seconds, args.prometheus.as_deref(), port)
 }
 
 /// A line a second, until it is detached, the time is over or Ctrl-C comes; what is attached stays.
-fn follow(name: &str, conditions: &[Condition], seconds: Option<u64>, metrics: Option<&Path>) -> Result<(), Failure> {
+fn follow(
+    name: &str,
+    conditions: &[Condition],
+    seconds: Option<u64>,
+    metrics: Option<&Path>,
+    port: Option<prometheus::Port>,
+) -> Result<(), Failure> {
     interrupt::listen()?;
     let mut watch = Watch::new(name, conditions)?;
     print(&format!("before   {}\n", line(watch.before())))?;
@@ -189,6 +199,9 @@ fn follow(name: &str, conditions: &[Condition], seconds: Option<u64>, metrics: O
         while let Some(rest) = until.checked_duration_since(Instant::now()) {
             if interrupt::asked() {
                 return print(&format!("{name} stays attached\n"));
+            }
+            if let Some(port) = &port {
+                port.answer()?;
             }
             std::thread::sleep(rest.min(Duration::from_millis(50)));
         }
@@ -244,6 +257,8 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
         rate: args.rate.clone(),
     };
     interrupt::listen()?;
+    // Whoever lacks them records what he can see without.
+    let _ = privileges::keep_needed();
     let recording = recorder::record(&request, interrupt::asked)?;
     recording.write(&request, &args.out)?;
     print(&lines(&recording.lines()))?;

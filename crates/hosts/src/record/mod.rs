@@ -1,10 +1,14 @@
 //! `forebay record`: what the connections of this host send and when, as a scenario that `forebay run` takes. It looks at the kernel's own
-//! counters of each connection, many times a second: no payload is seen, and no program is loaded. A message is what a connection carries in
-//! one direction between two silences; connections that open and close between two looks are counted and not recorded.
+//! counters of each connection, many times a second, and a BPF program says what a connection carried when it closes, however short it was. No
+//! payload is seen. A message is what a connection carries in one direction between two silences. Who may not load programs has a recording
+//! all the same, in which connections that open and close between two looks are counted and nothing more.
+
+mod closed;
 
 use crate::inet_diag::{self, Socket};
 use crate::sample::quantile;
-use crate::{Error, Prefix};
+use crate::{Error, Prefix, clock, privileges};
+use closed::Closings;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -59,9 +63,22 @@ pub struct Recording {
     retransmitted: u64,
     connections: usize,
     opened: u64,
+    /// Why connections between two looks are missing, if they are.
+    without_short: Option<String>,
 }
 
+/// Both ends of a connection.
+type Ends = (SocketAddr, SocketAddr);
+
 impl Recording {
+    /// A connection as it was when it was seen last.
+    fn count(&mut self, s: &Socket) {
+        self.connections += 1;
+        self.rtts.extend(Some(s.info.min_rtt_us).filter(|r| *r > 0 && *r < u32::MAX));
+        self.segments += u64::from(s.info.segments_out);
+        self.retransmitted += u64::from(s.info.retransmissions);
+    }
+
     /// A summary, a line each.
     pub fn lines(&self) -> Vec<String> {
         let bytes: u64 = self.messages.iter().map(|m| m.bytes).sum();
@@ -80,10 +97,11 @@ impl Recording {
             ),
         ];
         if self.opened > 0 {
-            all.push(format!(
-                "{} connections were opened meanwhile; those that came and went between two looks are not recorded",
-                self.opened
-            ));
+            let short = self
+                .without_short
+                .as_ref()
+                .map_or(String::new(), |why| format!("; those that came and went between two looks are not recorded ({why})"));
+            all.push(format!("{} connections were opened meanwhile{short}", self.opened));
         }
         all
     }
@@ -156,49 +174,60 @@ impl Recording {
 /// Records until `stop`, which is called now and then, returns true.
 pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, Error> {
     let mut out = Recording::default();
-    let mut open: BTreeMap<(SocketAddr, SocketAddr), [Direction; 2]> = BTreeMap::new();
-    let mut ends: BTreeMap<(SocketAddr, SocketAddr), Socket> = BTreeMap::new();
-    let (begin, opened) = (Instant::now(), opened()?);
+    let closings = see_closing().map_err(|e| out.without_short = Some(e.what().to_owned())).ok();
+    let closed = || closings.as_ref().map_or_else(|| Ok(Vec::new()), Closings::take);
+    let mut open: BTreeMap<Ends, [Direction; 2]> = BTreeMap::new();
+    let mut ends: BTreeMap<Ends, Socket> = BTreeMap::new();
+    let wanted = |s: &Socket| {
+        let inside = request.prefixes.is_empty() || request.prefixes.iter().any(|p| p.contains(s.remote.ip()));
+        inside && !s.remote.ip().is_loopback()
+    };
+    let (begin, began, opened) = (Instant::now(), clock::now(), opened()?);
     let mut first = true;
-    while begin.elapsed() < request.duration && !stop() {
+    loop {
+        let over = begin.elapsed() >= request.duration || stop();
+        // Before the sockets: who comes next may have the same ports. What closed before the first look is not of this recording.
+        for c in closed()?.iter().filter(|c| wanted(&c.socket) && !first) {
+            let s = &c.socket;
+            look(&mut out, &mut open, s, c.at.saturating_sub(began) / 1000, false, request.every);
+            open.remove(&(s.local, s.remote));
+            ends.remove(&(s.local, s.remote));
+            out.count(s);
+        }
+        if over {
+            break;
+        }
         let now = begin.elapsed().as_micros() as u64;
-        for s in inet_diag::sockets()? {
-            let wanted = request.prefixes.is_empty() || request.prefixes.iter().any(|p| p.contains(s.remote.ip()));
-            if wanted && !s.remote.ip().is_loopback() {
-                look(&mut out, &mut open, &s, now, first, request.every);
-                ends.insert((s.local, s.remote), s);
-            }
+        for s in inet_diag::sockets()?.into_iter().filter(wanted) {
+            look(&mut out, &mut open, &s, now, first, request.every);
+            ends.insert((s.local, s.remote), s);
         }
         first = false;
         std::thread::sleep(request.every);
     }
     out.seconds = begin.elapsed().as_secs_f64();
     out.opened = self::opened()?.saturating_sub(opened);
-    out.connections = ends.len();
-    out.rtts = ends.values().map(|s| s.info.min_rtt_us).filter(|r| *r > 0 && *r < u32::MAX).collect();
+    ends.values().for_each(|s| out.count(s));
     out.rtts.sort_unstable();
-    out.segments = ends.values().map(|s| u64::from(s.info.segments_out)).sum();
-    out.retransmitted = ends.values().map(|s| u64::from(s.info.retransmissions)).sum();
     out.messages.sort_by_key(|m| (m.start_us, m.peer, m.outgoing));
     Ok(out)
 }
 
-fn look(
-    out: &mut Recording,
-    open: &mut BTreeMap<(SocketAddr, SocketAddr), [Direction; 2]>,
-    s: &Socket,
-    now: u64,
-    first: bool,
-    every: Duration,
-) {
+/// Where the process may load programs.
+fn see_closing() -> Result<Closings, Error> {
+    let missing = privileges::missing()?;
+    if missing.is_empty() { Closings::start() } else { Err(Error::new(format!("without {}", missing.join(", ")))) }
+}
+
+fn look(out: &mut Recording, open: &mut BTreeMap<Ends, [Direction; 2]>, s: &Socket, now: u64, first: bool, every: Duration) {
     let counted = [s.info.bytes_acked, s.info.bytes_received];
     let known = open.contains_key(&(s.local, s.remote));
     let directions = open.entry((s.local, s.remote)).or_default();
     for (i, bytes) in counted.into_iter().enumerate() {
         let d = &mut directions[i];
-        // What was carried before the first look is not recorded. An acknowledged SYN counts as a byte (RFC 4898, tcpi_bytes_acked).
-        if !known {
-            d.seen = if first { bytes } else { u64::from(i == 0).min(bytes) };
+        // What was carried before the first look is not recorded.
+        if !known && first {
+            d.seen = bytes;
         }
         let more = bytes.saturating_sub(d.seen);
         d.seen = bytes;
