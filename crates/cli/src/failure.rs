@@ -2,6 +2,7 @@
 
 use crate::plain::plain;
 use crate::style;
+use crate::wrap::{self, wrap};
 use forebay_exec::sweep::SweepError;
 use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
@@ -115,7 +116,10 @@ impl Failure {
     /// Tells the user, on standard error.
     pub(crate) fn report(&self) {
         // When standard error is closed there is nowhere to print.
-        let _ = io::stderr().write_all(plain(&self.text(style::stderr()), style::stderr()).as_bytes());
+        let text = plain(&self.text(style::stderr()), style::stderr());
+        // Errors of scenarios show lines of files, drawn for a width of their own.
+        let text = if matches!(self, Failure::Scenario(_)) { text } else { wrap(&text, wrap::stderr()) };
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 
@@ -129,6 +133,7 @@ fn simple(fancy: bool, message: &str, help: Option<&str>) -> String {
 
 fn graphical(errors: &Errors) -> String {
     let handler = GraphicalReportHandler::new();
+    let handler = wrap::stderr().map_or(handler.clone(), |w| handler.with_width(w));
     let mut out = String::new();
     for error in errors.list().iter().take(MAX_SHOWN) {
         if handler.render_report(&mut out, error).is_err() {

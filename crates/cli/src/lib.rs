@@ -18,6 +18,7 @@ mod sweep_progress;
 mod sweep_table;
 mod table;
 mod verbs;
+mod wrap;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

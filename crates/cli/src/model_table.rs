@@ -4,6 +4,7 @@ use crate::style::{BOLD, DIM, NAME, paint};
 use crate::table::{decimals, scale};
 use forebay_predict::{Collected, Line, Verdict};
 use forebay_store::summary::Dimension;
+use forebay_verdict::Cell;
 use std::fmt::Write as _;
 
 /// Width of the labels.
@@ -51,8 +52,9 @@ fn row(out: &mut String, line: &Line, c: &Collected, simulated: bool) {
     let number = |x: f64| format!("{:.digits$}", x / divisor);
     let _ = write!(out, "  {:LABEL$}  {unit:4}  {:>16}", line.name, model.map_or("-".into(), number));
     if simulated {
-        let spread = |h: Option<f64>| h.map_or(String::new(), |h| format!(" ± {}", number(h)));
-        let text = sim.as_ref().map_or("-".to_owned(), |e| number(e.mean) + &spread(e.half_width));
+        let cell = |mean: f64| Cell { mean, ends: c.ends(line), ..Cell::default() };
+        let spread = |mean: f64| cell(mean).spread(number).map_or(String::new(), |s| format!(" {s}"));
+        let text = sim.as_ref().map_or("-".to_owned(), |e| number(e.mean) + &spread(e.mean));
         let difference = c.difference(line).map_or("-".to_owned(), |d| format!("{:+.1} %", 100.0 * d));
         let _ = write!(out, "  {text:>16}  {difference:>16}");
     }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::plain::plain;
 use crate::style;
+use crate::wrap::{self, wrap};
 use std::io::{self, Write};
 
 /// How a verb prints the numbers that it has found.
@@ -14,8 +15,13 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
+/// Prints `text` for a person, in lines that fit the terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_data(&wrap(text, wrap::stdout()))
+}
+
+/// Prints `text` as it is, for programs and files. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
+pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(plain(text, style::stdout()).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
@@ -28,17 +34,13 @@ pub(crate) fn remark(notes: &[String]) {
     let head = style::paint(style::stderr(), style::DIM, "note:");
     for note in notes {
         // Nobody is left to tell when standard error is closed.
-        let _ = writeln!(io::stderr().lock(), "{head} {}", plain(note, false));
+        let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", plain(note, false)), wrap::stderr()));
     }
 }
 
 /// Says on standard error what went wrong without being a failure.
 pub(crate) fn warn(text: &str) {
     // When standard error is closed there is nowhere to print.
-    let _ = writeln!(
-        io::stderr().lock(),
-        "{} {text}",
-        style::paint(style::stderr(), style::WARNING, "warning:"),
-        text = plain(text, false)
-    );
+    let head = style::paint(style::stderr(), style::WARNING, "warning:");
+    let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", plain(text, false)), wrap::stderr()));
 }

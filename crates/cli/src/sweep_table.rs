@@ -1,11 +1,13 @@
 //! The table at the end of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::style::{DIM, NAME, paint};
-use crate::table::{FIRST, Line, finish_line, legend, line, width};
+use crate::table::Mean;
+use crate::table::{Cell, FIRST, Line, finish_line, legend, line, width};
+use crate::wrap::blocks;
 use forebay_exec::sweep::{Plan, Records, Unit, UnitRecord};
-use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS};
 use forebay_units::GroupId;
+use forebay_verdict::{Metric, cell_of, metrics};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// More rows than this are counted.
@@ -29,13 +31,6 @@ const TELLING: [&str; 13] = [
     "fct_small_mean_s",
 ];
 
-/// One metric: its number among the columns of a record, and how it is shown.
-struct Metric {
-    index: usize,
-    name: &'static str,
-    unit: Dimension,
-}
-
 /// One row: a transport group of a variant of a point.
 struct Row<'a> {
     unit: &'a Unit,
@@ -44,9 +39,9 @@ struct Row<'a> {
 }
 
 /// Draws the table with the metrics of these names; with none, the most telling ones.
-pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour: bool) -> String {
+pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Option<usize>, colour: bool) -> String {
     let all = rows(plan, records);
-    let metrics = choose(metrics, &all);
+    let metrics = choose(names, &all);
     let shown = &all[..all.len().min(MAX_ROWS)];
     let mut heads: Vec<String> = plan.sweep().axes().iter().map(|a| a.short.clone()).collect();
     let mut columns: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
@@ -72,7 +67,12 @@ pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour:
     }
     let numbers: Vec<(&Metric, Option<Line>)> = metrics.iter().map(|m| (m, number(m, shown))).collect();
     let legend = legend(numbers.iter().flat_map(|(_, l)| l).flat_map(|l| &l.cells), colour);
-    draw(&heads, &columns, &numbers, shown.len(), colour) + &legend + &more(all.len() - shown.len(), colour)
+    let widths: Vec<usize> = numbers.iter().map(|n| drawn(n).0 + 2).collect();
+    let taken = heads.iter().zip(&columns).map(|(h, k)| width(k.iter().map(String::as_str).chain([h.as_str()])) + 2).sum();
+    let block = |of: std::ops::Range<usize>| draw(&heads, &columns, &numbers[of], shown.len(), colour);
+    blocks(taken, &widths, fits).into_iter().map(block).collect::<Vec<_>>().join("\n")
+        + &legend
+        + &more(all.len() - shown.len(), colour)
 }
 
 fn more(rows: usize, colour: bool) -> String {
@@ -97,27 +97,27 @@ fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
 }
 
 fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
-    let groups = GROUP_METRICS.iter().map(|m| (m.name, m.unit));
-    let known = || groups.clone().chain(NETWORK_METRICS.iter().map(|m| (m.name, m.unit))).enumerate();
-    let find = |name: &str| known().find(|(_, m)| m.0 == name).map(|(index, (name, unit))| Metric { index, name, unit });
+    let find = |name: &str| metrics().find(|m| m.name == name);
     if !names.is_empty() {
         return names.iter().filter_map(|n| find(n)).collect();
     }
-    let told = |m: &Metric| rows.iter().any(|r| r.seeds.iter().any(|s| s.value(r.group, m.index).is_some_and(|v| v != 0.0)));
+    let told = |m: &Metric| rows.iter().any(|r| of(r, m.name).iter().any(|v| *v != 0.0));
     TELLING.iter().filter_map(|n| find(n)).filter(told).take(SHOWN).collect()
 }
 
 /// A metric of all rows; `None`: no row has a value.
 fn number(m: &Metric, rows: &[Row]) -> Option<Line> {
-    let of = |r: &Row| r.seeds.iter().filter_map(|s| s.value(r.group, m.index)).collect::<Vec<f64>>();
-    let estimates: Vec<Option<Estimate>> = rows.iter().map(|r| estimate(&of(r))).collect();
-    let running = |b: &Bound| GROUP_METRICS.iter().position(|g| g.name == b.metric());
-    let bounded = |r: &Row| {
-        let bound = GROUP_METRICS.get(m.index).and_then(|g| g.bound);
-        bound.zip(bound.as_ref().and_then(running)).is_some_and(|(b, at)| b.holds(r.seeds.iter().map(|s| s.value(r.group, at))))
+    let mean = |r: &Row| -> Option<Mean> {
+        let seeds: BTreeMap<&str, Vec<f64>> = metrics().map(|m| (m.name, of(r, m.name))).collect();
+        cell_of(m, |name| seeds.get(name).map_or(&[], Vec::as_slice))
     };
-    let bounds: Vec<bool> = rows.iter().map(bounded).collect();
-    line(m.name.to_owned(), m.unit, false, &estimates, &bounds)
+    line(m.name.to_owned(), m.unit, false, &rows.iter().map(mean).collect::<Vec<_>>())
+}
+
+/// The values of the seeds. Metrics are the columns of a record.
+fn of(r: &Row, name: &str) -> Vec<f64> {
+    let column = metrics().position(|m| m.name == name);
+    column.map_or_else(Vec::new, |at| r.seeds.iter().filter_map(|s| s.value(r.group, at)).collect())
 }
 
 /// `goodput_bps` shown in Gbps is called `goodput`: the unit stands below.
@@ -125,25 +125,25 @@ fn title(name: &str) -> &str {
     ["_bps", "_s", "_pkts"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
+/// A number as it is drawn: how wide, how wide what follows the mean is, and mean and interval of each row, aligned by themselves.
+fn drawn((m, l): &(&Metric, Option<Line>)) -> (usize, usize, Vec<(String, String)>) {
+    let text = |c: &Cell| (c.mean().to_owned(), c.spread().unwrap_or("").to_owned());
+    let column: Vec<(String, String)> = l.iter().flat_map(|l| &l.cells).map(text).collect();
+    let spread = width(column.iter().map(|c| c.1.as_str()));
+    let tail = if spread > 0 { spread + 1 } else { 0 };
+    let mean = width(column.iter().map(|c| c.0.as_str()));
+    let unit = l.as_ref().map_or(0, |l| l.unit.chars().count());
+    ((mean + tail).max(title(m.name).chars().count()).max(unit), tail, column)
+}
+
 fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line>)], rows: usize, colour: bool) -> String {
     let key_widths: Vec<usize> =
         heads.iter().zip(keys).map(|(h, k)| width(k.iter().map(String::as_str).chain([h.as_str()]))).collect();
-    // Mean and half width of each number, aligned by themselves.
-    let cell = |l: &Option<Line>, row: usize| match l.as_ref().and_then(|l| l.cells.get(row)) {
-        Some(c) => (c.mean().to_owned(), c.spread().unwrap_or("").to_owned()),
-        None => ("-".to_owned(), String::new()),
-    };
-    let texts: Vec<Vec<(String, String)>> = numbers.iter().map(|(_, l)| (0..rows).map(|r| cell(l, r)).collect()).collect();
+    let texts: Vec<Vec<(String, String)>> = numbers.iter().map(|n| drawn(n).2).collect();
+    let widths: Vec<(usize, usize, usize)> =
+        numbers.iter().map(|n| (drawn(n).0, drawn(n).0 - drawn(n).1, drawn(n).1.saturating_sub(1))).collect();
     let unit = |l: &Option<Line>| l.as_ref().map_or("", |l| l.unit);
     let mut out = String::new();
-    let mut widths = Vec::new();
-    for ((m, l), column) in numbers.iter().zip(&texts) {
-        let spread = width(column.iter().map(|c| c.1.as_str()));
-        let tail = if spread > 0 { spread + 3 } else { 0 };
-        let mean = width(column.iter().map(|c| c.0.as_str()));
-        let whole = (mean + tail).max(title(m.name).chars().count()).max(unit(l).chars().count());
-        widths.push((whole, whole - tail, spread));
-    }
     // Writing to a string cannot fail, hence the ignored results below.
     // Numbers to the right, names to the left.
     let left: Vec<bool> =
@@ -168,12 +168,13 @@ fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line
             let _ = write!(out, "{}  ", pad(&column[row], w, l));
         }
         for (column, &(_, m, s)) in texts.iter().zip(&widths) {
-            let (mean, spread) = &column[row];
+            let none = ("-".to_owned(), String::new());
+            let (mean, spread) = column.get(row).unwrap_or(&none);
             let _ = write!(out, "  {mean:>m$}");
             if !spread.is_empty() {
-                let _ = write!(out, "{}", paint(colour, DIM, &format!(" ± {spread:<s$}")));
+                let _ = write!(out, "{}", paint(colour, DIM, &format!(" {spread:<s$}")));
             } else if s > 0 {
-                let _ = write!(out, "{:1$}", "", s + 3);
+                let _ = write!(out, "{:1$}", "", s + 1);
             }
         }
         finish_line(&mut out);

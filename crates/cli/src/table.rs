@@ -1,10 +1,16 @@
 //! The final table: one line a number, one column a transport, means with 95 % intervals when there are several seeds.
 
 use crate::style::{BOLD, DIM, NAME, paint};
-use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Summary, group_value};
+use crate::wrap::blocks;
+use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
 use forebay_units::GroupId;
+use forebay_verdict::{Metric, cell_of, metrics};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
+
+/// A mean over seeds.
+pub(crate) type Mean = forebay_verdict::Cell;
 
 /// Summaries of one variant, one for each seed.
 #[derive(Debug)]
@@ -26,11 +32,11 @@ pub(crate) struct Line {
 
 /// One place of the table.
 pub(crate) enum Cell {
-    /// A mean, and the half width of its interval.
+    /// A mean, and how far its interval reaches.
     Value {
         /// The mean.
         mean: String,
-        /// The half width, with several seeds.
+        /// With several seeds, such as `± 3`.
         spread: Option<String>,
     },
     /// The column could have a value and has none.
@@ -49,7 +55,7 @@ impl Cell {
         }
     }
 
-    /// The half width as text.
+    /// How far the interval reaches, as text.
     pub(crate) fn spread(&self) -> Option<&str> {
         if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
     }
@@ -66,36 +72,35 @@ pub(crate) fn scaled(value: f64, unit: &str) -> String {
     format!("{value:.0} {unit}")
 }
 
-/// Draws the table.
-pub(crate) fn render(variants: &[Variant], colour: bool) -> String {
-    render_under(variants, |columns| heads(variants, columns), colour)
+/// Draws the table, in blocks of columns that fit `width`.
+pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -> String {
+    render_under(variants, |columns| heads(variants, columns), width, colour)
 }
 
 /// Draws the table under heads of one's own: for each line of them, a text for each column.
-pub(crate) fn render_under(variants: &[Variant], heads: impl FnOnce(&[Column]) -> Vec<Vec<String>>, colour: bool) -> String {
+pub(crate) fn render_under(
+    variants: &[Variant],
+    heads: impl FnOnce(&[Column]) -> Vec<Vec<String>>,
+    width: Option<usize>,
+    colour: bool,
+) -> String {
     let columns = columns(variants);
     let heads = heads(&columns);
     let mut lines = Vec::new();
     let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
-    for m in GROUP_METRICS.iter().filter(|m| !m.label.is_empty()) {
-        let row: Vec<Option<Estimate>> =
-            columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| s.groups.get(g).and_then(m.get))).collect();
-        let bounds: Vec<bool> = columns.iter().map(|&(v, g)| bounded(m.bound, &variants[v], g)).collect();
-        lines.extend(line(m.label.replace("{first}", first), m.unit, m.if_any, &row, &bounds));
-    }
+    let seeds: Vec<BTreeMap<&str, Vec<f64>>> = columns.iter().map(|&(v, g)| over_seeds(&variants[v], g)).collect();
     let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
-    for m in NETWORK_METRICS {
-        let row: Vec<Option<Estimate>> =
-            columns.iter().map(|&(v, _)| over_seeds(&variants[v], |s| (m.get)(&s.network))).collect();
-        let here = if m.label.contains(", all") { "" } else { port.unwrap_or("") };
-        let line = line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, m.if_any, &row, &[]);
+    for m in metrics().filter(|m| !m.label.is_empty()) {
+        let row: Vec<Option<Mean>> = seeds.iter().map(|of| mean(&m, of)).collect();
+        let here = if !m.shared || m.label.contains(", all") { "" } else { port.unwrap_or("") };
+        let label = [&m.label.replace("{first}", first), here].join(if here.is_empty() { "" } else { ", " });
         // The network is shared by the groups of a variant: its numbers stand in the first column only.
-        lines.extend(line.map(|mut l| {
-            l.cells.iter_mut().zip(&columns).filter(|(_, c)| c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
+        lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
+            l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
             l
         }));
     }
-    draw(&heads, &lines, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+    draw(&heads, &lines, width, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
 }
 
 /// The group in whose column the numbers of the network stand.
@@ -128,36 +133,39 @@ fn heads(variants: &[Variant], columns: &[Column]) -> Vec<Vec<String>> {
     }
 }
 
-fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {
-    estimate(&variant.seeds.iter().filter_map(get).collect::<Vec<f64>>())
+/// The values of the seeds of a group by the name of the metric.
+fn over_seeds(variant: &Variant, group: GroupId) -> BTreeMap<&'static str, Vec<f64>> {
+    let own =
+        GROUP_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(s.groups.get(group)?)).collect()));
+    let shared = NETWORK_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(&s.network)).collect()));
+    own.chain(shared).collect()
 }
 
-/// Whether what was still running makes a number of a group a lower bound.
-fn bounded(bound: Option<Bound>, variant: &Variant, group: GroupId) -> bool {
-    bound.is_some_and(|b| b.holds(variant.seeds.iter().map(|s| s.groups.get(group).and_then(|g| group_value(g, b.metric())))))
+/// Mean and interval of a metric over the seeds.
+fn mean(m: &Metric, of: &BTreeMap<&str, Vec<f64>>) -> Option<Mean> {
+    cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
 }
 
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
-/// Cells whose place in `bounds` is true are at least as large as shown.
-pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Estimate>], bounds: &[bool]) -> Option<Line> {
+pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Mean>]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
     let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
-    let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.half_width.is_none_or(|h| h == 0.0));
+    let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.ends.is_none_or(|(low, high)| low == high));
     let digits = match unit {
         Dimension::Count | Dimension::Packets if whole => 0,
         Dimension::Count => decimals(largest, 3).min(1),
         _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
     };
-    let cell = |(i, e): (usize, &Option<Estimate>)| match e {
+    let cell = |e: &Option<Mean>| match e {
         None => Cell::Missing,
         Some(e) => Cell::Value {
-            mean: format!("{}{:.digits$}", if bounds.get(i) == Some(&true) { "≥ " } else { "" }, e.mean / scale),
-            spread: e.half_width.map(|h| format!("{:.digits$}", h / scale)),
+            mean: format!("{}{:.digits$}", if e.at_least { "≥ " } else { "" }, e.mean / scale),
+            spread: e.spread(|v| format!("{:.digits$}", v / scale)),
         },
     };
-    Some(Line { label, unit: unit_text, cells: row.iter().enumerate().map(cell).collect() })
+    Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.
@@ -192,7 +200,7 @@ pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|t| t.chars().count()).max().unwrap_or(0)
 }
 
-fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
+fn draw(heads: &[Vec<String>], lines: &[Line], fits: Option<usize>, colour: bool) -> String {
     let label_width = width(lines.iter().map(|l| l.label.as_str()));
     let unit_width = width(lines.iter().map(|l| l.unit));
     let columns = heads.first().map_or(0, Vec::len);
@@ -202,39 +210,46 @@ fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
         let mean = width(cells().map(Cell::mean));
         let spread = width(cells().filter_map(Cell::spread));
         let head = width(heads.iter().map(|h| h[c].as_str()));
-        let whole = mean + if spread > 0 { spread + 3 } else { 0 };
+        let whole = mean + if spread > 0 { spread + 1 } else { 0 };
         mean_widths.push(mean.max(head.saturating_sub(whole - mean)));
         spread_widths.push(spread);
         widths.push(whole.max(head));
     }
-    let mut out = String::new();
-    // Writing to a string cannot fail, hence the ignored results below.
-    for (i, head) in heads.iter().enumerate() {
-        let _ = write!(out, "{:label_width$}  {:unit_width$}", "", "");
-        for (text, width) in head.iter().zip(&widths) {
-            let _ = write!(out, "  {}", paint(colour, if i == 0 { NAME } else { BOLD }, &format!("{text:>width$}")));
-        }
-        finish_line(&mut out);
-    }
-    for l in lines {
-        let unit = paint(colour, DIM, &format!("{:unit_width$}", l.unit));
-        let _ = write!(out, "{:label_width$}  {unit}", l.label);
-        for (c, cell) in l.cells.iter().enumerate() {
-            let (m, s) = (mean_widths[c], spread_widths[c]);
-            let _ = write!(out, "  {:>m$}", cell.mean());
-            match cell.spread() {
-                Some(text) => {
-                    let _ = write!(out, "{}", paint(colour, DIM, &format!(" ± {text:<s$}")));
-                }
-                None if s > 0 => {
-                    let _ = write!(out, "{:1$}", "", s + 3);
-                }
-                None => {}
+    let each: Vec<usize> = widths.iter().map(|w| w + 2).collect();
+    let block = |columns: Range<usize>| {
+        let mut out = String::new();
+        // Writing to a string cannot fail, hence the ignored results below.
+        for (i, head) in heads.iter().enumerate() {
+            let _ = write!(out, "{:label_width$}  {:unit_width$}", "", "");
+            for c in columns.clone() {
+                // A variant whose groups stand in several blocks is named in each of them.
+                let begun = head[..=c].iter().rev().find(|h| !h.is_empty()).filter(|_| c == columns.start && heads.len() > 1);
+                let (text, width) = (begun.unwrap_or(&head[c]), widths[c]);
+                let _ = write!(out, "  {}", paint(colour, if i == 0 { NAME } else { BOLD }, &format!("{text:>width$}")));
             }
+            finish_line(&mut out);
         }
-        finish_line(&mut out);
-    }
-    out
+        for l in lines {
+            let unit = paint(colour, DIM, &format!("{:unit_width$}", l.unit));
+            let _ = write!(out, "{:label_width$}  {unit}", l.label);
+            for c in columns.clone() {
+                let (cell, m, s) = (&l.cells[c], mean_widths[c], spread_widths[c]);
+                let _ = write!(out, "  {:>m$}", cell.mean());
+                match cell.spread() {
+                    Some(text) => {
+                        let _ = write!(out, "{}", paint(colour, DIM, &format!(" {text:<s$}")));
+                    }
+                    None if s > 0 => {
+                        let _ = write!(out, "{:1$}", "", s + 1);
+                    }
+                    None => {}
+                }
+            }
+            finish_line(&mut out);
+        }
+        out
+    };
+    blocks(label_width + 2 + unit_width, &each, fits).into_iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
 /// Ends a line without trailing blanks.

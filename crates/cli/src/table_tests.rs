@@ -16,6 +16,7 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
     };
     let network = NetworkSummary {
         port: "bottleneck".into(),
+        queue_most: Some(100.0),
         queue_mean: Some(20.25),
         queue_p99: Some(64.0),
         queue_max: Some(100.0),
@@ -49,8 +50,8 @@ link busy, bottleneck       %        97.3    97.3
 drops, all ports                       12      12
 ≥ at least: some were still running at the end and count with the time so far
 ";
-    assert_eq!(format!("\n{}", render(&variants, false)), expected);
-    assert!(render(&variants, true).contains("newreno\x1b[0m"));
+    assert_eq!(format!("\n{}", render(&variants, None, false)), expected);
+    assert!(render(&variants, None, true).contains("newreno\x1b[0m"));
 }
 
 #[test]
@@ -69,11 +70,11 @@ fn several_seeds_and_groups() {
     };
     let mixed = |label: &str| Variant { label: label.into(), seeds: vec![seed(9e8), seed(9.2e8)] };
     // The only variant needs no name, of two the table says which is which.
-    let text = render(&[mixed("x"), mixed("y")], false);
+    let text = render(&[mixed("x"), mixed("y")], None, false);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].split_whitespace().eq(["x", "y"]), "{text}");
     assert!(lines[1].split_whitespace().eq(["dctcp", "cubic", "dctcp", "cubic"]), "{text}");
-    let text = render(&[mixed("mixed")], false);
+    let text = render(&[mixed("mixed")], None, false);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].split_whitespace().eq(["dctcp", "cubic"]), "{text}");
     // t(1) = 12.706 times 0.01 Gbps.
@@ -90,7 +91,7 @@ fn several_seeds_and_groups() {
 
 #[test]
 fn nothing_ran() {
-    assert_eq!(render(&[Variant { label: "x".into(), seeds: Vec::new() }], false), "\n");
+    assert_eq!(render(&[Variant { label: "x".into(), seeds: Vec::new() }], None, false), "\n");
     assert_eq!(scaled(12_345_678.0, "pkt/s"), "12.3 M pkt/s");
     assert_eq!(scaled(7.0, "pkt/s"), "7 pkt/s");
 }

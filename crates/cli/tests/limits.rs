@@ -163,6 +163,17 @@ fn memory_stays_below_its_limit() {
     let (peak, manifest) = measured(&s, &[&many[..], &["--threads", "1", "--max-memory", "150MB"]].concat());
     assert!(peak < 150_000_000, "{peak}");
     assert!(manifest["partial"].as_str().unwrap().contains("ended by --max-memory"), "{manifest}");
+
+    // What there was no room for is said before anything that does without it, on the terminal and on the page.
+    let out = forebay(&s.0, &[&["run"], &many[..], &["--threads", "1", "--max-memory", "130MB", "--out", "w"]].concat());
+    let said = text(&out.stdout);
+    let lines: Vec<&str> = said.lines().take(2).collect();
+    assert!(out.status.success() && lines[0].starts_with("partial results"), "{said}{}", text(&out.stderr));
+    let begin = "Messages were not looked at: the table `flows` has ";
+    assert!(lines[1].starts_with(begin) && lines[1].contains("`--max-memory` leaves room for"), "{said}");
+    let page = fs::read_to_string(s.0.join("w/report.html")).unwrap();
+    assert!(page.contains("<p class=\"first\"><strong>Messages were not looked at</strong>"), "the page begins with it");
+    assert!(!said.contains("No message was late"), "{said}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod doctored;
 mod explain;
 #[cfg(unix)]
 mod hostile;
+mod intervals;
 #[cfg(target_os = "linux")]
 mod limits;
 mod models;
@@ -18,3 +19,4 @@ mod report;
 mod repro;
 mod scratch;
 mod sweep;
+mod terminal;

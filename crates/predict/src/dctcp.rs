@@ -52,7 +52,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             })
             .fills(Fills::QueueMean),
         );
-        lines.push(Line::pair("marked fraction alpha", Dimension::Ratio, s.alpha_exact, move |r| measure::alpha(r, group)));
+        let alpha = Line::pair("marked fraction alpha", Dimension::Ratio, s.alpha_exact, move |r| measure::alpha(r, group));
+        lines.push(Line { most: 1.0, ..alpha });
         lines.push(Line::theory("window at K, W*", Dimension::Packets, s.critical_window));
         if s.queue_min < 0.0 {
             notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());

@@ -13,8 +13,8 @@ pub mod world;
 use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
-use forebay_sampling::{Estimate, estimate};
-use forebay_units::{GroupId, PortId};
+use forebay_sampling::{Estimate, ends, estimate};
+use forebay_units::{GroupId, PortId, QueueLen};
 use serde_json::{Map, Value as Json, json};
 
 /// How a number is read off a run; `None`: this run does not have it.
@@ -32,6 +32,8 @@ pub struct Line {
     pub sim: Option<Measure>,
     /// The number of a report that it predicts.
     pub fills: Option<Fills>,
+    /// The most that it can be where it is measured: no interval goes beyond.
+    pub most: f64,
 }
 
 /// A number of a report.
@@ -99,10 +101,24 @@ pub fn verdicts(v: &Experiment) -> Vec<Verdict> {
         ("ceilings", ceilings::section),
     ];
     let verdict = |(model, ask): (&'static str, Ask)| match ask(v) {
-        Ok(section) => Verdict::Applies(section),
+        Ok(section) => Verdict::Applies(limited(section, v)),
         Err(why) => Verdict::Not { model, why },
     };
     all.into_iter().map(verdict).collect()
+}
+
+/// Says of what a port limits how large it can be: its rate, its buffer.
+fn limited(mut section: Section, v: &Experiment) -> Section {
+    if let Some(port) = section.port.and_then(|id| v.network.ports.get(id)) {
+        for line in &mut section.lines {
+            line.most = match (line.unit, port.buffer) {
+                (Dimension::BitsPerSecond, _) => port.rate.0 as f64,
+                (Dimension::Packets, Some(QueueLen::Packets(n))) => n as f64,
+                _ => line.most,
+            };
+        }
+    }
+    section
 }
 
 impl Verdict {
@@ -118,7 +134,7 @@ impl Verdict {
 impl Line {
     /// A value of the scenario that no run has.
     fn theory(name: impl Into<String>, unit: Dimension, value: f64) -> Line {
-        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None }
+        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None, most: f64::INFINITY }
     }
 
     /// A value and how to measure it.
@@ -159,6 +175,11 @@ impl Collected {
     /// The simulation's value: the mean over runs.
     pub fn sim(&self) -> Option<Estimate> {
         estimate(&self.sim)
+    }
+
+    /// The ends of the interval around it; `None` with fewer than two runs.
+    pub fn ends(&self, line: &Line) -> Option<(f64, f64)> {
+        ends(&self.sim, 0.0, line.most)
     }
 
     /// sim / model - 1; `None` without either, or against a model of 0.
@@ -213,7 +234,11 @@ fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> J
             Verdict::Not { model, why } => not.push(json!({"model": model, "why": why})),
             Verdict::Applies(s) => {
                 let value = |(line, c): (&Line, &Collected)| {
-                    let sim = c.sim().map(|e| json!({"mean": e.mean, "half_width": e.half_width, "runs": e.n}));
+                    let ends = c.ends(line);
+                    let (low, high) = (ends.map(|e| e.0), ends.map(|e| e.1));
+                    let sim = c
+                        .sim()
+                        .map(|e| json!({"mean": e.mean, "half_width": e.half_width, "low": low, "high": high, "runs": e.n}));
                     json!({
                         "name": line.name, "unit": line.unit.symbol(), "model": c.model(line), "sim": sim,
                         "difference": c.difference(line),

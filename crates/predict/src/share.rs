@@ -44,7 +44,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         let (top, bottom) = (per_flow(a, n_a)?, per_flow(z, n_z)?);
         (bottom > 0.0).then(|| top / bottom)
     });
-    let lines = vec![Line { name, unit: Dimension::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None }];
+    let lines =
+        vec![Line { name, unit: Dimension::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None, most: f64::INFINITY }];
     let about = "additive increase, multiplicative decrease (coexistence study, Eqs. 3 and 4)";
     Ok(Section { model: "share", about, group: None, port: None, inputs, lines, notes })
 }

@@ -40,7 +40,7 @@ fn main() -> std::io::Result<()> {
 }
 
 fn cell(mean: f64, half: f64) -> Option<Cell> {
-    Some(Cell { mean, half_width: (half > 0.0).then_some(half), ..Cell::default() })
+    Some(Cell { mean, ends: (half > 0.0).then_some((mean - half, mean + half)), ..Cell::default() })
 }
 
 /// A value for each subject.

@@ -25,6 +25,18 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, half_width, n })
 }
 
+/// The ends of the interval of [`estimate`] within what such values can be, `least` to `most`; `None` with fewer than two values.
+///
+/// The mean of values that lie in a range lies in it too. So what an interval has outside can be left away without covering the mean less
+/// often: it stays a 95 % interval, around the same mean. (One of logarithms would stay above 0 by itself, but is around the geometric mean,
+/// which is another number.) A range is stretched to what was seen: limits of rates are for long times, and a window may begin in a burst.
+pub fn ends(values: &[f64], least: f64, most: f64) -> Option<(f64, f64)> {
+    let e = estimate(values)?;
+    let half = e.half_width?;
+    let (least, most) = values.iter().fold((least, most), |(least, most), v| (v.min(least), v.max(most)));
+    Some(((e.mean - half).max(least), (e.mean + half).min(most)))
+}
+
 /// 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
 const T_975: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
@@ -57,6 +69,19 @@ mod tests {
         assert_eq!(estimate(&[5.0]).unwrap().half_width, None);
         assert_eq!(estimate(&[]), None);
         assert_eq!(estimate(&[5.0, 5.0]).unwrap().half_width, Some(0.0));
+    }
+
+    #[test]
+    fn intervals_end_at_what_is_possible() {
+        let near = |got: Option<(f64, f64)>, low: f64, high: f64| {
+            let (l, h) = got.unwrap();
+            assert!((l - low).abs() < 1e-3 && (h - high).abs() < 1e-3, "{l} {h}");
+        };
+        let values = [9.0, 10.0, 11.0];
+        near(ends(&values, 0.0, f64::INFINITY), 10.0 - 2.4843, 10.0 + 2.4843);
+        near(ends(&values, 8.0, 12.0), 8.0, 12.0);
+        near(ends(&values, 0.0, 10.9), 10.0 - 2.4843, 11.0);
+        assert_eq!(ends(&[5.0], 0.0, 9.0), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod size_table;
 mod split;
 
 pub use dist::{SizeDist, TimeDist};
-pub use estimate::{Estimate, estimate};
+pub use estimate::{Estimate, ends, estimate};
 pub use mixture::Mixture;
 pub use rng::{Rng, mix};
 pub use size_table::{SizeTable, TableError};

@@ -1,7 +1,7 @@
 //! Means over seeds.
 
-use crate::data::{Data, metrics};
-use forebay_store::stats::estimate;
+use crate::data::{Data, Metric, metrics};
+use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
 /// A mean over seeds.
@@ -9,8 +9,8 @@ use serde::Serialize;
 pub struct Cell {
     /// Mean.
     pub mean: f64,
-    /// Half width of its 95 % confidence interval; `None` with fewer than two seeds.
-    pub half_width: Option<f64>,
+    /// Ends of its 95 % confidence interval, none beyond what the number can be; `None` with fewer than two seeds.
+    pub ends: Option<(f64, f64)>,
     /// The value is at least as large: a part of what it was made of was still running.
     pub at_least: bool,
     /// Mean and half width of the natural logarithms, where every value is above zero.
@@ -22,28 +22,45 @@ impl Cell {
     /// Whether its interval meets another one's. Of values above zero those of their logarithms: what seeds do to a time is to multiply it, so that a
     /// long one differs by more than all of a short one and still is longer with every seed.
     pub(crate) fn meets(&self, other: &Cell) -> bool {
-        let ((a, half), (b, other_half)) = match (self.log, other.log) {
-            (Some(own), Some(other)) => (own, other),
-            _ => ((self.mean, self.half_width.unwrap_or(0.0)), (other.mean, other.half_width.unwrap_or(0.0))),
+        let around = |(mean, half): (f64, f64)| (mean - half, mean + half);
+        let (own, other) = match (self.log, other.log) {
+            (Some(own), Some(other)) => (around(own), around(other)),
+            _ => (self.ends.unwrap_or((self.mean, self.mean)), other.ends.unwrap_or((other.mean, other.mean))),
         };
-        (a - b).abs() <= half + other_half
+        own.0 <= other.1 && other.0 <= own.1
+    }
+
+    /// How far the interval reaches from the mean, in words: `± 3`, or `+5 −3` where one side ends at what is possible.
+    pub fn spread(&self, show: impl Fn(f64) -> String) -> Option<String> {
+        let (low, high) = self.ends?;
+        let (up, down) = (show(high - self.mean), show(self.mean - low));
+        Some(if up == down { format!("± {up}") } else { format!("+{up} −{down}") })
     }
 }
 
-/// Mean and interval over seeds; `None` without a value.
+/// Mean and interval over seeds of what is never below 0; `None` without a value.
 pub fn cell(values: &[f64]) -> Option<Cell> {
+    within(values, 0.0, f64::INFINITY)
+}
+
+/// Mean and interval over the seeds of a metric; `of` gives the values of any metric by its name.
+pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
+    let at_least = m.bound.is_some_and(|b| b.holds(of(b.metric()).iter().copied().map(Some)));
+    let (least, most) = m.possible.range(|name| of(name).to_vec());
+    within(of(m.name), least, most).map(|c| Cell { at_least, ..c })
+}
+
+/// Mean and interval over seeds of what is between two numbers; `None` without a value.
+pub(crate) fn within(values: &[f64], least: f64, most: f64) -> Option<Cell> {
     let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
-    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width, at_least: false, log })
+    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, log })
 }
 
 /// A metric of all subjects.
 pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
-    let bound = metrics().find(|m| m.name == metric).and_then(|m| m.bound);
-    let of = |s: usize| {
-        let at_least = bound.is_some_and(|b| b.holds(data.values(s, b.metric()).iter().copied().map(Some)));
-        cell(data.values(s, metric)).map(|c| Cell { at_least, ..c })
-    };
+    let known = metrics().find(|m| m.name == metric);
+    let of = |s: usize| known.and_then(|m| cell_of(&m, |name| data.values(s, name)));
     (0..data.subjects.len()).map(of).collect()
 }
 

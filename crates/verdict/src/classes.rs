@@ -1,6 +1,6 @@
 //! Who pays: each workload at the port that limits it. Never a sum over ports: that could be more than any link carries.
 
-use crate::cells::{Cell, cell};
+use crate::cells::{Cell, within};
 use crate::data::Data;
 use crate::loads::Load;
 use forebay_store::stats::jain;
@@ -58,8 +58,10 @@ pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
             // Of equally used ones the last, which is nearer to the receiver in the order of ports of all topologies with names.
             let port = ports.iter().copied().max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
-            let goodput = cell(&here);
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
+            // What the workload's transport can have at the most, headers left away, a part of it cannot exceed either.
+            let most = data.values(subject, "goodput_most_bps").iter().copied().fold(0.0, f64::max);
+            let goodput = within(&here, 0.0, if most > 0.0 { rate.min(most) } else { rate });
             Class {
                 subject,
                 name: data.class(class).unwrap_or_default().to_owned(),
@@ -119,7 +121,7 @@ fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
         let got: Vec<f64> = got.into_values().map(|b| b as f64).collect();
         jain(&got).filter(|_| got.len() > 1)
     };
-    cell(&by_run.into_values().filter_map(of_run).collect::<Vec<f64>>())
+    within(&by_run.into_values().filter_map(of_run).collect::<Vec<f64>>(), 0.0, 1.0)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better)
     });
     let bound = |c: &Cell| c.at_least && better == Better::Less;
     let (best, first) = *ranked.iter().find(|(_, c)| !bound(c))?;
-    let certain = ranked.iter().all(|(_, c)| c.half_width.is_some());
+    let certain = ranked.iter().all(|(_, c)| c.ends.is_some());
     let meets = |c: &Cell| c.meets(&first);
     let open = |c: &Cell| bound(c) && (c.mean < first.mean || meets(c));
     let those = |is: &dyn Fn(&Cell) -> bool| ranked.iter().filter(|(m, c)| *m != best && is(c)).map(|r| r.0).collect();
@@ -62,7 +62,10 @@ mod tests {
     use super::*;
 
     fn cells(values: &[(f64, Option<f64>)]) -> Vec<Option<Cell>> {
-        values.iter().map(|&(mean, half_width)| Some(Cell { mean, half_width, ..Cell::default() })).collect()
+        values
+            .iter()
+            .map(|&(mean, half)| Some(Cell { mean, ends: half.map(|h| (mean - h, mean + h)), ..Cell::default() }))
+            .collect()
     }
 
     #[test]

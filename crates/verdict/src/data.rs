@@ -1,7 +1,7 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
 use forebay_experiment::waits::Cause;
-use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS};
+use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Possible};
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Data {
     pub events: Vec<String>,
     /// What was left out.
     pub notes: Vec<String>,
+    /// Of those, what the answer lacks for it: a sentence for each directory whose messages were not read.
+    pub unread: Vec<String>,
 }
 
 /// A transport group of a network.
@@ -306,6 +308,8 @@ pub struct Metric {
     pub shared: bool,
     /// When it is only a lower bound.
     pub bound: Option<Bound>,
+    /// What it can be.
+    pub possible: Possible,
 }
 
 /// All metrics, in the order of the printed table.
@@ -318,6 +322,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: false,
         bound: m.bound,
+        possible: m.possible,
     });
     let shared = NETWORK_METRICS.iter().map(|m| Metric {
         name: m.name,
@@ -327,6 +332,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: true,
         bound: m.bound,
+        possible: m.possible,
     });
     own.chain(shared)
 }

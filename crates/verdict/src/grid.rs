@@ -33,10 +33,10 @@ impl GridCell {
         GridCell { text: text.into(), ..GridCell::default() }
     }
 
-    /// A number in its unit, with half the width of its interval; a dash without one.
+    /// A number in its unit, with how far its interval reaches; a dash without one.
     pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
-        let spread = c.half_width.map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
+        let spread = c.spread(|v| quantity(v, unit)).map_or_else(String::new, |s| format!(" {s}"));
         GridCell {
             text: format!("{}{}{spread}", if c.at_least { "≥ " } else { "" }, quantity(c.mean, unit)),
             value: Some(c.mean),

@@ -78,6 +78,8 @@ pub fn headline(data: &Data) -> Headline {
     }
     // What happened to the network stands beside what came of it.
     sentences.extend(events(data));
+    // Before everything else, as what is said without them may miss what matters most.
+    sentences.splice(0..0, data.unread.iter().cloned());
     Headline { sentences, charts: charts(data, &judged) }
 }
 
@@ -108,7 +110,7 @@ fn predicted(data: &Data) -> Option<String> {
 
 /// Says of results without any traffic that they have none.
 fn nothing(data: &Data) -> Option<String> {
-    let own: Vec<bool> = metrics().map(|m| !m.shared).collect();
+    let own: Vec<bool> = metrics().map(|m| !m.shared && !m.label.is_empty()).collect();
     let numbers = || data.subjects.iter().flat_map(|s| s.values.iter().zip(&own)).filter(|(_, own)| **own).flat_map(|(v, _)| v);
     let silent =
         present(data, &GOODPUT) && numbers().all(|v| *v == 0.0) && data.flows.iter().all(|f| f.acked == 0 && f.size == 0);

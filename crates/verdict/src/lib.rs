@@ -27,7 +27,7 @@ mod telling;
 mod unfinished;
 mod words;
 
-pub use cells::{Cell, cell, cells};
+pub use cells::{Cell, cell, cell_of, cells};
 pub use classes::{Class, Count, classes};
 pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,

@@ -96,6 +96,17 @@ pub(crate) fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> 
     let most = most.min(MEMORY.load(Relaxed) / each);
     if rows > most {
         data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
+        if table == "flows" {
+            let (room, remedy) = if most < MAX_ROWS {
+                ("`--max-memory` leaves room for", "Allow more, or write the page by `forebay report` with more memory")
+            } else {
+                ("are read", "A shorter `duration`, or fewer messages, leave less")
+            };
+            data.unread.push(format!(
+                "**Messages were not looked at**: the table `flows`{of} has {rows} rows, and {most} {room}; what starved, what it waited for and \
+                 who got what is not said here. {remedy}."
+            ));
+        }
     }
     rows > most
 }

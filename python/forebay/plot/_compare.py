@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _frame, style
-from ._data import Source, Subject, groups, need, seeds
-from ._metrics import TITLES, title
+from ._data import Floats, Source, Subject, groups, need, seeds
+from ._metrics import TITLES, possible, title
 from ._stats import Estimate, estimate
 from ._units import interval, number, scale, unit_of
 
@@ -56,7 +56,7 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
     need(list(rows), f"`{metric}` has no value in these results", "choose another column of the summary table")
     with _frame.canvas(ax, aspect=0.16 + 0.085 * len(rows)) as ax:
         mean = np.array([e.mean for e in rows.values()])
-        half = np.nan_to_num(np.array([e.half_width for e in rows.values()]))
+        down, up = np.array([e.reach for e in rows.values()]).T
         s = scale(unit_of(metric), mean)
         at = np.arange(len(rows), dtype=float)
         for y, (subject, e) in zip(at, rows.items(), strict=True):
@@ -70,24 +70,24 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
                 hatch=look.hatch,
                 linewidth=0,
             )
-        if np.any(half > 0):
-            low = np.minimum(half, mean)
+        if np.any(down + up > 0):
             ax.errorbar(
                 mean / s.factor,
                 at,
-                xerr=np.vstack([low, half]) / s.factor,
+                xerr=np.vstack([down, up]) / s.factor,
                 fmt="none",
                 ecolor=style.current().ink,
                 elinewidth=0.9,
                 capsize=2.5,
                 capthick=0.9,
             )
-        reach = float(np.max(mean + half)) / s.factor or 1.0
-        for y, (m, h) in zip(at, zip(mean / s.factor, half / s.factor, strict=True), strict=True):
-            text = interval(m, h) if np.any(np.isfinite([e.half_width for e in rows.values()])) else number(m, 4)
+        reach = float(np.max(mean + up)) / s.factor or 1.0
+        several = np.any(np.isfinite([e.half_width for e in rows.values()]))
+        for y, m, low, high in zip(at, mean / s.factor, down / s.factor, up / s.factor, strict=True):
+            text = interval(m, low, high) if several else number(m, 4)
             ax.annotate(
                 text,
-                (m + h, y),
+                (m + high, y),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",
@@ -117,4 +117,10 @@ def of_metric(subject: Subject, metric: str) -> Estimate:
         keys = ("variant", "run", "seed", "world", "transport", "port")
         known = ", ".join(c for c in table.columns if c not in keys)
         raise ValueError(f"the summary has no column `{metric}`: {known}")
-    return estimate(np.asarray(table[metric], dtype=float)[subject.rows(table)])
+    rows = subject.rows(table)
+
+    def values(column: str) -> Floats:
+        return np.asarray(table[column], dtype=float)[rows] if column in table.columns else np.empty(0)
+
+    least, most = possible(metric, values)
+    return estimate(values(metric), least=least, most=most)

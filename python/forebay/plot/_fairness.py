@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,10 +68,10 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
             # Side by side in the order of their size, seed after seed.
             offset = (np.arange(len(bps)) - (len(bps) - 1) / 2) * min(0.08, 0.56 / max(1, len(bps)))
             ax.plot(x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5)
-            e = estimate(float(run.bps.mean()) for run in of)
+            e = estimate((float(run.bps.mean()) for run in of), most=most_bps(subject))
             ax.hlines(e.mean / s.factor, x - 0.36, x + 0.36, color=style.current().ink, linewidth=1.0, zorder=4)
             if e.half_width > 0:
-                low, high = ((e.mean + sign * e.half_width) / s.factor for sign in (-1, 1))
+                low, high = e.low / s.factor, e.high / s.factor
                 ax.bar(x, high - low, 0.72, bottom=low, color=look.color, alpha=0.22, linewidth=0)
             ax.annotate(
                 "\n".join(_facts(subject, of, found)),
@@ -93,6 +94,15 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def most_bps(subject: Subject) -> float:
+    """Return what the links of a group carry at the most."""
+    table = subject.result.table("summary")
+    if "goodput_most_bps" not in table.columns:
+        return math.inf
+    values = np.asarray(table["goodput_most_bps"], dtype=float)[subject.rows(table)]
+    return max((float(v) for v in values if np.isfinite(v)), default=math.inf)
+
+
 def _facts(subject: Subject, of: list[Long], found: list[tuple[Subject, list[Long]]]) -> list[str]:
     facts = []
     j = index(of)
@@ -106,7 +116,7 @@ def _facts(subject: Subject, of: list[Long], found: list[tuple[Subject, list[Lon
 
 def index(of: list[Long]) -> Estimate:
     """Estimate Jain's index over the seeds in which at least two flows competed."""
-    return estimate(jain(run.bps) for run in of if len(run.bps) > 1 and run.together)
+    return estimate((jain(run.bps) for run in of if len(run.bps) > 1 and run.together), most=1.0)
 
 
 def ratio(of: list[Long], first: list[Long]) -> Estimate:

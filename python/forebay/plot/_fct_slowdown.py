@@ -79,7 +79,9 @@ def fct_slowdown(
     found = messages(source, metric, which, classes)
     made = _bins.bins(bins, np.concatenate([m.size for m in found]))
     _, unit, title = METRICS[metric]
-    heights = {(i, q): [_of_bin(m, b, q) for b in made] for i, m in enumerate(found) for q in quantiles}
+    heights = {
+        (i, q): [_of_bin(m, b, q, float(metric == "slowdown")) for b in made] for i, m in enumerate(found) for q in quantiles
+    }
     drawn = np.array([e.mean for row in heights.values() for e in row])
     drawn = drawn[np.isfinite(drawn)]
     log = bool(drawn.max() > 8 * drawn.min() > 0)
@@ -115,20 +117,22 @@ def fct_slowdown(
     return ax
 
 
-def _of_bin(m: Messages, b: Bin, q: float) -> Estimate:
+def _of_bin(m: Messages, b: Bin, q: float, least: float) -> Estimate:
     """Estimate the quantile of a bin from each seed that has messages in it."""
     inside = b.holds(m.size)
-    return estimate(float(np.quantile(m.value[inside & (m.run == r)], q)) for r in np.unique(m.run[inside]))
+    values = (float(np.quantile(m.value[inside & (m.run == r)], q)) for r in np.unique(m.run[inside]))
+    return estimate(values, least=least)
 
 
 def _line(ax: Axes, at: Floats, row: list[Estimate], s: Scale, label: str, *, tail: bool, joined: bool) -> None:
     look, theme = style.look(label), style.current()
     mean = np.array([e.mean for e in row]) / s.factor
-    half = np.nan_to_num(np.array([e.half_width for e in row]) / s.factor)
-    low = np.maximum(mean - half, mean * 1e-6)
+    down, up = np.array([e.reach for e in row]).T / s.factor
+    # A logarithmic axis has no 0.
+    low = np.maximum(mean - down, mean * 1e-6)
     dash: Any = (look.dash if tail else ":") if joined else "none"
-    if np.any(half > 0):
-        ax.bar(at, mean + half - low, 0.13, bottom=low, color=look.color, alpha=0.22, linewidth=0)
+    if np.any(up > 0):
+        ax.bar(at, mean + up - low, 0.13, bottom=low, color=look.color, alpha=0.22, linewidth=0)
     ax.plot(
         at,
         mean,

@@ -9,8 +9,8 @@ import numpy as np
 
 from . import _frame, _model, style
 from ._data import ResultLike, SweepLike, TableLike, groups
-from ._metrics import title
-from ._stats import estimate
+from ._metrics import possible, title
+from ._stats import Estimate, estimate
 from ._units import scale, unit_of
 
 if TYPE_CHECKING:
@@ -85,14 +85,29 @@ def incast_curve(
         raise ValueError(f"the model is of `goodput_bps`, not of `{metric}`")
     if isinstance(sweep, Mapping):
         name, unit, lines = x or "", "1", _of_results(sweep, metric)
+        results = sweep
+
+        def limits(column: str) -> _Lines:
+            return _of_results(results, column)
+
         curves = _model.of_results(sweep) if model else None
     else:
         name, unit, lines, labels = _of_sweep(sweep, metric, x)
+        swept = sweep
+
+        def limits(column: str) -> _Lines:
+            return _of_sweep(swept, column, x)[2] if column in swept.table.columns else {}
+
         curves = _model.of_sweep(sweep, name, labels) if model else None
     lines = {label: line for label, line in lines.items() if any(np.isfinite(v).any() for v in line.values())}
     if not lines:
         raise ValueError(f"`{metric}` has no value in this sweep")
-    rows = {label: [(at, estimate(line[at])) for at in sorted(line)] for label, line in lines.items()}
+
+    def within(label: str, at: float) -> Estimate:
+        least, most = possible(metric, lambda column: limits(column).get(label, {}).get(at, []))
+        return estimate(lines[label][at], least=least, most=most)
+
+    rows = {label: [(at, within(label, at)) for at in sorted(line)] for label, line in lines.items()}
     with _frame.canvas(ax) as ax:
         every = sorted({p for line in lines.values() for p in line})
         right = scale(unit, every, log=bool(logx))
@@ -101,9 +116,9 @@ def incast_curve(
             look = style.look(label) if len(rows) > 1 else style.neutral()
             at = np.array([p for p, _ in row]) / right.factor
             mean = np.array([e.mean for _, e in row]) / s.factor
-            half = np.nan_to_num(np.array([e.half_width for _, e in row]) / s.factor)
-            if np.any(half > 0):
-                ax.fill_between(at, np.maximum(mean - half, 0), mean + half, color=look.color, alpha=0.2, linewidth=0)
+            down, up = np.array([e.reach for _, e in row]).T / s.factor
+            if np.any(down + up > 0):
+                ax.fill_between(at, mean - down, mean + up, color=look.color, alpha=0.2, linewidth=0)
             ax.plot(at, mean, color=look.color, linestyle=look.dash, marker=look.marker, label=label)
         for label, (px, py) in (beside or {}).items():
             ax.plot(
@@ -145,6 +160,8 @@ def _of_results(results: Mapping[float, ResultLike], metric: str) -> _Lines:
     for at, result in results.items():
         for subject in groups(result):
             table = result.table("summary")
+            if metric not in table.columns:
+                continue
             values = np.asarray(table[metric], dtype=float)[subject.rows(table)]
             lines.setdefault(subject.label, {}).setdefault(float(at), []).extend(values.tolist())
     return lines

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 #: By column: title, and what is better.
 TITLES: dict[str, tuple[str, str]] = {
     "goodput_bps": ("Goodput", "more"),
@@ -35,6 +41,27 @@ TITLES: dict[str, tuple[str, str]] = {
     for sizes in ("small", "medium", "large")
     for statistic, name in (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
 }
+
+
+#: By column the column that says how large it can be, in the same row; of those that are at most 1, none.
+_MOST = {
+    "goodput_bps": "goodput_most_bps",
+    "long_goodput_bps": "goodput_most_bps",
+    "flows_completed": "flows",
+    "queries_completed": "queries",
+    "queue_mean_pkts": "queue_most_pkts",
+    "queue_p99_pkts": "queue_most_pkts",
+    "queue_max_pkts": "queue_most_pkts",
+}
+_PARTS = ("long_fairness", "fairness_all", "deadlines_missed", "busy")
+
+
+def possible(column: str, of: Callable[[str], Iterable[float]]) -> tuple[float, float]:
+    """Return the least and the most that a metric can be; `of` gives the values of another column of the same rows."""
+    if column in _PARTS:
+        return 0.0, 1.0
+    known = [v for v in of(_MOST[column]) if math.isfinite(v)] if column in _MOST else []
+    return float(column.startswith("slowdown")), max(known, default=math.inf)
 
 
 def title(column: str) -> str:

@@ -130,8 +130,9 @@ def _timeouts(ax: Axes, found: list[_Queries]) -> None:
     theme = style.current()
     for i, q in enumerate(found):
         counts = [np.minimum(q.timeouts[q.run == r], top) for r in np.unique(q.run)]
-        share = [estimate(float(np.mean(c == k)) for c in counts) for k in range(top + 1)]
-        mean, half = np.array([e.mean for e in share]), np.nan_to_num(np.array([e.half_width for e in share]))
+        # A part of all is between 0 and 1, and so is its interval.
+        share = [estimate((float(np.mean(c == k)) for c in counts), most=1.0) for k in range(top + 1)]
+        mean, reach = np.array([e.mean for e in share]), np.array([e.reach for e in share]).T
         look = style.look(q.subject.label) if len(found) > 1 else style.neutral()
         x = at + (i - (len(found) - 1) / 2) * wide
         ax.bar(
@@ -144,10 +145,8 @@ def _timeouts(ax: Axes, found: list[_Queries]) -> None:
             linewidth=0,
             label=q.subject.label,
         )
-        if np.any(half > 0):
-            # A part of all is between 0 and 1, and so is its interval.
-            reach = np.vstack([np.minimum(half, mean), np.minimum(half, 1 - mean)])
-            some = half > 0
+        some = reach.sum(axis=0) > 0
+        if np.any(some):
             ax.errorbar(
                 x[some],
                 mean[some],

@@ -23,6 +23,14 @@ class Estimate(NamedTuple):
     half_width: float
     #: Number of seeds that had a value.
     n: int
+    #: Ends of the interval, none beyond what the number can be; NaN with fewer than two seeds.
+    low: float
+    high: float
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """How far the interval reaches below and above the mean; 0 without one."""
+        return (self.mean - self.low, self.high - self.mean) if math.isfinite(self.half_width) else (0.0, 0.0)
 
 
 # 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
@@ -43,14 +51,20 @@ def t_975(df: int) -> float:
     return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df * df)
 
 
-def estimate(values: Iterable[float]) -> Estimate:
-    """Estimate a mean from independent, roughly normal values; values that are NaN are left out."""
+def estimate(values: Iterable[float], *, least: float = 0.0, most: float = math.inf) -> Estimate:
+    """Estimate a mean from independent, roughly normal values; values that are NaN are left out.
+
+    The interval ends at `least` and `most`, between which such values lie, and with them their mean: what is beyond can
+    be left away without covering the mean less often. A range is stretched to what was seen.
+    """
     v = np.asarray(list(values), dtype=float)
     v = v[np.isfinite(v)]
     if len(v) == 0:
-        return Estimate(math.nan, math.nan, 0)
+        return Estimate(math.nan, math.nan, 0, math.nan, math.nan)
     half = t_975(len(v) - 1) * math.sqrt(float(np.var(v, ddof=1)) / len(v)) if len(v) > 1 else math.nan
-    return Estimate(float(np.mean(v)), half, len(v))
+    mean = float(np.mean(v))
+    low, high = max(mean - half, min(least, float(v.min()))), min(mean + half, max(most, float(v.max())))
+    return Estimate(mean, half, len(v), low, high) if len(v) > 1 else Estimate(mean, half, 1, math.nan, math.nan)
 
 
 def jain(values: Floats) -> float:

@@ -62,14 +62,19 @@ def number(value: float, digits: int = 3) -> str:
     return f"{round(value, places):.{max(0, places)}f}"
 
 
-def interval(mean: float, half: float) -> str:
-    """Write `613.0 ± 3.8`: with the decimals that the uncertainty leaves; the mean alone where it is not known."""
+def interval(mean: float, down: float, up: float) -> str:
+    """Write `613.0 ± 3.8`: with the decimals that the uncertainty leaves; the mean alone where it is not known.
+
+    Where one side ends at what is possible, both are written: `4 +9 -4`.
+    """
+    half = max(down, up)
     if not math.isfinite(half):
         return number(mean, 4)
     if half <= 1e-9 * abs(mean):
         return f"{number(mean, 4)} ± 0"
     places = max(0, min(1 - math.floor(math.log10(half)), 3 - math.floor(math.log10(abs(mean) or half))))
-    return f"{mean:.{places}f} ± {half:.{places}f}"
+    above, below = f"{up:.{places}f}", f"{down:.{places}f}"
+    return f"{mean:.{places}f} " + (f"± {above}" if above == below else f"+{above} \N{MINUS SIGN}{below}")
 
 
 def size(byte: float) -> str:

@@ -19,7 +19,7 @@ def interval(values: Sequence[float]) -> tuple[float, float | None, float | None
 
     Values that are not a number (a seed in which there was nothing to measure) are left out.
     """
-    mean, half, n = estimate(values)
+    mean, half, n, *_ = estimate(values)
     return (mean, None, None) if n < 2 else (mean, mean - half, mean + half)
 
 

@@ -19,8 +19,21 @@ def test_intervals_by_students_t() -> None:
     assert e.half_width == pytest.approx(2.4843, abs=1e-3)
     assert math.isnan(estimate([5.0]).half_width)
     assert estimate([5.0, 5.0]).half_width == 0.0
-    assert estimate([math.nan, 4.0]) == pytest.approx((4.0, math.nan, 1), nan_ok=True)
+    assert estimate([math.nan, 4.0]) == pytest.approx((4.0, math.nan, 1, math.nan, math.nan), nan_ok=True)
     assert estimate([]).n == 0
+
+
+def test_intervals_end_at_what_is_possible() -> None:
+    e = estimate([0.5, 0.9, 0.9], most=1.0)
+    assert e.low == pytest.approx(e.mean - e.half_width)
+    assert e.high == 1.0
+    assert e.mean + e.half_width > 1.0
+    assert e.reach == pytest.approx((e.half_width, 1.0 - e.mean))
+    few = estimate([0.0, 0.0, 9.0])
+    assert few.low == 0.0
+    assert few.high == pytest.approx(few.mean + few.half_width)
+    assert estimate([0.5, 1.1], most=1.0).high == 1.1, "what was seen is possible"
+    assert estimate([5.0]).reach == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("df", "t"), [(1, 12.706), (2, 4.303), (30, 2.042), (31, 2.040), (60, 2.000), (120, 1.980)])
@@ -101,7 +114,8 @@ def test_prefixes() -> None:
 
 def test_numbers_as_text() -> None:
     assert [number(v) for v in (0.0, 1234.5, 12.345, 0.012345, math.nan)] == ["0", "1230", "12.3", "0.0123", "?"]
-    assert interval(613.46, 3.84) == "613.5 ± 3.8"
-    assert interval(1.9, 1e-16) == "1.900 ± 0"
-    assert interval(0.3, math.nan) == "0.3000"
+    assert interval(613.46, 3.84, 3.84) == "613.5 ± 3.8"
+    assert interval(1.9, 1e-16, 1e-16) == "1.900 ± 0"
+    assert interval(0.3, math.nan, math.nan) == "0.3000"
+    assert interval(4.0, 4.0, 9.0) == "4.0 +9.0 \N{MINUS SIGN}4.0"
     assert [tick(v) for v in (0.01, 1.0, 1000.0, 1e5)] == ["0.01", "1", "1000", "1e5"]

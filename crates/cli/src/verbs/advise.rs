@@ -3,7 +3,7 @@
 use super::check::Printed;
 use crate::failure::Failure;
 use crate::input::found;
-use crate::output::print;
+use crate::output::{print, print_data};
 use crate::style::{self, BOLD, DIM, paint};
 use crate::{interrupt, report};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
@@ -62,7 +62,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         write_whole(&path, forebay_report::render(&page(&advice)).as_bytes())?;
     }
     if args.format == Printed::Json {
-        return print(&format!("{:#}\n", json(&advice)));
+        return print_data(&format!("{:#}\n", json(&advice)));
     }
     let report = if args.no_report { String::new() } else { format!("report: {}\n", path.display()) };
     print(&(said(&advice) + &report))

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::input::found;
 use crate::limits;
-use crate::output::print;
+use crate::output::{print, print_data};
 use crate::{interrupt, style};
 use forebay_exec::sweep::explain;
 use forebay_exec::{Forecast, forecast};
@@ -103,11 +103,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if !args.resolved {
         let cost = if args.no_forecast { None } else { Some(cost(&scenario, &resolved, threads)?) };
         if args.format == Printed::Json {
-            return print(&format!("{:#}\n", document(&scenario, &resolved, cost.as_ref())?));
+            return print_data(&format!("{:#}\n", document(&scenario, &resolved, cost.as_ref())?));
         }
         let cost = cost.map_or(String::new(), |f| limits::text(&f, threads, style::stdout()));
         return print(&format!("{text}{cost}"));
     }
     let texts: Vec<String> = resolved.variants.iter().map(|v| format!("# variant: {}\n{}", v.label, v.toml())).collect();
-    print(&texts.join("\n"))
+    print_data(&texts.join("\n"))
 }

@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::input::found;
-use crate::output::{Format, print};
+use crate::output::{Format, print, print_data};
 use crate::progress::{Display, Kind};
 use crate::style::{self, BOLD, DIM, NAME, paint};
 use crate::table;
+use crate::wrap;
 use crate::{interrupt, plain};
 use forebay_exec::align::{Alignment, Divergence, align};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
@@ -145,7 +146,7 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         }
     }
     if args.format == Format::Json {
-        return print(&format!("{:#}\n", document(plain, &columns, &notes)));
+        return print_data(&format!("{:#}\n", document(plain, &columns, &notes)));
     }
     let colour = style::stdout();
     let mut out = String::new();
@@ -164,7 +165,7 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         if plain.variants.len() > 1 {
             let _ = writeln!(out, "{}", paint(colour, NAME, &variant.label));
         }
-        out.push_str(&table::render_under(&of, heads, colour));
+        out.push_str(&table::render_under(&of, heads, wrap::stdout(), colour));
         out.push('\n');
     }
     notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &plain::plain(n, colour))));
@@ -272,7 +273,7 @@ fn packets(args: &Args) -> Result<(), Failure> {
     if !compared && out.is_empty() {
         return Err(Failure::Usage("--packets needs the world `sim` and another one that has packets".into()));
     }
-    if args.format == Format::Json { print(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
+    if args.format == Format::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
 }
 
 /// The report of the first run of variant `v`, with its packets and all states of its senders.

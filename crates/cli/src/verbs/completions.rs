@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::print_data;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -17,5 +17,5 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "forebay", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    print_data(&String::from_utf8_lossy(&script))
 }

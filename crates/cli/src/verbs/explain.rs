@@ -3,7 +3,7 @@
 use super::check::Printed;
 use super::reference::{Entry, everything};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_data};
 use crate::style::{self, BOLD, DIM, NAME, paint};
 use forebay_exec::{ExplainError, Which, explain};
 use forebay_param::nearest;
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if args.format == Printed::Json {
         let one =
             |e: &&Entry| json!({"key": e.key, "place": e.place, "legal": e.legal, "default": e.default, "meaning": e.meaning});
-        return print(&format!("{:#}\n", serde_json::Value::from(found.iter().map(one).collect::<Vec<_>>())));
+        return print_data(&format!("{:#}\n", serde_json::Value::from(found.iter().map(one).collect::<Vec<_>>())));
     }
     let colour = style::stdout();
     let texts: Vec<String> = found.iter().map(|e| text(e, colour)).collect();

@@ -2,7 +2,7 @@
 
 use super::check::Printed;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_data};
 use crate::style::{self, BOLD, DIM, NAME, paint};
 use forebay_param::nearest;
 use forebay_scenario::{Section, describe};
@@ -52,7 +52,7 @@ fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure>
         return Err(Failure::Usage(format!("nothing is called `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
     }
     if format == Printed::Json {
-        return print(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
+        return print_data(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
     }
     let (colour, mut out) = (style::stdout(), String::new());
     for section in sections {
@@ -98,7 +98,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         }
     }
     if args.format == Printed::Json {
-        return print(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
+        return print_data(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
     }
     let width = sections.iter().flat_map(|s| &s.items).map(|i| i.name.len()).max().unwrap_or(0);
     // One kind alone needs no title: the output is a list for scripts too.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::model_table;
-use crate::output::{Format, print};
+use crate::output::{Format, print, print_data};
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
@@ -38,7 +38,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if !args.no_sim {
         all.simulate(args)?;
     }
-    print(&if args.format == Format::Json { all.json(!args.no_sim) } else { all.text(!args.no_sim) })
+    if args.format == Format::Json { print_data(&all.json(!args.no_sim)) } else { print(&all.text(!args.no_sim)) }
 }
 
 /// Models of all variants, and measurements.

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print;
 use crate::report::{self, Written};
+use crate::wrap;
 use crate::{grid, said, style};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
@@ -42,7 +43,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 fn done(written: &Written) -> Result<(), Failure> {
     let said = said::lines(&written.sentences, style::stdout());
-    let workloads = written.workloads.as_ref().map_or_else(String::new, |g| format!("\n{}\n", grid::draw(g, style::stdout())));
+    let workloads = written
+        .workloads
+        .as_ref()
+        .map_or_else(String::new, |g| format!("\n{}\n", grid::draw(g, wrap::stdout(), style::stdout())));
     print(&format!("{said}{workloads}report: {}\n", written.path.display()))
 }
 

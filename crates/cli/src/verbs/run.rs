@@ -3,10 +3,11 @@
 use super::run_args::{Args, FormatArg, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::limits::Watch;
-use crate::output::{print, remark, warn};
+use crate::output::{print, print_data, remark, warn};
 use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
+use crate::wrap;
 use crate::{grid, interrupt, said, style};
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
@@ -167,7 +168,7 @@ fn conclude(
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
-        return print(&format!("{:#}\n", document(said, variants, manifest, dir, report)));
+        return print_data(&format!("{:#}\n", document(said, variants, manifest, dir, report)));
     }
     let mut out = String::new();
     if !manifest.partial.is_empty() {
@@ -178,10 +179,10 @@ fn conclude(
             out.push_str(&said::lines(said, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&table::render(variants, style::stdout()));
+        out.push_str(&table::render(variants, wrap::stdout(), style::stdout()));
         out.push('\n');
         if let Some(workloads) = workloads {
-            out.push_str(&grid::draw(workloads, style::stdout()));
+            out.push_str(&grid::draw(workloads, wrap::stdout(), style::stdout()));
             out.push('\n');
         }
     }

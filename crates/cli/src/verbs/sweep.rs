@@ -10,6 +10,7 @@ use crate::python::Python;
 use crate::report::{self, Written};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
+use crate::wrap;
 use crate::{interrupt, said, style, sweep_table};
 use forebay_exec::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
 use forebay_scenario::{Scenario, Sweep};
@@ -229,7 +230,7 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
             out.push_str(&said::lines(&said, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, style::stdout()));
+        out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, wrap::stdout(), style::stdout()));
         out.push('\n');
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());

@@ -79,7 +79,7 @@ impl Drop for Scratch {
 
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
-    c.current_dir(dir).args(args).env_remove("NO_COLOR");
+    c.current_dir(dir).args(args).env_remove("NO_COLOR").env_remove("COLUMNS");
     c
 }
 

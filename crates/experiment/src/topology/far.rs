@@ -4,6 +4,7 @@ use super::BuildError;
 use crate::network::{Network, PortConfig};
 use forebay_param::{Kind, Param, optional};
 use forebay_units::{NodeId, Time};
+use std::collections::BTreeMap;
 
 /// The parameter that every topology has.
 pub(super) const FAR: Param = optional(
@@ -15,12 +16,23 @@ pub(super) const FAR: Param = optional(
 
 /// Lengthens the links of hosts, as `far` says.
 pub(super) fn apply(network: &mut Network, far: &str) -> Result<(), BuildError> {
+    // Which part of the text a host was in before.
+    let mut named_in: BTreeMap<NodeId, &str> = BTreeMap::new();
     for text in far.split(',').map(str::trim).filter(|t| !t.is_empty()) {
         let fail = |message: String| BuildError::new(FAR.key, format!("\"{text}\": {message}"));
         let form = "legal: hosts and a time, such as \"s0..s7: 100us\"";
         let (hosts, time) = text.split_once(':').ok_or_else(|| fail(form.to_owned()))?;
         let more: Time = time.trim().parse().map_err(|e| fail(format!("{e}; {form}")))?;
         let hosts = named(network, hosts.trim()).ok_or_else(|| fail(format!("no such host, range or group of hosts; {form}")))?;
+        for host in &hosts {
+            if let Some(before) = named_in.insert(*host, text) {
+                let host = &network.nodes[*host].name;
+                return Err(fail(format!(
+                    "`{host}` is in \"{before}\" already, and its links can be longer by one time only; legal: each host once. Leave it out of \
+                     one of them"
+                )));
+            }
+        }
         for port in &mut network.ports {
             if hosts.contains(&port.from) || hosts.contains(&port.to) {
                 // Two sums of legal delays are far from overflowing.
@@ -44,7 +56,9 @@ fn named(network: &Network, text: &str) -> Option<Vec<NodeId>> {
         None => Some(vec![find(text)?]),
         Some((from, to)) => {
             let (from, to) = (find(from.trim())?, find(to.trim())?);
-            (from <= to).then(|| (from.index()..=to.index()).map(NodeId::from_index).collect())
+            let all = || (from.index()..=to.index()).map(NodeId::from_index);
+            // Switches may stand between them.
+            (from <= to).then(|| all().filter(|n| network.nodes[*n].host).collect())
         }
     }
 }
@@ -83,9 +97,13 @@ mod tests {
             ("s1..s0: 1ms", "no such host"),
             ("s0: fast", "such as"),
             ("s0: 11s", "longest"),
+            ("s2: 1us, s1..s3: 5us", "`s2` is in \"s2: 1us\" already"),
+            ("senders: 1us, s0: 5us", "Leave it out"),
         ] {
             let e = delays(text).unwrap_err();
-            assert!(e.starts_with("far ") && e.contains(word) && e.contains(text), "{e}");
+            assert!(e.starts_with("far ") && e.contains(word), "{e}");
+            let part = text.rsplit(", ").next().unwrap();
+            assert!(e.contains(part), "{e}");
         }
     }
 }

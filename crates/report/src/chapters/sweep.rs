@@ -9,7 +9,6 @@ use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
 };
-use forebay_verdict::cell;
 use forebay_verdict::{Metric, metrics};
 use forebay_verdict::{bold, count, list, quantity};
 use std::collections::BTreeMap;
@@ -45,7 +44,9 @@ pub fn page(sweep: &Sweep) -> Page {
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
-    let text = format!("Means over seeds against {key}; a band is the 95 % confidence interval where there are several.{ticks}");
+    let text = format!(
+        "Means over seeds against {key}; a band is the 95 % confidence interval where there are several, as far as it is possible.{ticks}"
+    );
     page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures, ..Section::default() }];
     let maps = answer::maps(sweep, &choices);
     if !maps.is_empty() {
@@ -120,19 +121,18 @@ fn id(m: &Metric) -> String {
 
 fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     let curve = |(subject, line): (usize, &Line)| {
-        let cells: Vec<(f64, Option<Cell>)> =
-            line.at.iter().map(|(x, of)| (*x, of.get(m.name).and_then(|values| cell(values)))).collect();
-        let edge = |sign: f64| -> Vec<Option<f64>> {
-            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(possible(m, c.mean + sign * c.half_width?))))).collect()
+        let cells: Vec<(f64, Option<Cell>)> = line.at.iter().map(|(x, of)| (*x, value(m, of))).collect();
+        let edge = |get: fn((f64, f64)) -> f64| -> Vec<Option<f64>> {
+            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(get(c.ends?))))).collect()
         };
-        let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.half_width.is_some()));
+        let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.ends.is_some()));
         XyLine {
             subject: Some(subject),
             label: line.name.clone(),
             x: cells.iter().map(|c| c.0).collect(),
             y: cells.iter().map(|(_, c)| c.map(|c| short(c.mean))).collect(),
-            low: if banded { edge(-1.0) } else { Vec::new() },
-            high: if banded { edge(1.0) } else { Vec::new() },
+            low: if banded { edge(|ends| ends.0) } else { Vec::new() },
+            high: if banded { edge(|ends| ends.1) } else { Vec::new() },
             ..XyLine::default()
         }
     };
@@ -154,12 +154,6 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
         choice: String::new(),
         views: vec![View { name: String::new(), chart }],
     })
-}
-
-/// No band leaves what the metric can be: nothing is below 0, and neither parts nor Jain's index are above 1.
-fn possible(m: &Metric, v: f64) -> f64 {
-    let most = if m.unit == Dimension::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
-    v.clamp(0.0, most)
 }
 
 fn capital(text: &str) -> String {
@@ -266,6 +260,52 @@ mod tests {
         assert_eq!((line.subject, line.x.clone()), (Some(1), vec![1.0, 8.0, 64.0]));
         let (low, y, high) = (line.low[0].unwrap(), line.y[0].unwrap(), line.high[0].unwrap());
         assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
+    }
+
+    /// Of two seeds that differ a t interval is 12.7 times as wide as their distance: beyond both sides of what is possible.
+    #[test]
+    fn no_band_goes_beyond_what_is_possible() {
+        let numbers = [
+            ("goodput_bps", 0.9e9, 0.5e9),
+            ("goodput_most_bps", 0.95e9, 0.95e9),
+            ("flows", 200.0, 200.0),
+            ("flows_completed", 199.0, 20.0),
+            ("fct_small_p99_s", 0.001, 0.2),
+            ("slowdown_p99", 1.5, 4.0),
+            ("queue_mean_pkts", 10.0, 90.0),
+            ("queue_most_pkts", 100.0, 100.0),
+            ("busy", 0.99, 0.7),
+        ];
+        let mut s = sweep();
+        for (i, p) in s.points.iter_mut().enumerate() {
+            // Along the axis everything grows a little, so that it is drawn.
+            let number = |(name, even, odd): (&str, f64, f64)| {
+                (name.to_owned(), if i % 2 == 0 { even } else { odd * (1.0 + 1e-3 * (i / 2) as f64) })
+            };
+            p.metrics = numbers.map(number).into();
+        }
+        let p = page(&s);
+        let figures = &p.sections.iter().find(|s| s.id == "sweep").unwrap().figures;
+        let ends = |f: &Figure| {
+            let Chart::Lines(c) = &f.views[0].chart else { panic!() };
+            let all = |of: fn(&XyLine) -> &Vec<Option<f64>>| c.lines.iter().flat_map(of).flatten().copied();
+            (all(|l| &l.low).fold(f64::INFINITY, f64::min), all(|l| &l.high).fold(0.0, f64::max))
+        };
+        let drawn: Vec<(&str, (f64, f64))> = figures.iter().map(|f| (f.id.as_str(), ends(f))).collect();
+        let limits = [
+            ("sweep-goodput-bps", (0.0, 0.9548e9)),
+            ("sweep-flows", (0.0, f64::INFINITY)),
+            ("sweep-flows-completed", (0.0, 201.0)),
+            ("sweep-fct-small-p99-s", (0.0, f64::INFINITY)),
+            ("sweep-slowdown-p99", (1.0, f64::INFINITY)),
+            ("sweep-queue-mean-pkts", (0.0, 100.5)),
+            ("sweep-busy", (0.0, 1.0)),
+        ];
+        assert_eq!(drawn.iter().map(|d| d.0).collect::<Vec<_>>(), limits.map(|l| l.0), "and no chart of limits");
+        for ((id, (low, high)), (_, (least, most))) in drawn.into_iter().zip(limits) {
+            assert!(low >= least && high <= most, "{id}: {low} to {high}");
+            assert!(id == "sweep-flows" || low == least, "{id}: the band ends where it must, not before: {low}");
+        }
     }
 
     #[test]

@@ -246,7 +246,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
         let cell = |xv: &Value, yv: &Value| {
             let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
             let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
-            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { half_width: None, ..c }), m.unit) }
+            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { ends: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
         let title = if title.is_empty() { label(&m) } else { format!("{}: {title}", label(&m)) };

@@ -1,7 +1,7 @@
 //! A sweep as its page sees it: axes, points, and the values of the metrics there.
 
 use crate::page::{Cell, Dimension};
-use forebay_verdict::{Metric, cell};
+use forebay_verdict::{Metric, cell_of};
 use std::collections::BTreeMap;
 
 /// One value of a swept key.
@@ -73,7 +73,5 @@ pub(super) type Seeds = BTreeMap<String, Vec<f64>>;
 
 /// A metric over the seeds; only known to be at least so large where a part of what it is made of was still running.
 pub(super) fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
-    let running = |b: &str| of.get(b).into_iter().flatten().copied().map(Some);
-    let at_least = m.bound.is_some_and(|b| b.holds(running(b.metric())));
-    cell(of.get(m.name)?).map(|c| Cell { at_least, ..c })
+    cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
 }

@@ -56,8 +56,9 @@ mod tests {
         let labels: Vec<&str> = t.rows.iter().map(|r| r.label.as_str()).collect();
         assert_eq!(labels, ["goodput", "query completion p99", "queue p99, bottleneck"]);
         let cells = &t.rows[0].cells;
-        assert_eq!((cells[0].unwrap().mean, cells[1]), (1e9, Some(Cell { mean: 1e9, half_width: None, ..Cell::default() })));
-        assert!((cells[0].unwrap().half_width.unwrap() - 12.706e8).abs() < 1e5);
+        assert_eq!((cells[0].unwrap().mean, cells[1]), (1e9, Some(Cell { mean: 1e9, ..Cell::default() })));
+        assert_eq!(cells[0].unwrap().ends.unwrap().0, 0.0, "1 Gbit/s and 1.27 to both sides");
+        assert!((cells[0].unwrap().ends.unwrap().1 - 22.706e8).abs() < 1e5);
         assert_eq!((t.rows[1].cells[0], t.rows[0].unit), (None, Dimension::BitsPerSecond));
     }
 }

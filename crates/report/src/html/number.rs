@@ -34,15 +34,15 @@ impl Scale {
         let all = prefixes(unit);
         let (factor, name) = all.iter().find(|(f, _)| *f <= middle).or(all.last()).copied().unwrap_or((1.0, ""));
         let is_whole = |v: f64| ((v / factor) - (v / factor).round()).abs() < 1e-9;
-        let whole = cells.clone().all(|c| is_whole(c.mean) && is_whole(c.half_width.unwrap_or(0.0)));
+        let whole = cells.clone().all(|c| is_whole(c.mean) && is_whole(reach(c)));
         Scale { factor, name, whole }
     }
 
-    /// Mean and half width with the same decimals: those that suit the mean, but no more than give the half width two significant
+    /// Mean and spread with the same decimals: those that suit the mean, but no more than give the wider side of the interval two significant
     /// digits (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
     pub(super) fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
-        let half = cell.half_width.unwrap_or(0.0) / self.factor;
+        let half = reach(cell) / self.factor;
         let decimals = if self.whole || mean == 0.0 && half == 0.0 {
             0
         } else if half > 0.0 {
@@ -50,8 +50,13 @@ impl Scale {
         } else {
             decimals(mean)
         };
-        (fixed(mean, decimals), cell.half_width.map(|h| fixed(h / self.factor, decimals)))
+        (fixed(mean, decimals), cell.spread(|v| fixed(v / self.factor, decimals)))
     }
+}
+
+/// How far the wider side of the interval reaches from the mean.
+fn reach(cell: &Cell) -> f64 {
+    cell.ends.map_or(0.0, |(low, high)| (high - cell.mean).max(cell.mean - low))
 }
 
 /// Decimals that give `v` four significant digits, three below 1; at most six decimals.
@@ -89,7 +94,7 @@ mod tests {
     use super::*;
 
     fn shown(unit: Dimension, values: &[f64]) -> (Vec<String>, &'static str) {
-        let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, half_width: None, ..Cell::default() }).collect();
+        let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, ..Cell::default() }).collect();
         let scale = Scale::of(unit, cells.iter());
         (cells.iter().map(|c| scale.show(c).0).collect(), scale.name)
     }
@@ -117,12 +122,18 @@ mod tests {
 
     #[test]
     fn a_half_width_has_the_decimals_of_its_mean() {
-        let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9), ..Cell::default() };
+        let around = |mean: f64, half: f64| Cell { mean, ends: Some((mean - half, mean + half)), ..Cell::default() };
+        let cell = around(9.4123e9, 0.02e9);
         let scale = Scale::of(Dimension::BitsPerSecond, std::iter::once(&cell));
-        assert_eq!(scale.show(&cell), ("9.412".into(), Some("0.020".into())));
-        let rough = Cell { mean: 746.4e6, half_width: Some(382.2e6), ..Cell::default() };
-        assert_eq!(Scale::of(Dimension::BitsPerSecond, std::iter::once(&rough)).show(&rough), ("746".into(), Some("382".into())));
-        let better = Cell { mean: 24.0e-3, half_width: Some(1.024e-3), ..Cell::default() };
-        assert_eq!(Scale::of(Dimension::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("1.0".into())));
+        assert_eq!(scale.show(&cell), ("9.412".into(), Some("± 0.020".into())));
+        let rough = around(746.4e6, 382.2e6);
+        assert_eq!(
+            Scale::of(Dimension::BitsPerSecond, std::iter::once(&rough)).show(&rough),
+            ("746".into(), Some("± 382".into()))
+        );
+        let better = around(24.0e-3, 1.024e-3);
+        assert_eq!(Scale::of(Dimension::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("± 1.0".into())));
+        let cut = Cell { mean: 0.85e9, ends: Some((0.47e9, 0.95e9)), ..Cell::default() };
+        assert_eq!(Scale::of(Dimension::BitsPerSecond, std::iter::once(&cut)).show(&cut).1, Some("+100 −380".into()));
     }
 }

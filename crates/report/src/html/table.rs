@@ -38,8 +38,8 @@ pub(super) fn render(page: &Page) -> String {
         out += "</tr>";
     }
     out += "</tbody></table></div>";
-    if page.table.rows.iter().flat_map(|r| &r.cells).flatten().any(|c| c.half_width.is_some()) {
-        out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds.</p>";
+    if page.table.rows.iter().flat_map(|r| &r.cells).flatten().any(|c| c.ends.is_some()) {
+        out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds; + and − are its two sides where one ends at what is possible.</p>";
     }
     out
 }

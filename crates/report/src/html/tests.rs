@@ -5,7 +5,7 @@ const EVIL: &str = "</script></title><img src=x onerror=alert(1)>\"'";
 
 /// One of everything, all named to do harm.
 fn page(name: &str) -> Page {
-    let cell = Some(Cell { mean: 1.5, half_width: Some(0.25), ..Cell::default() });
+    let cell = Some(Cell { mean: 1.5, ends: Some((1.25, 1.75)), ..Cell::default() });
     let s = || name.to_owned();
     let line = LineChart {
         lines: vec![XyLine { label: s(), x: vec![1.0], y: vec![Some(f64::NAN)], ..XyLine::default() }],

@@ -20,6 +20,45 @@ pub struct Metric<S> {
     pub doc: &'static str,
     /// When it is only a lower bound; `None` for what is always known.
     pub bound: Option<Bound>,
+    /// What it can be.
+    pub possible: Possible,
+}
+
+/// What a number can be at all: no interval around its mean reaches beyond.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Possible {
+    /// It is never less.
+    pub least: f64,
+    /// It is never more.
+    pub most: Most,
+}
+
+/// How large a number can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Most {
+    /// Nobody knows.
+    Open,
+    /// One, as parts of something and Jain's index.
+    One,
+    /// The metric of this name, where it has a value.
+    Metric(&'static str),
+}
+
+impl Possible {
+    /// The smallest and the largest value that it can have, given the values of other metrics in its runs.
+    pub fn range(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
+        let most = match self.most {
+            Most::Open => None,
+            Most::One => Some(1.0),
+            Most::Metric(name) => of_runs(name).into_iter().reduce(f64::max),
+        };
+        (self.least, most.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// What a number in this unit can be, if nothing else is known.
+const fn possible(unit: Dimension) -> Possible {
+    Possible { least: 0.0, most: if matches!(unit, Dimension::Fraction) { Most::One } else { Most::Open } }
 }
 
 /// When a number is only known to be at least as large as shown, because a part of what it was made of was still running.
@@ -50,7 +89,7 @@ const fn metric<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: false, doc, bound: None }
+    Metric { name, label, unit, get, if_any: false, doc, bound: None, possible: possible(unit) }
 }
 
 /// A number of completion times.
@@ -61,7 +100,16 @@ const fn time<S>(
     doc: &'static str,
     bound: Bound,
 ) -> Metric<S> {
-    Metric { name, label, unit: Dimension::Seconds, get, if_any: false, doc, bound: Some(bound) }
+    Metric {
+        name,
+        label,
+        unit: Dimension::Seconds,
+        get,
+        if_any: false,
+        doc,
+        bound: Some(bound),
+        possible: possible(Dimension::Seconds),
+    }
 }
 
 const fn mean(running: &'static str) -> Bound {
@@ -84,7 +132,7 @@ const fn if_any<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: true, doc, bound: None }
+    Metric { name, label, unit, get, if_any: true, doc, bound: None, possible: possible(unit) }
 }
 
 impl Bound {
@@ -116,6 +164,18 @@ impl<S> Metric<S> {
         self.bound = Some(bound);
         self
     }
+
+    /// The same number, which is never more than this.
+    const fn at_most(mut self, most: Most) -> Metric<S> {
+        self.possible.most = most;
+        self
+    }
+
+    /// The same number, which is never less than this.
+    const fn from(mut self, least: f64) -> Metric<S> {
+        self.possible.least = least;
+        self
+    }
 }
 
 /// The part of messages or queries that was still running at the end: a column of the tables, without a line of its own in print.
@@ -144,8 +204,18 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "goodput_bps",
         "goodput",
         Dimension::BitsPerSecond,
-        |g| g.goodput_bps,
+        |g: &GroupSummary| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
+    )
+    .at_most(Most::Metric("goodput_most_bps")),
+    metric(
+        "goodput_most_bps",
+        "",
+        Dimension::BitsPerSecond,
+        |g| g.goodput_most_bps,
+        "the most goodput that the links carry between those of its hosts that had messages: payload in full segments at the rates of the \
+         senders' links, of the receivers', or of the ports that all of it came over, whichever is least; a burst that waited when the \
+         warm-up ended can exceed it",
     ),
     if_any(
         "long_flows",
@@ -158,9 +228,10 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "long_goodput_bps",
         "goodput per long flow",
         Dimension::BitsPerSecond,
-        |g| g.long_ratio.and(g.long_goodput_bps),
+        |g: &GroupSummary| g.long_ratio.and(g.long_goodput_bps),
         "mean goodput of the group's endless flows while each was active, where several groups share the network",
-    ),
+    )
+    .at_most(Most::Metric("goodput_most_bps")),
     metric(
         "long_ratio",
         "goodput per long flow / {first}",
@@ -172,9 +243,10 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "long_fairness",
         "fairness of long flows (Jain)",
         Dimension::Ratio,
-        |g| g.fairness,
+        |g: &GroupSummary| g.fairness,
         "Jain's index of the goodputs of the group's endless flows: 1 when all are equal, 1/n when one has everything",
-    ),
+    )
+    .at_most(Most::One),
     metric(
         "flows",
         "flows started",
@@ -186,9 +258,10 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "flows_completed",
         "flows completed",
         Dimension::Count,
-        |g| some(g.flows > 0, g.flows_completed as f64),
+        |g: &GroupSummary| some(g.flows > 0, g.flows_completed as f64),
         "of those, completed before the run ended",
-    ),
+    )
+    .at_most(Most::Metric("flows")),
     metric(
         "deadlines_missed",
         "deadlines missed",
@@ -207,9 +280,10 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "queries_completed",
         "queries completed",
         Dimension::Count,
-        |g| some(g.queries > 0, g.queries_completed as f64),
+        |g: &GroupSummary| some(g.queries > 0, g.queries_completed as f64),
         "of those, completed before the run ended",
-    ),
+    )
+    .at_most(Most::Metric("queries")),
     metric(
         "rtos",
         "timeouts",
@@ -297,9 +371,11 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.slowdown.map(|s| s.p50),
         "median of completion time over that of the same bytes on an empty path, of messages outside queries",
     )
-    .at_least(median("messages_known")),
+    .at_least(median("messages_known"))
+    .from(1.0),
     metric("slowdown_p99", "slowdown p99", Dimension::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
-        .at_least(tail("messages_known")),
+        .at_least(tail("messages_known"))
+        .from(1.0),
     running("messages_running", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
     known("messages_known", |g| g.slowdown.map(|s| s.known)),
     time(
@@ -337,18 +413,36 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         "fairness_all",
         "fairness of long flows, all groups",
         Dimension::Ratio,
-        |n| n.fairness,
+        |n: &NetworkSummary| n.fairness,
         "Jain's index of the goodputs of all endless flows",
-    ),
+    )
+    .at_most(Most::One),
     metric(
         "queue_mean_pkts",
         "queue mean",
         Dimension::Packets,
-        |n| n.queue_mean,
+        |n: &NetworkSummary| n.queue_mean,
         "time average of the packets waiting and in service",
+    )
+    .at_most(Most::Metric("queue_most_pkts")),
+    metric(
+        "queue_most_pkts",
+        "",
+        Dimension::Packets,
+        |n| n.queue_most,
+        "the most packets that the port can hold: its buffer, or what it can get of its switch's shared buffer while all others are empty; \
+         of a buffer in bytes as many as are in it on average",
     ),
-    metric("queue_p99_pkts", "queue p99", Dimension::Packets, |n| n.queue_p99, "99th percentile of the queue, weighted by time"),
-    metric("queue_max_pkts", "queue max", Dimension::Packets, |n| n.queue_max, "largest queue"),
+    metric(
+        "queue_p99_pkts",
+        "queue p99",
+        Dimension::Packets,
+        |n: &NetworkSummary| n.queue_p99,
+        "99th percentile of the queue, weighted by time",
+    )
+    .at_most(Most::Metric("queue_most_pkts")),
+    metric("queue_max_pkts", "queue max", Dimension::Packets, |n: &NetworkSummary| n.queue_max, "largest queue")
+        .at_most(Most::Metric("queue_most_pkts")),
     metric("busy", "link busy", Dimension::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
     metric("drops", "drops, all ports", Dimension::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
     if_any(

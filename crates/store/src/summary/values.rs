@@ -26,6 +26,8 @@ pub struct GroupSummary {
     pub name: String,
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: Option<f64>,
+    /// The most that the links between its hosts carry of it, bits per second.
+    pub goodput_most_bps: Option<f64>,
     /// The run left no rows: its numbers are predictions, and what is counted is unknown.
     pub uncounted: bool,
     /// Endless flows that were active in the measured time.
@@ -77,6 +79,8 @@ pub struct NetworkSummary {
     /// else of those the one with the largest 99th percentile (then the most drops, the largest mean queue), else the one with the largest
     /// mean queue.
     pub port: String,
+    /// The most packets that it can hold; `None` where it is unlimited.
+    pub queue_most: Option<f64>,
     /// Time average of its queue in packets.
     pub queue_mean: Option<f64>,
     /// Time-weighted 99th percentile of its queue in packets, where observed.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{print, warn};
+use crate::output::{print, print_data, warn};
 use crate::verbs::check::Printed;
 use crate::verbs::{attach, detach, helper, record, status, tune, watch};
 use forebay_hosts::catalog::PROGRAMS;
@@ -99,7 +99,7 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
         return Ok(prometheus::write(path, &all)?);
     }
     if args.format == Printed::Json {
-        return print(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
+        return print_data(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
     }
     if all.is_empty() {
         return print("nothing is attached\n");
