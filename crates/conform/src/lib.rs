@@ -4,10 +4,11 @@
 mod code;
 mod command;
 mod connection;
+mod endpoint;
 pub mod features;
 mod info;
+mod kernel;
 mod lexer;
-
 pub mod page;
 mod parser;
 mod run;
@@ -16,9 +17,25 @@ mod settings;
 mod show;
 mod socket;
 
-pub use run::{Options as RunOptions, Outcome, run_file, run_text};
+pub use run::{Options as RunOptions, Outcome, Stack, run_file, run_text};
 
 use std::path::{Path, PathBuf};
+
+/// The kernel that scripts run against with [`Stack::Linux`].
+///
+/// # Errors
+/// There is none; what to do.
+pub fn kernel() -> Result<PathBuf, String> {
+    forebay_linux::kernel::program()
+}
+
+/// Which release that kernel is of.
+///
+/// # Errors
+/// There is none; what to do.
+pub fn release() -> Result<String, String> {
+    forebay_linux::kernel::release()
+}
 
 /// The scripts that `paths` name: files as they are, folders with all their `*.pkt`, in the order of their names.
 pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {

@@ -103,8 +103,48 @@ pub fn places(folder: &Path, name: &str) -> std::io::Result<Vec<Place>> {
     Ok(all)
 }
 
+/// What came of a script with a Linux kernel.
+#[derive(Debug, Clone)]
+pub struct Other {
+    /// `rfc5681/slow-start.pkt`
+    pub script: String,
+    /// `passed`, `differs`, `not applicable`.
+    pub result: String,
+    /// Where it differs, from 1.
+    pub line: usize,
+    /// What the script says there, or what it uses that a kernel has not.
+    pub expected: String,
+    /// What the kernel does.
+    pub got: String,
+}
+
+/// Where a kernel does something else than the scripts say.
+pub fn differences(linux: &[Other]) -> String {
+    let count = |result: &str| linux.iter().filter(|o| o.result == result).count();
+    let mut out = format!(
+        "## Where Linux differs\n\n{} scripts pass with the kernel as well, {} are not applicable to one, {} differ, at this line first:\n\n",
+        count("passed"),
+        count("not applicable"),
+        count("differs")
+    );
+    let _ = writeln!(out, "| script | line | it says | Linux does |\n|---|---|---|---|");
+    for o in linux.iter().filter(|o| o.result == "differs") {
+        let cell = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
+        let _ = writeln!(
+            out,
+            "| [`{}`](../tests/conform/{}) | {} | {} | {} |",
+            o.script,
+            o.script,
+            o.line,
+            cell(&o.expected),
+            cell(&o.got)
+        );
+    }
+    out
+}
+
 /// The table of rules.
-pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere]) -> String {
+pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere], linux: &[Other]) -> String {
     let mut rows: Vec<(Rule, &Checked)> = Vec::new();
     for script in scripts {
         rows.extend(citations(&script.text).into_iter().map(|(_, rule)| (rule, script)));
@@ -117,8 +157,8 @@ pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere]) -> 
     for (rule, script) in &rows {
         if rule.rfc != rfc {
             rfc = rule.rfc;
-            let _ = writeln!(out, "\n### RFC {rfc}\n\n| section | rule | code | script | result | ns-3 | htsim | INET |");
-            let _ = writeln!(out, "|---|---|---|---|---|---|---|---|");
+            let _ = writeln!(out, "\n### RFC {rfc}\n\n| section | rule | code | script | result | Linux | ns-3 | htsim | INET |");
+            let _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|");
         }
         let code: Vec<String> = places
             .iter()
@@ -137,8 +177,12 @@ pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere]) -> 
         let (a, b, c) = others.map_or(("unknown", "unknown", "unknown"), |e| (&e.ns3, &e.htsim, &e.inet));
         let name = script.path.trim_start_matches("tests/conform/");
         let text = rule.text.replace('|', "\\|");
-        let _ =
-            writeln!(out, "| {} | {text} | {code} | [`{name}`](../{}) | {result} | {a} | {b} | {c} |", rule.section, script.path);
+        let kernel = linux.iter().find(|o| o.script == name).map_or("unknown", |o| &o.result);
+        let _ = writeln!(
+            out,
+            "| {} | {text} | {code} | [`{name}`](../{}) | {result} | {kernel} | {a} | {b} | {c} |",
+            rule.section, script.path
+        );
     }
     out
 }

@@ -3,19 +3,32 @@
 use crate::code::{self, Fault, Names};
 use crate::command::{Effect, effects};
 use crate::connection::Sent;
+use crate::endpoint::Endpoint;
 use crate::features::{self, CONSTANTS};
+use crate::kernel::{self, Kernel};
 use crate::parser::parse;
 use crate::script::{Arg, Call, Event, Options as TcpOptions, Problem, Script, Segment, What, When, flag};
 use crate::settings::Settings;
 use crate::show::{seconds, show};
 use crate::socket::{Returned, Sockets};
-use std::collections::VecDeque;
 use std::path::Path;
+
+/// Whose endpoint it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stack {
+    /// The simulator's.
+    #[default]
+    Simulator,
+    /// That of a Linux kernel, in virtual time (world `linux`).
+    Linux,
+}
 
 /// How scripts are run, where they do not say it themselves.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The stack that the endpoint is of; `linux` by default.
+    /// Whose endpoint it is.
+    pub of: Stack,
+    /// The profile of the endpoint; `linux` by default.
     pub stack: Option<String>,
     /// By how much packets may miss their times, us.
     pub tolerance: Option<u32>,
@@ -73,7 +86,21 @@ pub fn run_text(text: &str, options: &Options) -> Outcome {
     if let Some(us) = options.tolerance {
         settings.tolerance = i64::from(us) * 1000;
     }
-    match Runner::new(settings).run(&script) {
+    let tested = match options.of {
+        Stack::Simulator => Runner::new(Sockets::new(settings.clone()), &settings).run(&script),
+        Stack::Linux => {
+            let missing = kernel::missing(&script, &settings);
+            if !missing.is_empty() {
+                return Outcome::NotApplicable(missing);
+            }
+            let parameters = kernel::parameters(&script, &mut settings);
+            match Kernel::start(&settings, parameters) {
+                Ok(kernel) => Runner::new(kernel, &settings).run(&script),
+                Err(problem) => Err(broken(problem)),
+            }
+        }
+    };
+    match tested {
         Ok(()) => Outcome::Passed,
         Err(f) => Outcome::Failed { line: f.line, expected: f.expected, got: f.got },
     }
@@ -89,12 +116,17 @@ fn failure(line: usize, expected: impl Into<String>, got: impl Into<String>) -> 
     Failure { line, expected: expected.into(), got: got.into() }
 }
 
+/// The endpoint itself failed.
+fn broken(problem: String) -> Failure {
+    failure(1, "an endpoint that runs", problem)
+}
+
 /// Scripts begin here, ns: the simulator's clock at 0 is a place of its own.
 const BEGIN: i64 = 1_000_000_000;
 
-struct Runner {
-    sockets: Sockets,
-    /// ps, of the simulator.
+struct Runner<E> {
+    endpoint: E,
+    /// ps, of the endpoint.
     now: u64,
     /// Script time of the last event, ns.
     last: i64,
@@ -108,12 +140,11 @@ struct Runner {
     strict: bool,
 }
 
-impl Runner {
-    fn new(settings: Settings) -> Runner {
+impl<E: Endpoint> Runner<E> {
+    fn new(endpoint: E, settings: &Settings) -> Runner<E> {
         let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         let (tolerance, tick, strict) = (settings.tolerance, settings.tick, settings.strict);
-        let sockets = Sockets::new(settings);
-        Runner { sockets, now: ps(0), last: 0, names, waiting: Vec::new(), stamps: Vec::new(), tolerance, tick, strict }
+        Runner { endpoint, now: ps(0), last: 0, names, waiting: Vec::new(), stamps: Vec::new(), tolerance, tick, strict }
     }
 
     fn run(&mut self, script: &Script) -> Result<(), Failure> {
@@ -152,8 +183,7 @@ impl Runner {
             What::In(segment) => {
                 let segment = self.translate(segment);
                 let now = self.now;
-                let connection = self.sockets.connection.as_mut();
-                let arrived = connection.map_or(Err("there is no socket for it".into()), |c| c.arrive(now, &segment));
+                let arrived = self.endpoint.arrive(now, &segment);
                 arrived.map_err(|e| failure(event.line, "a segment that the endpoint can receive", e))?;
             }
             What::Call(call) => self.call(event.line, call, base, event.when)?,
@@ -161,10 +191,9 @@ impl Runner {
             What::Command(text) => {
                 for effect in effects(text) {
                     if let Effect::Set(name, value) = effect {
-                        self.sockets.settings.parameter(&name, &value);
+                        self.endpoint.set(&name, &value);
                     }
                 }
-                self.sockets.settings_changed();
             }
         }
         self.wake()
@@ -172,36 +201,25 @@ impl Runner {
 
     /// Lets time pass until `end`, ps. What is due at that very time comes after what the script does then.
     fn advance(&mut self, end: u64) -> Result<(), Failure> {
-        while self.next_timer() < end {
-            self.fire()?;
-        }
+        while self.happens(end.saturating_sub(1))? {}
         self.now = self.now.max(end);
         Ok(())
     }
 
-    fn next_timer(&self) -> u64 {
-        self.sockets.connection.as_ref().map_or(u64::MAX, |c| c.next_timer())
-    }
-
-    fn fire(&mut self) -> Result<(), Failure> {
-        self.now = self.now.max(self.next_timer());
-        if let Some(c) = &mut self.sockets.connection {
-            c.fire();
-        }
-        self.wake()
-    }
-
-    fn sent(&mut self) -> Option<&mut VecDeque<Sent>> {
-        self.sockets.connection.as_mut().map(|c| &mut c.sent)
+    /// Lets time pass until the endpoint does something, at most until `until`; whether it has.
+    fn happens(&mut self, until: u64) -> Result<bool, Failure> {
+        let Some(time) = self.endpoint.pass(self.now, until).map_err(broken)? else { return Ok(false) };
+        self.now = self.now.max(time);
+        self.wake()?;
+        Ok(true)
     }
 
     /// Fails if something was sent that the script does not expect, where it asks for that.
     fn no_more(&mut self, line: usize) -> Result<(), Failure> {
-        let Some(front) = self.sent().and_then(|s| s.front().cloned()) else { return Ok(()) };
-        if self.strict {
-            return Err(failure(line, "nothing sent before this", self.describe(&front)));
+        match self.endpoint.first_sent() {
+            Some(front) if self.strict => Err(failure(line, "nothing sent before this", self.describe(front))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn describe(&self, sent: &Sent) -> String {
@@ -236,11 +254,12 @@ impl Runner {
     /// A packet that should leave in `range`, ns.
     fn expect(&mut self, line: usize, range: (i64, i64), expected: &Segment) -> Result<(), Failure> {
         let any = range.1 == i64::MAX;
-        let latest = if any { u64::MAX } else { ps(range.1 + self.tolerance) };
+        let latest_ns = if any { i64::MAX } else { range.1 + self.tolerance + self.endpoint.late((range.1 - self.last).max(0)) };
+        let latest = if any { u64::MAX } else { ps(latest_ns) };
         let wanted = || format!("{}{}", show(expected), if any { String::new() } else { format!(" at {} s", seconds(range.0)) });
         let mut sent = self.next_sent(latest).map_err(|f| failure(line, wanted(), f.got))?;
         let Some(first) = sent.take() else {
-            let until = if any { "nothing".into() } else { format!("nothing until {} s", seconds(range.1 + self.tolerance)) };
+            let until = if any { "nothing".into() } else { format!("nothing until {} s", seconds(latest_ns)) };
             return Err(failure(line, wanted(), until));
         };
         let mut whole = first;
@@ -257,13 +276,13 @@ impl Runner {
         }
         self.note_stamp(expected, &whole.segment);
         let time = (whole.time / 1000) as i64 - BEGIN;
-        let late = !any && (time < range.0 - self.tolerance || time > range.1 + self.tolerance);
+        let late = !any && (time < range.0 - self.tolerance || time > latest_ns);
         if late || !self.same(expected, &whole.segment) {
             return Err(failure(line, wanted(), self.describe(&whole)));
         }
         // The script's time goes on, also when the packet came a little early.
         if !any {
-            self.now = self.now.max(ps(range.0).min(self.next_timer()));
+            self.now = self.now.max(ps(range.0).min(self.endpoint.idle_until(self.now)));
         }
         Ok(())
     }
@@ -271,13 +290,12 @@ impl Runner {
     /// The next packet that leaves, not later than `latest`, ps.
     fn next_sent(&mut self, latest: u64) -> Result<Option<Sent>, Failure> {
         loop {
-            if let Some(sent) = self.sent().and_then(VecDeque::pop_front) {
+            if let Some(sent) = self.endpoint.take_sent() {
                 return Ok(Some(sent));
             }
-            if self.next_timer() > latest || self.next_timer() == u64::MAX {
+            if !self.happens(latest)? {
                 return Ok(None);
             }
-            self.fire()?;
         }
     }
 
@@ -321,7 +339,7 @@ impl Runner {
             (When::Absolute(a, b), _) => (a, b),
             (When::Any, _) => (0, i64::MAX),
         });
-        match self.sockets.call(self.now, call) {
+        match self.endpoint.call(self.now, call) {
             Err(problem) => Err(failure(line, format!("{} as in the script", call.name), problem)),
             Ok(Returned::Waits) => {
                 let Some(range) = end else {
@@ -344,7 +362,7 @@ impl Runner {
     /// Calls that wait may have come to their end.
     fn wake(&mut self) -> Result<(), Failure> {
         for (line, call, range) in std::mem::take(&mut self.waiting) {
-            match self.sockets.call(self.now, &call) {
+            match self.endpoint.call(self.now, &call) {
                 Ok(Returned::Waits) if self.time() > range.1.saturating_add(self.tolerance) => {
                     return Err(failure(line, format!("{} returns by {} s", call.name, seconds(range.1)), "it still waits"));
                 }
@@ -363,9 +381,7 @@ impl Runner {
     }
 
     fn code(&mut self, line: usize, text: &str) -> Result<(), Failure> {
-        if let Some(c) = &self.sockets.connection {
-            self.names.extend(c.info().into_iter().map(|(n, v)| (n.to_owned(), v)));
-        }
+        self.names.extend(self.endpoint.info().map_err(broken)?.into_iter().map(|(n, v)| (n.to_owned(), v)));
         code::run(text, &mut self.names).map_err(|fault| match fault {
             Fault::False(condition, values) => failure(line, condition, values),
             Fault::Unknown(name) => failure(line, format!("a value of {name}"), "none: it is not known here"),

@@ -2,7 +2,7 @@
 
 use crate::script::Options;
 use forebay_experiment::transport::Profile;
-use forebay_experiment::transport::{Ecn, Idle, Recovery};
+use forebay_experiment::transport::{Ecn, Idle, Recovery, Transport};
 use forebay_param::{Kind, Param, Value, Values, nearest};
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::tcp::config::TcpConfig;
@@ -119,6 +119,31 @@ impl Settings {
         Ok(())
     }
 
+    /// The transport that a script asks for, before its connection opens.
+    pub(crate) fn transport(&self) -> Result<Transport, String> {
+        transport_of(&self.stack, &self.law, &self.transport)
+    }
+
+    /// The law by a kernel's name.
+    pub(crate) fn law(&self) -> &'static str {
+        cc::find(&self.law).map_or("reno", |e| if e.entry.name == "newreno" { "reno" } else { e.entry.name })
+    }
+
+    /// What the script says of its connection beyond the transport, as parameters of a Linux kernel with their values.
+    pub(crate) fn parameters(&self) -> Vec<(String, String)> {
+        let number = |name: &str, value: u8| (name.to_owned(), value.to_string());
+        let mut all = vec![
+            number("tcp_sack", self.sack.into()),
+            number("tcp_timestamps", self.timestamps.into()),
+            number("tcp_window_scaling", self.scaling.into()),
+            number("tcp_ecn", self.ecn),
+        ];
+        if !self.rack {
+            all.push(number("tcp_recovery", 0));
+        }
+        all
+    }
+
     /// A parameter of the kernel.
     pub(crate) fn parameter(&mut self, name: &str, value: &str) -> Support {
         let missing = || Support::No(format!("{name}={value}"));
@@ -207,6 +232,11 @@ impl Settings {
 
 /// The configuration of `stack` with `law` and keys of `[transport]`.
 fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Result<TcpConfig, String> {
+    TcpConfig::of(&transport_of(stack, law, transport)?).map_err(|e| e.message)
+}
+
+/// The same as a scenario has it.
+fn transport_of(stack: &str, law: &str, transport: &[(String, String)]) -> Result<Transport, String> {
     let entry: &LawEntry = cc::find(law).ok_or_else(|| format!("no congestion control `{law}`"))?;
     let name = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
     let keys: Vec<&str> = PARAMS.iter().chain(entry.entry.params).map(|p| p.key).collect();
@@ -226,7 +256,7 @@ fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Resul
         of_stack.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
     }
     let profile = Profile::of(stack).ok_or_else(|| format!("no stack {stack}: expected one of {}", PROFILES.join(", ")))?;
-    TcpConfig::of(&resolve(profile, entry, Values(of_law), &Values(of_stack))).map_err(|e| e.message)
+    Ok(resolve(profile, entry, Values(of_law), &Values(of_stack)))
 }
 
 /// A parameter's value from text.

@@ -1,7 +1,8 @@
 //! Socket calls of a script, on the one connection that it has.
 
-use crate::connection::{Connection, Stage};
-use crate::script::{Arg, Call};
+use crate::connection::{Connection, Sent, Stage};
+use crate::endpoint::Endpoint;
+use crate::script::{Arg, Call, Segment};
 use crate::settings::Settings;
 
 /// How a call ended.
@@ -40,9 +41,9 @@ pub(crate) const CALLS: &[&str] = &[
 /// The sockets of a script.
 pub(crate) struct Sockets {
     /// What the script has set so far.
-    pub(crate) settings: Settings,
+    settings: Settings,
     /// The connection, from `listen` or `connect` on.
-    pub(crate) connection: Option<Connection>,
+    connection: Option<Connection>,
     /// Sockets that have been made.
     open: Vec<i64>,
     listener: Option<i64>,
@@ -56,7 +57,7 @@ pub(crate) struct Sockets {
 }
 
 /// The number `index` of `call`'s arguments.
-fn number(call: &Call, index: usize) -> Result<i64, String> {
+pub(crate) fn number(call: &Call, index: usize) -> Result<i64, String> {
     match call.args.get(index) {
         Some(Arg::Int(value)) => Ok(*value),
         Some(Arg::List(list)) if matches!(list[..], [Arg::Int(_)]) => {
@@ -67,7 +68,8 @@ fn number(call: &Call, index: usize) -> Result<i64, String> {
     }
 }
 
-fn word(call: &Call, index: usize) -> &str {
+/// The word or text `index` of `call`'s arguments; empty if it is something else.
+pub(crate) fn word(call: &Call, index: usize) -> &str {
     match call.args.get(index) {
         Some(Arg::Word(w) | Arg::Text(w)) => w,
         _ => "",
@@ -92,43 +94,9 @@ impl Sockets {
     }
 
     /// Settings have changed: a connection that has not begun follows.
-    pub(crate) fn settings_changed(&mut self) {
+    fn settings_changed(&mut self) {
         if let Some(c) = self.connection.as_mut().filter(|c| c.stage == Stage::Listen) {
             c.settings = self.settings.clone();
-        }
-    }
-
-    /// Makes `call` at `now` (ps). An error for one that makes no sense here.
-    pub(crate) fn call(&mut self, now: u64, call: &Call) -> Result<Returned, String> {
-        if call.name == "socket" {
-            let Arg::Int(fd) = call.result else { return Err("socket: the number of the socket must be given".into()) };
-            self.open.push(fd);
-            return Ok(Returned::Value(fd, None));
-        }
-        let fd = number(call, 0)?;
-        if !self.open.contains(&fd) {
-            return Ok(Returned::Value(-1, Some("EBADF")));
-        }
-        match call.name.as_str() {
-            "bind" => DONE,
-            "listen" => {
-                self.listener = Some(fd);
-                self.connection = Some(Connection::new(self.settings.clone())?);
-                DONE
-            }
-            "connect" => self.connect(now, fd),
-            "accept" => self.accept(fd, call),
-            "fcntl" => self.fcntl(fd, call),
-            "setsockopt" => self.setsockopt(call),
-            "getsockopt" => self.getsockopt(call),
-            "write" | "send" | "sendto" => self.write(now, fd, number(call, 2)?),
-            "read" | "recv" | "recvfrom" => self.read(fd, number(call, 2)?),
-            "shutdown" => {
-                self.deaf |= word(call, 1) != "SHUT_WR";
-                if word(call, 1) == "SHUT_RD" { DONE } else { self.finish(now) }
-            }
-            "close" => self.close(now, fd),
-            name => Err(format!("the call {name}")),
         }
     }
 
@@ -257,5 +225,75 @@ impl Sockets {
     fn close(&mut self, now: u64, fd: i64) -> Result<Returned, String> {
         self.open.retain(|f| *f != fd);
         if self.socket == Some(fd) { self.finish(now) } else { DONE }
+    }
+}
+
+impl Endpoint for Sockets {
+    fn call(&mut self, now: u64, call: &Call) -> Result<Returned, String> {
+        if call.name == "socket" {
+            let Arg::Int(fd) = call.result else { return Err("socket: the number of the socket must be given".into()) };
+            self.open.push(fd);
+            return Ok(Returned::Value(fd, None));
+        }
+        let fd = number(call, 0)?;
+        if !self.open.contains(&fd) {
+            return Ok(Returned::Value(-1, Some("EBADF")));
+        }
+        match call.name.as_str() {
+            "bind" => DONE,
+            "listen" => {
+                self.listener = Some(fd);
+                self.connection = Some(Connection::new(self.settings.clone())?);
+                DONE
+            }
+            "connect" => self.connect(now, fd),
+            "accept" => self.accept(fd, call),
+            "fcntl" => self.fcntl(fd, call),
+            "setsockopt" => self.setsockopt(call),
+            "getsockopt" => self.getsockopt(call),
+            "write" | "send" | "sendto" => self.write(now, fd, number(call, 2)?),
+            "read" | "recv" | "recvfrom" => self.read(fd, number(call, 2)?),
+            "shutdown" => {
+                self.deaf |= word(call, 1) != "SHUT_WR";
+                if word(call, 1) == "SHUT_RD" { DONE } else { self.finish(now) }
+            }
+            "close" => self.close(now, fd),
+            name => Err(format!("the call {name}")),
+        }
+    }
+
+    fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
+        self.connection.as_mut().map_or(Err("there is no socket for it".into()), |c| c.arrive(now, segment))
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.settings.parameter(name, value);
+        self.settings_changed();
+    }
+
+    fn pass(&mut self, _now: u64, until: u64) -> Result<Option<u64>, String> {
+        let Some(c) = self.connection.as_mut() else { return Ok(None) };
+        let due = c.next_timer();
+        if due > until || due == u64::MAX {
+            return Ok(None);
+        }
+        c.fire();
+        Ok(Some(due))
+    }
+
+    fn idle_until(&self, _now: u64) -> u64 {
+        self.connection.as_ref().map_or(u64::MAX, Connection::next_timer)
+    }
+
+    fn take_sent(&mut self) -> Option<Sent> {
+        self.connection.as_mut().and_then(|c| c.sent.pop_front())
+    }
+
+    fn first_sent(&self) -> Option<&Sent> {
+        self.connection.as_ref().and_then(|c| c.sent.front())
+    }
+
+    fn info(&mut self) -> Result<Vec<(&'static str, f64)>, String> {
+        Ok(self.connection.as_ref().map_or_else(Vec::new, Connection::info))
     }
 }

@@ -1,7 +1,7 @@
 //! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
 
-use forebay_conform::page::{Checked, Elsewhere, citations, places, table};
-use forebay_conform::{Outcome, RunOptions, run_text, scripts};
+use forebay_conform::page::{Checked, Elsewhere, Other, citations, differences, places, table};
+use forebay_conform::{Outcome, RunOptions, Stack, run_text, scripts};
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -77,6 +77,55 @@ fn two_runs_are_equal() {
     assert_eq!(outcomes(checked()), outcomes(checked()));
 }
 
+/// What the scripts came to with a Linux kernel, as `linux.csv` has it.
+fn in_linux() -> Vec<Other> {
+    let other = |f: Vec<String>| {
+        let [script, result, line, expected, got] = f.try_into().unwrap_or_else(|f| panic!("linux.csv: five fields, not {f:?}"));
+        Other { script, result, line: line.parse().unwrap_or(0), expected, got }
+    };
+    lines("linux.csv").into_iter().map(other).collect()
+}
+
+/// Fields of a line must not hold what ends them.
+fn field(text: &str) -> String {
+    text.replace(';', ",").replace('\n', " ")
+}
+
+#[test]
+fn a_kernel_does_what_is_written_down() {
+    if let Err(why) = forebay_conform::kernel() {
+        let fails = |c: &forebay_doctor::Check| matches!((c.look)(), forebay_doctor::Finding::Fails { .. }) && c.title != "kernel";
+        let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
+        assert!(cannot, "this machine can build a kernel: {why}");
+        eprintln!("skipped: this machine cannot build a kernel: {why}");
+        return;
+    }
+    let release = forebay_conform::release().unwrap();
+    let options = RunOptions { of: Stack::Linux, strict: true, ..RunOptions::default() };
+    let mut new = format!("# {release}\n# script; result; line; what the script says; what the kernel does\n");
+    for script in checked() {
+        let path = script.path.trim_start_matches("tests/conform/");
+        new += &match run_text(&script.text, &options) {
+            Outcome::Passed => format!("{path}; passed; ; ; \n"),
+            Outcome::NotApplicable(what) => format!("{path}; not applicable; ; {}; \n", field(&what.join(", "))),
+            Outcome::Failed { line, expected, got } => {
+                format!("{path}; differs; {line}; {}; {}\n", field(&expected), field(&got))
+            }
+            Outcome::Invalid(problem) => panic!("{path}: {problem:?}"),
+        };
+    }
+    let file = root().join("tests/conform/linux.csv");
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        std::fs::write(&file, &new).unwrap();
+    }
+    let current = std::fs::read_to_string(&file).unwrap();
+    if current.lines().next() != Some(&format!("# {release}")) {
+        eprintln!("linux.csv is of another kernel than {release}, whose TCP may differ");
+        return;
+    }
+    assert!(current == new, "tests/conform/linux.csv is not what the kernel does: FOREBAY_UPDATE=1 writes it anew, if that is right");
+}
+
 #[test]
 fn the_page_is_current() {
     let elsewhere: Vec<Elsewhere> = lines("elsewhere.csv")
@@ -90,7 +139,7 @@ fn the_page_is_current() {
             source: f[5].clone(),
         })
         .collect();
-    let all = checked();
+    let (all, linux) = (checked(), in_linux());
     let code = places(&root().join("crates/sim/src"), "crates/sim/src").unwrap();
     let page = root().join("docs/conformance.md");
     let old = std::fs::read_to_string(&page).unwrap();
@@ -100,9 +149,10 @@ fn the_page_is_current() {
     let sources: String =
         elsewhere.iter().map(|e| format!("* RFC {} {}: {}\n", e.rfc, e.script, e.source)).collect::<Vec<_>>().join("");
     let new = format!(
-        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n## What is known of the others\n\n{sources}",
+        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n{}\n## What is known of the others\n\n{sources}",
         all.len(),
-        table(&all, &code, &elsewhere)
+        table(&all, &code, &elsewhere, &linux),
+        differences(&linux)
     );
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         std::fs::write(&page, &new).unwrap();

@@ -63,6 +63,11 @@ void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes)
 	struct fb_event event = { .time = fb_now(), .conn = conn, .kind = kind, .bytes = bytes };
 
 	fb_record(FB_EVENT, &event, sizeof(event));
+	fb_ask_now();
+}
+
+void fb_ask_now(void)
+{
 	events = true;
 	wake_up(&woken);
 }
@@ -230,6 +235,8 @@ static void ask(void)
 		struct fb_write write;
 		struct fb_stop stop;
 		struct fb_datagram datagram;
+		struct fb_call call;
+		struct fb_inject inject;
 		struct fb_next next;
 	} wanted;
 
@@ -269,6 +276,14 @@ static void ask(void)
 			case FB_DATAGRAM:
 				fb_read(&wanted, sizeof(wanted.datagram));
 				send_datagram(&wanted.datagram);
+				break;
+			case FB_CALL:
+				fb_read(&wanted, sizeof(wanted.call));
+				fb_script_call(&wanted.call);
+				break;
+			case FB_INJECT:
+				fb_read(&wanted, sizeof(wanted.inject));
+				fb_script_inject(&wanted.inject);
 				break;
 			default:
 				fb_die("frame of kind %u with %u records in an answer", frame.kind, frame.count);

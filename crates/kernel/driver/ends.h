@@ -85,6 +85,8 @@ struct fb_conn *fb_conn(u32 number);
 void fb_todo(struct fb_conn *conn, u8 work);
 void fb_todo_listener(struct fb_listener *listener);
 void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes);
+/* The program outside will be asked at this instant what to do. */
+void fb_ask_now(void);
 /* The run: returns never, since the guest ends with it. In process context. */
 void __noreturn fb_run(void);
 
@@ -92,6 +94,8 @@ void __noreturn fb_run(void);
 
 /* A netdev for interface `number` in the namespace of the caller. */
 int fb_attach(u32 number);
+/* Memory that a packet of `len` bytes occupies at its receiver. */
+u32 fb_memory_at_receiver(u32 len);
 struct net *fb_net(u32 interface);
 struct net_device *fb_device(u32 interface);
 
@@ -119,6 +123,18 @@ u64 fb_tcp_acked(const struct fb_conn *conn);
 void fb_datagram_open(struct fb_conn *conn);
 void fb_datagram_send(struct fb_conn *conn, const struct fb_datagram *datagram);
 void fb_datagram_read(struct fb_listener *listener);
+
+/* script.c: packet scripts. */
+
+/* Whether one runs, instead of connections. */
+static inline bool fb_script(void)
+{
+	return fb_setup.world.records & FB_SCRIPT;
+}
+void fb_script_call(const struct fb_call *call);
+void fb_script_inject(const struct fb_inject *inject);
+/* A packet has left interface 0. */
+void fb_script_sent(const struct sk_buff *skb);
 
 /* ends_watch.c: what the sender's TCP thinks. */
 

@@ -41,6 +41,11 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct tcphdr *tcp;
 
+	if (fb_script()) {
+		fb_script_sent(skb);
+		consume_skb(skb);
+		return NETDEV_TX_OK;
+	}
 	if (!skb->mark || !fb_conn(skb->mark - 1)) {
 		fb_log("interface %s: a packet of no connection was dropped", dev->name);
 		kfree_skb(skb);
@@ -59,7 +64,7 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
  * Memory that a packet occupies at its receiver, which decides how much of a receive buffer becomes window (tcp_input.c,
  * tcp_measure_rcv_mss): what drivers with one power-of-two buffer a packet allot (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
  */
-static u32 memory_at_receiver(u32 len)
+u32 fb_memory_at_receiver(u32 len)
 {
 	u32 buffer = roundup_pow_of_two(SKB_DATA_ALIGN(NET_SKB_PAD + len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
 
@@ -81,7 +86,7 @@ static void join(struct napi_struct *napi, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	skb->truesize = memory_at_receiver(skb->len);
+	skb->truesize = fb_memory_at_receiver(skb->len);
 	napi_gro_receive(napi, skb);
 	napi_complete_done(napi, 1);
 }
@@ -100,7 +105,7 @@ void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	skb->protocol = htons(ETH_P_IP);
 	skb->pkt_type = PACKET_HOST;
 	skb->tstamp = 0;
-	skb->truesize = memory_at_receiver(skb->len);
+	skb->truesize = fb_memory_at_receiver(skb->len);
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	if (tcp && back)

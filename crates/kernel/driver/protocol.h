@@ -59,6 +59,8 @@ enum fb_kind {
 	FB_STOP,
 	FB_DATAGRAM,
 	FB_NEXT,
+	FB_CALL, /* packet scripts */
+	FB_INJECT,
 	/* Guest to outside. */
 	FB_HELLO = 64,
 	FB_PACKET,
@@ -70,6 +72,8 @@ enum fb_kind {
 	FB_FINAL,
 	FB_DONE,
 	FB_LOG, /* records are bytes */
+	FB_RESULT, /* packet scripts */
+	FB_SENT,
 };
 
 struct fb_frame {
@@ -90,6 +94,7 @@ struct fb_world {
 };
 #define FB_RECORD_PACKETS 1 /* FB_PACKET and FB_LEAVE */
 #define FB_RECORD_TCP 2	    /* FB_TCP on every ACK that a sender gets */
+#define FB_SCRIPT 4	    /* a packet script runs: interface 0 has no network behind it, but the program outside */
 
 /* Disciplines: the names of the `queues` crate. Their parameters stand at the C core of each, in the order of `param`. */
 enum fb_discipline {
@@ -339,12 +344,59 @@ struct fb_done {
 	fb_u64 packets;
 };
 
+/*
+ * Packet scripts (FB_SCRIPT): the program outside makes the calls of the application (FB_CALL, each answered by an FB_RESULT) and is the other
+ * end of the network (FB_INJECT, FB_SENT). Sockets have the numbers that it gives them.
+ */
+enum fb_call_kind {
+	FB_CALL_SOCKET,	 /* makes socket `socket` */
+	FB_CALL_LISTEN,	 /* bind to port number[0] of interface 0, and listen */
+	FB_CALL_CONNECT, /* to address number[0] (host order), port number[1] */
+	FB_CALL_ACCEPT,	 /* from `socket`; the new one is number[0] */
+	FB_CALL_SEND,	 /* number[0] bytes */
+	FB_CALL_RECEIVE, /* at most number[0] bytes */
+	FB_CALL_SHUTDOWN, /* SHUT_* in number[0] */
+	FB_CALL_CLOSE,
+	FB_CALL_SET,  /* option number[1] of level number[0]: text, or number[2] where there is none */
+	FB_CALL_GET,  /* option number[1] of level number[0], with room for number[2] bytes, into `bytes` */
+};
+
+/* No call waits: one that would returns -EAGAIN. */
+struct fb_call {
+	fb_u32 call; /* enum fb_call_kind */
+	fb_u32 socket;
+	fb_u64 number[3];
+	char text[32];
+};
+#define FB_SOCKETS 64
+
+struct fb_result {
+	fb_u64 value; /* what the call returned, or -errno, as a signed number */
+	fb_u8 bytes[256];
+};
+
+/* A packet that arrives at interface 0: the IP header and what follows, zeros behind the first bytes. Checksums are not looked at. */
+struct fb_inject {
+	fb_u32 length;
+	fb_u32 head; /* bytes of it in `bytes` */
+	fb_u8 bytes[120];
+};
+
+/* A packet that left interface 0. */
+struct fb_sent {
+	fb_u64 time;
+	fb_u32 length;
+	fb_u32 head;
+	fb_u8 bytes[120];
+};
+
 /* fb_hello.record_sizes */
 #define FB_RECORD_SIZES                                                                                                                  \
 	(sizeof(struct fb_frame) + sizeof(struct fb_world) + sizeof(struct fb_port) + sizeof(struct fb_switch) +                         \
 	 sizeof(struct fb_profile) + sizeof(struct fb_sysctl) + sizeof(struct fb_group) + sizeof(struct fb_interface) +                  \
 	 sizeof(struct fb_open) + sizeof(struct fb_write) + sizeof(struct fb_stop) + sizeof(struct fb_datagram) +                        \
 	 sizeof(struct fb_next) + sizeof(struct fb_hello) + sizeof(struct fb_packet) + sizeof(struct fb_leave) + sizeof(struct fb_tcp) + \
-	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done))
+	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
+	 sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent))
 
 #endif

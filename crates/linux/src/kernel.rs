@@ -35,6 +35,14 @@ pub fn program() -> Result<PathBuf, String> {
     find().map(|kernel| kernel.program)
 }
 
+/// The release of that kernel, without what tells builds of it apart.
+///
+/// # Errors
+/// There is none; what to do.
+pub fn release() -> Result<String, String> {
+    find().map(|kernel| kernel.identity.split(" (").next().unwrap_or_default().to_owned())
+}
+
 /// The kernel to run, or what to do where there is none.
 pub(crate) fn find() -> Result<Chosen, String> {
     if let Some(program) = env::var_os(VARIABLE).map(PathBuf::from) {

@@ -19,6 +19,7 @@ pub mod protocol;
 mod queue;
 mod received;
 pub mod run;
+pub mod script;
 mod sender;
 mod stack;
 #[cfg(test)]

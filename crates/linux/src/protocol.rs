@@ -102,6 +102,8 @@ pub const HOPS: usize = 24;
 pub const PARAMS: usize = 24;
 /// `FB_TAGS`.
 pub const TAGS: usize = forebay_kernel::tags::TAGS;
+/// Most bytes of a packet that a script's conversation carries.
+pub const HEAD: usize = 120;
 /// `FB_SETUP_END`, which carries no record.
 pub const SETUP_END: u32 = 8;
 /// `FB_LOG`, whose records are bytes of text.
@@ -168,6 +170,14 @@ records! {
     Final = 71, "fb_final" { conn: u32, pad: u32, delivered: u64, received: u64, acked: u64 }
     /// `struct fb_done`.
     Done = 72, "fb_done" { now: u64, events: u64, late_events: u64, late_max: u64, packets: u64 }
+    /// `struct fb_call`.
+    Call = 37, "fb_call" { call: u32, socket: u32, number: [u64; 3], text: [u8; 32] }
+    /// `struct fb_inject`.
+    Inject = 38, "fb_inject" { length: u32, head: u32, bytes: [u8; HEAD] }
+    /// `struct fb_result`.
+    Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
+    /// `struct fb_sent`.
+    Sent = 75, "fb_sent" { time: u64, length: u32, head: u32, bytes: [u8; HEAD] }
 }
 
 /// Numbers of `protocol.h` that are no records.
@@ -176,6 +186,8 @@ pub mod number {
     pub const RECORD_PACKETS: u64 = 1;
     /// `FB_RECORD_TCP`.
     pub const RECORD_TCP: u64 = 2;
+    /// `FB_SCRIPT`.
+    pub const SCRIPT: u64 = 4;
     /// `FB_GROUP_ECN`.
     pub const GROUP_ECN: u32 = 1;
     /// `FB_GROUP_FIN`.
@@ -239,6 +251,30 @@ pub mod event {
     pub const DATAGRAM_IN: u32 = 5;
     /// Both ends have forgotten the connection.
     pub const CLOSED: u32 = 6;
+}
+
+/// `enum fb_call_kind`.
+pub mod call {
+    /// Makes a socket.
+    pub const SOCKET: u32 = 0;
+    /// Binds and listens.
+    pub const LISTEN: u32 = 1;
+    /// Connects.
+    pub const CONNECT: u32 = 2;
+    /// Accepts.
+    pub const ACCEPT: u32 = 3;
+    /// Sends bytes.
+    pub const SEND: u32 = 4;
+    /// Receives bytes.
+    pub const RECEIVE: u32 = 5;
+    /// Shuts directions.
+    pub const SHUTDOWN: u32 = 6;
+    /// Closes.
+    pub const CLOSE: u32 = 7;
+    /// Sets an option.
+    pub const SET: u32 = 8;
+    /// Gets an option.
+    pub const GET: u32 = 9;
 }
 
 /// Flags of a TCP header, as `fb_packet.tcp_flags` has them.
@@ -320,6 +356,17 @@ mod tests {
             ("FB_LOG", LOG.into()),
             ("FB_RECORD_PACKETS", number::RECORD_PACKETS),
             ("FB_RECORD_TCP", number::RECORD_TCP),
+            ("FB_SCRIPT", number::SCRIPT),
+            ("FB_CALL_SOCKET", call::SOCKET.into()),
+            ("FB_CALL_LISTEN", call::LISTEN.into()),
+            ("FB_CALL_CONNECT", call::CONNECT.into()),
+            ("FB_CALL_ACCEPT", call::ACCEPT.into()),
+            ("FB_CALL_SEND", call::SEND.into()),
+            ("FB_CALL_RECEIVE", call::RECEIVE.into()),
+            ("FB_CALL_SHUTDOWN", call::SHUTDOWN.into()),
+            ("FB_CALL_CLOSE", call::CLOSE.into()),
+            ("FB_CALL_SET", call::SET.into()),
+            ("FB_CALL_GET", call::GET.into()),
             ("FB_GROUP_ECN", number::GROUP_ECN.into()),
             ("FB_GROUP_FIN", number::GROUP_FIN.into()),
             ("FB_OPEN_DATAGRAMS", number::OPEN_DATAGRAMS.into()),

@@ -1,22 +1,25 @@
-//! `forebay conform`: packet scripts against the simulated endpoints.
+//! `forebay conform`: packet scripts against the simulated endpoints, and against those of a Linux kernel.
 
 use crate::failure::Failure;
 use crate::output::print;
-use forebay_conform::{Outcome, RunOptions, run_file, scripts};
+use forebay_conform::{Outcome, RunOptions, Stack, run_file, scripts};
 use forebay_experiment::profile::PROFILES;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Run packet scripts (packetdrill's language) against the simulated TCP endpoints, in virtual time
+/// Run packet scripts (packetdrill's language) against TCP endpoints, in virtual time
 ///
-/// docs/conformance.md says which part of the language is known. A script that uses what the simulator does not have is not applicable, and
-/// says why. Exit code 0: at least one passed and none failed; 1: some failed; 2: some is no script, or none was applicable.
+/// The endpoints are the simulator's, or a Linux kernel's (--world linux; both: --world sim,linux). docs/conformance.md says which part of the
+/// language is known. A script that uses what they do not have is not applicable, and says why. Exit code 0: at least one passed and none failed; 1: some failed; 2: some is no script, or none was applicable.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Scripts, or folders of scripts (*.pkt)
     #[arg(required = true, value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
+    /// Whose endpoints
+    #[arg(long, value_name = "WORLD", value_delimiter = ',', default_value = "sim", value_parser = ["sim", "linux"])]
+    world: Vec<String>,
     /// The stack that the endpoint is of, unless a script says it itself [default: linux]
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(PROFILES))]
     stack: Option<String>,
@@ -31,52 +34,86 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// Runs the scripts and prints what came of each.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let options = RunOptions { stack: args.stack.clone(), tolerance: args.tolerance, strict: args.strict };
-    let mut out = String::new();
-    let (mut passed, mut failed, mut invalid, mut other) = (0, 0, 0, 0);
-    let mut missing: BTreeMap<String, usize> = BTreeMap::new();
-    let files = scripts(&args.scripts).map_err(Failure::Usage)?;
-    for file in &files {
-        let name = file.display();
-        match run_file(file, &options) {
+/// What came of all scripts so far.
+#[derive(Default)]
+struct Sums {
+    passed: usize,
+    failed: usize,
+    invalid: usize,
+    other: usize,
+    missing: BTreeMap<String, usize>,
+}
+
+impl Sums {
+    /// Adds an outcome, and prints it to `out`.
+    fn add(&mut self, name: &str, outcome: Outcome, out: &mut String) {
+        match outcome {
             Outcome::Passed => {
-                passed += 1;
+                self.passed += 1;
                 let _ = writeln!(out, "passed          {name}");
             }
             Outcome::Failed { line, expected, got } => {
-                failed += 1;
+                self.failed += 1;
                 let _ = writeln!(out, "FAILED          {name}:{line}\n    expected {expected}\n    got      {got}");
             }
             Outcome::Invalid(problem) => {
-                invalid += 1;
+                self.invalid += 1;
                 let _ = writeln!(out, "NOT A SCRIPT    {name}:{}: {}", problem.line, problem.message);
             }
             Outcome::NotApplicable(features) => {
-                other += 1;
+                self.other += 1;
                 let _ = writeln!(out, "not applicable  {name}: uses {}", features.join("; "));
-                features.into_iter().for_each(|f| *missing.entry(f).or_default() += 1);
+                features.into_iter().for_each(|f| *self.missing.entry(f).or_default() += 1);
             }
         }
     }
-    if args.quiet {
-        out.clear();
-    }
-    if !missing.is_empty() {
-        let mut list: Vec<_> = missing.into_iter().collect();
-        list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        let _ = writeln!(out, "not applicable, by feature:");
-        for (feature, n) in list {
-            let _ = writeln!(out, "{n:>6}  {feature}");
+
+    /// What lacks most, and the numbers.
+    fn summary(self, out: &mut String) {
+        if !self.missing.is_empty() {
+            let mut list: Vec<_> = self.missing.into_iter().collect();
+            list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+            let _ = writeln!(out, "not applicable, by feature:");
+            for (feature, n) in list {
+                let _ = writeln!(out, "{n:>6}  {feature}");
+            }
         }
+        let not_scripts = if self.invalid > 0 { format!(", {} not a script", self.invalid) } else { String::new() };
+        let _ = writeln!(out, "{} passed, {} failed, {} not applicable{not_scripts}", self.passed, self.failed, self.other);
     }
-    let not_scripts = if invalid > 0 { format!(", {invalid} not a script") } else { String::new() };
-    let _ = writeln!(out, "{passed} passed, {failed} failed, {other} not applicable{not_scripts}");
-    print(&out)?;
-    match (failed, invalid, passed) {
-        (0, 0, 1..) => Ok(()),
-        (1.., ..) => Err(Failure::Reported(1)),
-        _ => Err(Failure::Reported(2)),
+}
+
+/// Runs the scripts and prints what came of each.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let files = scripts(&args.scripts).map_err(Failure::Usage)?;
+    let mut all = Vec::new();
+    for world in &args.world {
+        let of = if world == "linux" { Stack::Linux } else { Stack::Simulator };
+        if of == Stack::Linux {
+            forebay_conform::kernel().map_err(Failure::Usage)?;
+        }
+        let options = RunOptions { of, stack: args.stack.clone(), tolerance: args.tolerance, strict: args.strict };
+        let (mut sums, mut out) = (Sums::default(), String::new());
+        for file in &files {
+            sums.add(&file.display().to_string(), run_file(file, &options), &mut out);
+        }
+        if args.quiet {
+            out.clear();
+        }
+        let code = match (sums.failed, sums.invalid, sums.passed) {
+            (0, 0, 1..) => 0,
+            (1.., ..) => 1,
+            _ => 2,
+        };
+        all.push(code);
+        if args.world.len() > 1 {
+            out.insert_str(0, &format!("world {world}\n"));
+        }
+        sums.summary(&mut out);
+        print(&out)?;
+    }
+    match all.into_iter().max() {
+        Some(0) => Ok(()),
+        code => Err(Failure::Reported(code.unwrap_or(2))),
     }
 }
