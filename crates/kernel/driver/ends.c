@@ -235,6 +235,8 @@ static void ask(void)
 		struct fb_write write;
 		struct fb_stop stop;
 		struct fb_datagram datagram;
+		struct fb_link link;
+		struct fb_route route;
 		struct fb_call call;
 		struct fb_inject inject;
 		struct fb_next next;
@@ -276,6 +278,16 @@ static void ask(void)
 			case FB_DATAGRAM:
 				fb_read(&wanted, sizeof(wanted.datagram));
 				send_datagram(&wanted.datagram);
+				break;
+			case FB_LINK:
+				fb_read(&wanted, sizeof(wanted.link));
+				if (fb_wire_link(&wanted.link))
+					fb_die("port %u: its link cannot go down or come back", wanted.link.port);
+				break;
+			case FB_ROUTE:
+				fb_read(&wanted, sizeof(wanted.route));
+				if (fb_wire_route(&wanted.route))
+					fb_die("connection %u: the network refuses its new path", wanted.route.conn);
 				break;
 			case FB_CALL:
 				fb_read(&wanted, sizeof(wanted.call));

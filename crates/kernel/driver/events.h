@@ -55,4 +55,18 @@ static inline struct fb_happening fb_happens(struct fb_events *events)
 	return first;
 }
 
+/* Nothing happens at `link` any more. */
+static inline void fb_forget(struct fb_events *events, fb_u32 link)
+{
+	fb_u32 all = events->count;
+
+	events->count = 0;
+	for (fb_u32 i = 0; i < all; i++) { /* what has been looked at is behind what is put back */
+		struct fb_happening kept = events->heap[i];
+
+		if (kept.link != link)
+			fb_expect(events, &kept);
+	}
+}
+
 #endif

@@ -18,6 +18,10 @@ fb_u64 fb_now(void);
 void fb_wake_at(fb_u64 time);
 /* Room for connection `conn` and its paths. */
 int fb_wire_open(const struct fb_open *open);
+/* A link goes down or comes back now. */
+int fb_wire_link(const struct fb_link *change);
+/* Other paths for a connection. */
+int fb_wire_route(const struct fb_route *route);
 /* A packet leaves host `node`; its connection is skb->mark - 1. Takes the skb over. */
 void fb_wire_send(fb_u32 node, struct sk_buff *skb);
 /* Makes up for what has happened inside the network before now: what is recorded afterwards is then in order of time. Not needed where a

@@ -12,18 +12,18 @@
 #include "network.h"
 #include "random.h"
 #include "shared.h"
+#include "ways.h"
 
 #ifdef __KERNEL__
 #include <linux/errno.h>
+#include <linux/string.h>
 #else
 #include <errno.h>
+#include <string.h>
 #endif
 
 /* Behind all arrivals of the same instant. */
 #define AFTER_ARRIVALS FB_NEVER
-/* Connections are found by number in two steps, so that nothing moves when there are more. */
-#define CHUNK 512
-#define CHUNKS 32768
 
 struct pool {
 	const fb_u64 *param;
@@ -46,30 +46,15 @@ struct link {
 	fb_u64 ps_per_byte; /* 48.16 fixed point, as Rate::ps_per_byte_q16 in the crate `units` */
 	fb_u32 number;
 	bool from_host, to_host;
+	bool dead; /* it is down: what arrives is dropped */
 	struct pool *pool;
 	struct fb_random random;
 	const struct fb_port *config;
 };
 
-/* One direction of a connection. */
-struct way {
-	fb_u64 flow;
-	fb_u64 lot; /* of ties, without the time */
-	const fb_u32 *ports;
-	fb_u8 length;
-	fb_u8 class_of_service;
-};
-
-struct connection {
-	struct way way[2]; /* forth, back */
-	fb_u32 ports[];
-};
-
 static struct link *links;
 static fb_u32 nlinks;
-static struct connection **connections[CHUNKS]; /* CHUNK each */
-static fb_u32 nconnections;
-static fb_u64 ties, ties_shift, shortest_delay;
+static fb_u64 ties_shift, shortest_delay;
 static struct fb_events visible, inside; /* what hosts notice, and the rest */
 static struct fb_list unused;
 static fb_u64 happened, sent;
@@ -80,14 +65,9 @@ static struct fb_pkt *pkt(struct fb_queued *queued)
 	return (struct fb_pkt *)queued; /* its first member */
 }
 
-static const struct connection *connection(fb_u32 conn)
+static const struct fb_way *way_of(const struct fb_pkt *p)
 {
-	return connections[conn / CHUNK][conn % CHUNK];
-}
-
-static const struct way *way_of(const struct fb_pkt *p)
-{
-	return &connection(p->conn)->way[p->back];
+	return fb_way(p->conn, p->back);
 }
 
 /* Set-up. */
@@ -131,7 +111,7 @@ int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, cons
 	int error;
 
 	nlinks = world->ports;
-	ties = world->ties;
+	fb_ways_setup(ports, nlinks, world->ties);
 	ties_shift = world->ties_shift;
 	recording = world->records & FB_RECORD_PACKETS;
 	shortest_delay = FB_NEVER;
@@ -160,72 +140,51 @@ int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, cons
 	return 0;
 }
 
-static int check_path(const fb_u32 *path, fb_u32 length)
+/* The hosts' ends of a way. */
+static void note_ends(const struct fb_way *way)
 {
-	if (!length || length > FB_HOPS)
-		return refuse("path: number of ports", length);
-	for (fb_u32 i = 0; i < length; i++) {
-		if (path[i] >= nlinks)
-			return refuse("path: port does not exist", path[i]);
-		if (i && links[path[i - 1]].config->to != links[path[i]].config->from)
-			return refuse("path: port does not leave where the one before leads to", path[i]);
-	}
-	return 0;
-}
+	fb_u32 last = way->length - 1;
 
-static void make_way(struct way *way, const fb_u32 *path, fb_u32 length, fb_u64 flow, fb_u32 class_of_service, fb_u32 *ports)
-{
-	for (fb_u32 i = 0; i < length; i++)
-		ports[i] = path[i];
-	way->ports = ports;
-	way->length = length;
-	way->flow = flow;
-	way->lot = fb_mix(flow ^ ties);
-	way->class_of_service = class_of_service;
-	links[path[0]].from_host = true;
-	links[path[length - 1]].to_host = true;
+	while (links[way->ports[last]].config->to != way->end)
+		last--;
+	links[way->ports[0]].from_host = true;
+	links[way->ports[last]].to_host = true;
 }
 
 int fb_net_open(const struct fb_open *open)
 {
-	fb_u32 conn = open->conn;
-	struct connection *c;
-	int error = check_path(open->forth, open->forth_len);
+	int error = fb_ways_open(open);
 
-	if (!error)
-		error = check_path(open->back, open->back_len);
 	if (error)
 		return error;
-	if (conn != nconnections || conn >= CHUNK * CHUNKS)
-		return refuse("connection is not the next one", conn);
-	if (!connections[conn / CHUNK])
-		connections[conn / CHUNK] = fb_net_memory(CHUNK * sizeof(c));
-	if (!connections[conn / CHUNK])
-		return -ENOMEM;
-	c = fb_net_memory(sizeof(*c) + (open->forth_len + open->back_len) * sizeof(*c->ports));
-	if (!c)
-		return -ENOMEM;
-	make_way(&c->way[0], open->forth, open->forth_len, open->ties_forth, open->class_of_service, c->ports);
-	/* Only data has a class of service. */
-	make_way(&c->way[1], open->back, open->back_len, open->ties_back, 0, c->ports + open->forth_len);
-	connections[conn / CHUNK][conn % CHUNK] = c;
-	nconnections++;
+	note_ends(fb_way(open->conn, false));
+	note_ends(fb_way(open->conn, true));
 	return 0;
+}
+
+int fb_net_route(const struct fb_route *route)
+{
+	return fb_ways_change(route);
 }
 
 fb_u32 fb_net_connections(void)
 {
-	return nconnections;
+	return fb_ways_count();
+}
+
+static const struct link *first_link(fb_u32 conn)
+{
+	return &links[fb_way(conn, false)->ports[0]];
 }
 
 bool fb_net_is_back(fb_u32 conn, fb_u32 node)
 {
-	return links[connection(conn)->way[0].ports[0]].config->from != node;
+	return first_link(conn)->config->from != node;
 }
 
 fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound)
 {
-	return fb_below(&links[connection(conn)->way[0].ports[0]].random, bound);
+	return fb_below(&links[first_link(conn)->number].random, bound);
 }
 
 /* Packets. */
@@ -422,6 +381,8 @@ static void enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now, .port = &port, .arriving = p };
 	int verdict;
 
+	if (l->dead)
+		return drop(l, p, now, FB_DEAD);
 	if (l->pool && !fb_shared_admits(l->pool->param, l->pool->used, l->length.bytes, p->queued.wire))
 		port.memory = l->length.bytes;
 	p->queued.since = now;
@@ -474,13 +435,18 @@ static void depart(struct link *l, fb_u64 now)
 static void arrive(struct link *l, fb_u64 time)
 {
 	struct fb_pkt *p = pkt(fb_take_first(&l->flying));
-	const struct way *way = way_of(p);
+	const struct fb_way *way = way_of(p);
+	fb_u32 node = l->config->to, next;
 
 	l->served = p->arrival;
 	if (l->flying.first)
 		expect_arrival(l);
-	if (++p->hop < way->length)
-		return enqueue(&links[way->ports[p->hop]], p, p->arrival);
+	if (node != way->end) {
+		next = fb_way_next(way, ++p->hop, node);
+		if (next == FB_NONE)
+			return drop(l, p, p->arrival, FB_LOST);
+		return enqueue(&links[next], p, p->arrival);
+	}
 	record(p, time, l, FB_DELIVERED_PACKET, 0);
 	fb_net_on_delivery(p, time);
 	forget(p);
@@ -488,7 +454,7 @@ static void arrive(struct link *l, fb_u64 time)
 
 void fb_net_send(struct fb_pkt *p, fb_u64 now)
 {
-	const struct way *way = way_of(p);
+	const struct fb_way *way = way_of(p);
 
 	p->id = sent++;
 	p->hop = 0;
@@ -496,6 +462,48 @@ void fb_net_send(struct fb_pkt *p, fb_u64 now)
 	if (way->class_of_service)
 		p->queued.class_of_service = way->class_of_service;
 	enqueue(&links[way->ports[0]], p, now);
+}
+
+/* Links that go down and come back. What is on the wire, in service or waiting when a link goes down is lost. */
+
+static void cut(struct link *l, fb_u64 now)
+{
+	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now };
+	struct fb_queued *lost;
+
+	fb_forget(&visible, l->number);
+	fb_forget(&inside, l->number);
+	while ((lost = fb_take_first(&l->flying)))
+		drop(l, pkt(lost), now, FB_LOST);
+	if (l->serving) {
+		count_out(l, l->serving->queued.wire);
+		drop(l, l->serving, now, FB_CUT);
+		l->serving = NULL;
+	}
+	while (l->length.packets) {
+		lost = l->queue->pop ? l->queue->pop(l->state, now, &d.effects) : fb_take_first(&l->waiting);
+		if (!lost)
+			break;
+		count_out(l, lost->wire);
+		drop(l, pkt(lost), now, FB_CUT);
+	}
+}
+
+int fb_net_link(const struct fb_link *change, fb_u64 now)
+{
+	struct link *l = change->port < nlinks ? &links[change->port] : NULL;
+
+	if (!l)
+		return refuse("link: port does not exist", change->port);
+	if (!change->up && !l->dead)
+		cut(l, now);
+	if (change->up && l->dead) { /* an interface that comes up begins with an empty queue (dev_activate) */
+		memset(l->state, 0, l->queue->size(l->config->param));
+		l->queue->start(l->state, l->config->param, l->config->rate, change->random);
+		l->busy_until = now;
+	}
+	l->dead = !change->up;
+	return 0;
 }
 
 fb_u64 fb_net_next(void)

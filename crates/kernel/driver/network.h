@@ -28,6 +28,10 @@ struct fb_pkt {
 int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches);
 /* The paths of a connection. Errors as above. */
 int fb_net_open(const struct fb_open *open);
+/* Other paths for a connection: where packets are from then on. Errors as above. */
+int fb_net_route(const struct fb_route *route);
+/* The link behind a port goes down or comes back now. Errors as above. */
+int fb_net_link(const struct fb_link *change, fb_u64 now);
 /* Connections opened so far. */
 fb_u32 fb_net_connections(void);
 /* Whether packets of `conn` that `node` sends are on the way back. */

@@ -29,11 +29,10 @@ void fb_test_begin(const struct fb_listener *new)
 		pieces = before;
 	}
 	listener = *new;
-	memset(connections, 0, sizeof(connections));
+	fb_ways_forget();
 	memset(&visible, 0, sizeof(visible));
 	memset(&inside, 0, sizeof(inside));
 	memset(&unused, 0, sizeof(unused));
-	nconnections = 0;
 	happened = sent = 0;
 }
 

@@ -13,7 +13,7 @@
  *   guest -> outside   FB_HELLO
  *   then, again and again,
  *   guest -> outside   FB_PACKET, FB_LEAVE, FB_TCP, FB_TIMER, FB_EVENT in the order of their times, then FB_ASK
- *   outside -> guest   FB_OPEN, FB_WRITE, FB_STOP, FB_DATAGRAM, then FB_NEXT; with FB_QUIT in it the run ends
+ *   outside -> guest   FB_OPEN, FB_WRITE, FB_STOP, FB_DATAGRAM, FB_LINK, FB_ROUTE, then FB_NEXT; with FB_QUIT in it the run ends
  *   at the end
  *   guest -> outside   what is left of the records, FB_FINAL for every connection, FB_DONE
  *
@@ -59,6 +59,8 @@ enum fb_kind {
 	FB_STOP,
 	FB_DATAGRAM,
 	FB_NEXT,
+	FB_LINK,
+	FB_ROUTE,
 	FB_CALL, /* packet scripts */
 	FB_INJECT,
 	/* Guest to outside. */
@@ -218,6 +220,23 @@ struct fb_datagram {
 	fb_u32 class_of_service; /* as its connection's */
 };
 
+/* The link behind a port goes down, or comes back with an empty queue. */
+struct fb_link {
+	fb_u32 port;
+	fb_u32 up;
+	fb_u64 random[4]; /* state of the queue's random stream from then on */
+};
+
+/* A connection takes other ways: as in fb_open, and behind the ports of a way those of nodes where packets may still be. */
+struct fb_route {
+	fb_u32 conn;
+	fb_u32 pad;
+	fb_u32 forth_len;
+	fb_u32 back_len;
+	fb_u32 forth[FB_HOPS];
+	fb_u32 back[FB_HOPS];
+};
+
 struct fb_next {
 	fb_u64 wake; /* when to ask at the latest; FB_NEVER */
 	fb_u32 quit;
@@ -238,7 +257,14 @@ enum fb_what {
 	FB_MARKED_LATER, /* got CE while in the queue, or when it left it */
 };
 
-enum fb_reason { FB_OVERFLOW, FB_SHARED, FB_EARLY };
+enum fb_reason {
+	FB_OVERFLOW,
+	FB_SHARED,
+	FB_EARLY,
+	FB_DEAD, /* the link was down */
+	FB_CUT,	 /* it waited or was in service when the link went down: has not left, and is no longer in the queue */
+	FB_LOST, /* it was on the wire when the link went down */
+};
 
 /* What happened to a packet. */
 struct fb_packet {
@@ -397,6 +423,6 @@ struct fb_sent {
 	 sizeof(struct fb_open) + sizeof(struct fb_write) + sizeof(struct fb_stop) + sizeof(struct fb_datagram) +                        \
 	 sizeof(struct fb_next) + sizeof(struct fb_hello) + sizeof(struct fb_packet) + sizeof(struct fb_leave) + sizeof(struct fb_tcp) + \
 	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
-	 sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent))
+	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent))
 
 #endif

@@ -101,6 +101,23 @@ int fb_wire_open(const struct fb_open *open)
 	return fb_net_open(open);
 }
 
+int fb_wire_link(const struct fb_link *change)
+{
+	int error;
+
+	fb_wire_settle();
+	local_bh_disable();
+	error = fb_net_link(change, fb_now());
+	arm();
+	local_bh_enable();
+	return error;
+}
+
+int fb_wire_route(const struct fb_route *route)
+{
+	return fb_net_route(route);
+}
+
 void fb_wire_settle(void)
 {
 	u64 now = fb_now();

@@ -2,6 +2,7 @@
 //! they do.
 
 use crate::connection::Connection;
+use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
@@ -26,7 +27,9 @@ pub(crate) enum Due {
 /// Everything that applications have asked for.
 pub(crate) struct Hosts<'a> {
     experiment: &'a Experiment,
+    /// The tables of the intact network, and those now, if some link is avoided.
     fib: &'a Fib,
+    around: Option<Fib>,
     plan: &'a Plan,
     /// In the order in which they were made, which is their number; none is used twice.
     pub(crate) connections: IndexVec<ConnSlot, Connection>,
@@ -60,6 +63,7 @@ impl<'a> Hosts<'a> {
         Hosts {
             experiment,
             fib,
+            around: None,
             plan,
             connections: IndexVec::new(),
             opened: Vec::new(),
@@ -118,11 +122,33 @@ impl<'a> Hosts<'a> {
 
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
         let number = self.connections.len() as u64;
-        let ways = Ways::new(&self.experiment.network, self.fib, number, spec.src, spec.dst);
+        let ways = self.ways(number, &spec);
         let cwnd = self.experiment.groups[spec.group].tcp.init_cwnd;
         self.live += 1;
         self.peak = self.peak.max(self.live);
         self.connections.push(Connection::new(spec, ways, cwnd))
+    }
+
+    fn ways(&self, number: u64, spec: &OpenSpec) -> Ways {
+        Ways::new(&self.experiment.network, self.around.as_ref().unwrap_or(self.fib), number, spec.src, spec.dst)
+    }
+
+    /// The switches know which links have failed: connections take the ways that are left.
+    pub(crate) fn reroute(&mut self, change: &Rerouted, failures: &mut Failures<'_>) {
+        self.around = Some(change.fib.clone());
+        for slot in self.connections.ids() {
+            let guest = self.connections[slot].guest;
+            let new = self.ways(u64::from(slot.get()), &self.connections[slot].spec);
+            let c = &mut self.connections[slot];
+            if c.closed || new == c.ways {
+                continue;
+            }
+            let old = std::mem::replace(&mut c.ways, new);
+            let Some(conn) = guest else { continue };
+            failures.moved(change, &old, &c.ways);
+            let known = c.passed.get_or_insert_with(|| [old.forth, old.back]);
+            self.frames.put(route(conn, &self.experiment.network, &change.fib, &c.ways, known));
+        }
     }
 
     /// Opens `slot` and writes what was to be written on it, at `time`.

@@ -8,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::traffic::Datagram;
 use forebay_traffic::{Job, OpenSpec};
-use forebay_units::{Time, WorkloadId};
+use forebay_units::{PortId, Time, WorkloadId};
 
 /// One connection.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Connection {
     pub spec: OpenSpec,
     /// Its way through the network.
     pub ways: Ways,
+    /// Ports that its packets may pass, forth and back, where that is more than its way: links have failed.
+    pub passed: Option<[Vec<PortId>; 2]>,
     /// The guest's number, once it is open.
     pub guest: Option<u32>,
     /// What was written before it was open.
@@ -51,6 +53,7 @@ impl Connection {
         Connection {
             spec,
             ways,
+            passed: None,
             guest: None,
             early: Vec::new(),
             written: 0,

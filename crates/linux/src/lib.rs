@@ -6,6 +6,7 @@
 
 mod apps;
 mod connection;
+mod failures;
 #[cfg(test)]
 mod fake;
 mod guest;

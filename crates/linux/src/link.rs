@@ -1,7 +1,7 @@
 //! Frames over two pipes: a header of kind and count, then so many records of that kind.
 
 use crate::protocol::{
-    Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, Next, Open, Packet, Port, Profile, Record, Result as Answer, Sent, Stop, Switch,
+    Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, LinkChange, Next, Open, Packet, Port, Profile, Record, Result as Answer, Route, Sent, Stop, Switch,
     Sysctl, Tcp, Timer, World, Write as WriteRecord,
 };
 use crate::protocol::{Datagram, Group};
@@ -26,7 +26,7 @@ fn size(kind: u32) -> Option<usize> {
             }
         };
     }
-    sizes!(World Port Switch Profile Sysctl Group Interface Open WriteRecord Stop Datagram Next Hello Packet Leave Tcp Timer Event Ask Final Done Call Inject Answer Sent)
+    sizes!(World Port Switch Profile Sysctl Group Interface Open WriteRecord Stop Datagram Next Hello Packet Leave Tcp Timer Event Ask Final Done LinkChange Route Call Inject Answer Sent)
 }
 
 /// Frames on their way out. Records of one kind that follow each other share a frame.

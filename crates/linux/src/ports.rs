@@ -25,6 +25,9 @@ struct Port {
     sent_bytes: u64,
     dropped: [u64; 3],
     dropped_bytes: u64,
+    /// Packets that its dead link has cost before they left, with their bytes, and on the wire.
+    cut: (u64, u64),
+    cut_flying: u64,
     marked: u64,
     max_pkts: u32,
     observer: Option<Occupancy>,
@@ -51,6 +54,8 @@ impl Ports {
             sent_bytes: 0,
             dropped: [0; 3],
             dropped_bytes: 0,
+            cut: (0, 0),
+            cut_flying: 0,
             marked: 0,
             max_pkts: 0,
             observer: None,
@@ -90,6 +95,18 @@ impl Ports {
                     inside.insert(r.id);
                 }
             }
+            what::DROPPED if r.reason == reason::LOST => p.cut_flying += 1,
+            what::DROPPED if matches!(r.reason, reason::DEAD | reason::CUT) => {
+                if r.reason == reason::CUT {
+                    p.leave(r.wire);
+                    p.sent_pkts = p.sent_pkts.saturating_sub(1);
+                    p.sent_bytes = p.sent_bytes.saturating_sub(u64::from(r.wire));
+                    if let Some(inside) = &mut p.inside {
+                        inside.remove(&r.id);
+                    }
+                }
+                p.cut = (p.cut.0 + 1, p.cut.1 + u64::from(r.wire));
+            }
             what::DROPPED => {
                 if p.inside.as_mut().is_some_and(|inside| inside.remove(&r.id)) {
                     // It had been queued, and is thrown out.
@@ -126,6 +143,7 @@ impl Ports {
             p.integral = 0;
             (p.sent_pkts, p.sent_bytes) = (0, 0);
             (p.dropped, p.dropped_bytes, p.marked) = ([0; 3], 0, 0);
+            (p.cut, p.cut_flying) = ((0, 0), 0);
             p.max_pkts = p.packets;
             if let Some(o) = &mut p.observer {
                 o.restart(now);
@@ -141,8 +159,8 @@ impl Ports {
             let dropped: u64 = p.dropped.iter().sum();
             rows.push(PortRow {
                 port: id,
-                arrived_pkts: p.sent_pkts + dropped,
-                arrived_bytes: p.sent_bytes + p.dropped_bytes,
+                arrived_pkts: p.sent_pkts + dropped + p.cut.0,
+                arrived_bytes: p.sent_bytes + p.dropped_bytes + p.cut.1,
                 sent_pkts: p.sent_pkts,
                 sent_bytes: p.sent_bytes,
                 dropped_overflow: p.dropped[0],
@@ -153,7 +171,9 @@ impl Ports {
                 queue_max_pkts: p.max_pkts,
                 queue_percentiles: p.observer.as_ref().map(|o| [0.5, 0.95, 0.99].map(|q| o.percentile(q))),
                 busy: (p.rate.tx_time(p.sent_bytes).0 as f64 / measured.0 as f64).min(1.0),
-                // Links neither fail nor damage packets here: `refused` in `queue.rs`.
+                cut_waiting: p.cut.0,
+                cut_flying: p.cut_flying,
+                // Links damage no packets here: `refused` in `queue.rs`.
                 ..PortRow::default()
             });
             if let Some(o) = &mut p.observer {

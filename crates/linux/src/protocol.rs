@@ -170,10 +170,14 @@ records! {
     Final = 71, "fb_final" { conn: u32, pad: u32, delivered: u64, received: u64, acked: u64 }
     /// `struct fb_done`.
     Done = 72, "fb_done" { now: u64, events: u64, late_events: u64, late_max: u64, packets: u64 }
+    /// `struct fb_link`.
+    LinkChange = 37, "fb_link" { port: u32, up: u32, random: [u64; 4] }
+    /// `struct fb_route`.
+    Route = 38, "fb_route" { conn: u32, pad: u32, forth_len: u32, back_len: u32, forth: [u32; HOPS], back: [u32; HOPS] }
     /// `struct fb_call`.
-    Call = 37, "fb_call" { call: u32, socket: u32, number: [u64; 3], text: [u8; 32] }
+    Call = 39, "fb_call" { call: u32, socket: u32, number: [u64; 3], text: [u8; 32] }
     /// `struct fb_inject`.
-    Inject = 38, "fb_inject" { length: u32, head: u32, bytes: [u8; HEAD] }
+    Inject = 40, "fb_inject" { length: u32, head: u32, bytes: [u8; HEAD] }
     /// `struct fb_result`.
     Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
     /// `struct fb_sent`.
@@ -220,6 +224,12 @@ pub mod reason {
     pub const SHARED: u8 = 1;
     /// The discipline dropped it early.
     pub const EARLY: u8 = 2;
+    /// The link was down.
+    pub const DEAD: u8 = 3;
+    /// It waited or was in service when the link went down.
+    pub const CUT: u8 = 4;
+    /// It was on the wire when the link went down.
+    pub const LOST: u8 = 5;
 }
 
 /// `enum fb_timer_kind`.
@@ -379,6 +389,9 @@ mod tests {
             ("FB_OVERFLOW", reason::OVERFLOW.into()),
             ("FB_SHARED", reason::SHARED.into()),
             ("FB_EARLY", reason::EARLY.into()),
+            ("FB_DEAD", reason::DEAD.into()),
+            ("FB_CUT", reason::CUT.into()),
+            ("FB_LOST", reason::LOST.into()),
             ("FB_TIMER_RTO", timer::RTO.into()),
             ("FB_TIMER_PROBE", timer::PROBE.into()),
             ("FB_TIMER_SYN", timer::SYN.into()),

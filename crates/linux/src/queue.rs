@@ -22,9 +22,6 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
         key,
         reason: format!("the guest's network {what}; legal: {key} left out, or `world = \"sim\"`"),
     };
-    if !network.faults.failures.is_empty() {
-        all.push(cannot("topology.failure", "has no links that fail"));
-    }
     if !network.faults.corruption.is_empty() {
         all.push(cannot("topology.corruption", "damages no packets"));
     }
@@ -45,9 +42,9 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
 mod tests {
     use super::*;
     use crate::testing::experiment;
-    use forebay_experiment::faults::{Corruption, Failure};
+    use forebay_experiment::faults::Corruption;
     use forebay_units::QueueLen;
-    use forebay_units::{PortId, TimeOrNever};
+    use forebay_units::PortId;
 
     #[test]
     fn a_queue_without_a_core_and_a_link_without_delay_are_named() {
@@ -65,14 +62,12 @@ mod tests {
     fn what_goes_wrong_in_a_network_is_named_by_its_key() {
         let mut network = experiment(2).network;
         let port = PortId::new(0);
-        let failure = Failure { port, down: Time::from_ms(1), up: TimeOrNever::NEVER, reroute: Time::ZERO };
-        network.faults.failures.push(failure);
         network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
         network.faults.balance = Balance::Packet;
         let entry = forebay_queues::find("pfabric").unwrap();
         let host = network.ports.position(|p| network.nodes[p.from].host).unwrap();
         network.ports[host].queue = (entry.build)(&forebay_param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
-        assert_eq!(keys, ["topology", "topology.failure", "topology.corruption", "topology.balance", "topology.host-queue"]);
+        assert_eq!(keys, ["topology", "topology.corruption", "topology.balance", "topology.host-queue"]);
     }
 }

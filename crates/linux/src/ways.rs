@@ -12,6 +12,8 @@ use forebay_units::{NodeId, PortId, Time};
 pub(crate) struct Ways {
     /// ECMP hash of its data.
     pub hash: u16,
+    /// Of its ACKs.
+    pub hash_back: u16,
     /// Ports of its data, the sending host's first.
     pub forth: Vec<PortId>,
     /// Ports of its ACKs.
@@ -21,8 +23,9 @@ pub(crate) struct Ways {
 impl Ways {
     /// Of connection `number` from host `src` to host `dst`.
     pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Ways {
-        let (hash, back) = (flow_hash(number, src, dst), flow_hash(number, dst, src));
-        Ways { hash, forth: fib.path(network, src, dst, hash.into()), back: fib.path(network, dst, src, back.into()) }
+        let (hash, hash_back) = (flow_hash(number, src, dst), flow_hash(number, dst, src));
+        let back = fib.path(network, dst, src, hash_back.into());
+        Ways { hash, hash_back, forth: fib.path(network, src, dst, hash.into()), back }
     }
 
     /// Writes them into the guest's record, with what names both directions of connection `number` in draws among packets of the same instant.

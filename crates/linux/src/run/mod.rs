@@ -8,10 +8,11 @@ mod tests;
 pub use self::conversation::{Failed, Watch, converse};
 
 use crate::apps::{Due, Hosts};
+use crate::failures::Failures;
 use crate::link::Frame;
 use crate::plan::Plan;
 use crate::ports::Ports;
-use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, Tcp, Timer, event, flag, what};
+use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, Tcp, Timer, event, flag, reason, what};
 use crate::sender;
 use crate::trace::Trace;
 use forebay_experiment::Experiment;
@@ -31,6 +32,7 @@ pub(crate) struct Run<'a> {
     experiment: &'a Experiment,
     fib: &'a Fib,
     hosts: Hosts<'a>,
+    failures: Failures<'a>,
     apps: IndexVec<AppId, App>,
     ports: Ports,
     trace: Trace,
@@ -65,6 +67,7 @@ impl<'a> Run<'a> {
             experiment,
             fib,
             hosts,
+            failures: Failures::new(&experiment.network, fib, seed),
             apps,
             ports: Ports::new(experiment),
             trace: Trace::default(),
@@ -162,6 +165,7 @@ impl<'a> Run<'a> {
         self.pass(p.time);
         self.trace.packet(p);
         self.ports.packet(p);
+        self.failures.packet(p);
         let Some(slot) = self.hosts.slot(p.conn) else { return };
         let mss = self.hosts.mss(slot);
         let c = &mut self.hosts.connections[slot];
@@ -172,7 +176,11 @@ impl<'a> Run<'a> {
             return;
         }
         let leaves_host = c.ways.forth.first().is_some_and(|first| first.get() == p.port);
+        // Into a dead link, too, a host has sent.
+        let into_dead = p.what == what::DROPPED && p.reason == reason::DEAD;
         match p.what {
+            what::DROPPED if leaves_host && into_dead && c.datagram.is_some() => c.messages.oldest_stats().segs_sent += 1,
+            what::DROPPED if leaves_host && into_dead => c.sender.sent(p, mss, &mut c.messages),
             what::ARRIVED | what::MARKED if leaves_host && c.datagram.is_some() => c.messages.oldest_stats().segs_sent += 1,
             what::ARRIVED | what::MARKED if leaves_host => c.sender.sent(p, mss, &mut c.messages),
             what::DELIVERED if c.datagram.is_some() => c.datagrams_in.0 += u64::from(p.payload),
@@ -297,6 +305,9 @@ impl<'a> Run<'a> {
     /// The guest waits: does what is due, and says when to ask again.
     fn answer(&mut self, now: Time) {
         self.pass(now.0);
+        if let Some(change) = self.failures.advance(now, &mut self.hosts.frames) {
+            self.hosts.reroute(&change, &mut self.failures);
+        }
         loop {
             let arrival = self.apps.iter().filter_map(App::next_arrival).min();
             if arrival.is_some_and(|t| t <= now) {
@@ -319,7 +330,7 @@ impl<'a> Run<'a> {
         }
         let over = self.experiment.duration.map_or_else(|| self.finished(), |d| now >= d);
         let arrival = self.apps.iter().filter_map(App::next_arrival).min();
-        let next = self.hosts.next_due().into_iter().chain(arrival).chain(self.experiment.duration).min();
+        let next = self.hosts.next_due().into_iter().chain(arrival).chain(self.failures.next()).chain(self.experiment.duration).min();
         let wake = if over { NEVER } else { next.map_or(NEVER, |t| t.0) };
         self.hosts.frames.put(protocol::Next { wake, quit: u32::from(over), pad: 0 });
     }
@@ -369,7 +380,7 @@ impl<'a> Run<'a> {
             fingerprint: self.trace.fingerprint(),
             peak_connections: self.hosts.peak(),
             packets: self.packets,
-            events: Vec::new(),
+            events: self.failures.rows(end),
             remark: String::new(),
             predicted: None,
         }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "ways.h"
+#include "network.h"
+#include "random.h"
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/string.h>
+#else
+#include <errno.h>
+#include <string.h>
+#endif
+
+/* Connections are found by number in two steps, so that nothing moves when there are more. */
+#define CHUNK 512
+#define CHUNKS 32768
+
+struct connection {
+	struct fb_way way[2]; /* forth, back */
+};
+
+static const struct fb_port *known_ports;
+static fb_u32 nknown;
+static fb_u64 lots;
+static struct connection **connections[CHUNKS]; /* CHUNK each */
+static fb_u32 nconnections;
+
+void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, fb_u64 ties)
+{
+	known_ports = ports;
+	nknown = nports;
+	lots = ties;
+}
+
+void fb_ways_forget(void)
+{
+	memset(connections, 0, sizeof(connections));
+	nconnections = 0;
+}
+
+static int refuse(const char *what, fb_u64 value)
+{
+	fb_net_refused(what, value);
+	return -EINVAL;
+}
+
+/* The first `straight` ports of a list, each of which leaves where the one before leads to; 0: the list is wrong. */
+static fb_u32 straight(const fb_u32 *list, fb_u32 length)
+{
+	fb_u32 n = 0;
+
+	if (!length || length > FB_HOPS) {
+		refuse("path: number of ports", length);
+		return 0;
+	}
+	for (fb_u32 i = 0; i < length; i++) {
+		if (list[i] >= nknown) {
+			refuse("path: port does not exist", list[i]);
+			return 0;
+		}
+		if (n == i && (!i || known_ports[list[i - 1]].to == known_ports[list[i]].from))
+			n++;
+	}
+	return n;
+}
+
+/* Puts a list of ports into a way; `end` is its host. */
+static int set_ports(struct fb_way *way, const fb_u32 *list, fb_u32 length)
+{
+	fb_u32 *ports = fb_net_memory(length * sizeof(*ports));
+
+	if (!ports)
+		return -ENOMEM;
+	memcpy(ports, list, length * sizeof(*ports));
+	way->ports = ports;
+	way->length = length;
+	return 0;
+}
+
+static int check_path(const fb_u32 *path, fb_u32 length)
+{
+	fb_u32 n = straight(path, length);
+
+	if (!n)
+		return -EINVAL;
+	return n == length ? 0 : refuse("path: port does not leave where the one before leads to", path[n]);
+}
+
+static int make_way(struct fb_way *way, const fb_u32 *path, fb_u32 length, fb_u64 flow, fb_u32 class_of_service)
+{
+	way->end = known_ports[path[length - 1]].to;
+	way->flow = flow;
+	way->lot = fb_mix(flow ^ lots);
+	way->class_of_service = class_of_service;
+	return set_ports(way, path, length);
+}
+
+int fb_ways_open(const struct fb_open *open)
+{
+	fb_u32 conn = open->conn;
+	struct connection *c;
+	int error = check_path(open->forth, open->forth_len);
+
+	if (!error)
+		error = check_path(open->back, open->back_len);
+	if (error)
+		return error;
+	if (conn != nconnections || conn >= CHUNK * CHUNKS)
+		return refuse("connection is not the next one", conn);
+	if (!connections[conn / CHUNK])
+		connections[conn / CHUNK] = fb_net_memory(CHUNK * sizeof(c));
+	if (!connections[conn / CHUNK])
+		return -ENOMEM;
+	c = fb_net_memory(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	error = make_way(&c->way[0], open->forth, open->forth_len, open->ties_forth, open->class_of_service);
+	/* Only data has a class of service. */
+	if (!error)
+		error = make_way(&c->way[1], open->back, open->back_len, open->ties_back, 0);
+	if (error)
+		return error;
+	connections[conn / CHUNK][conn % CHUNK] = c;
+	nconnections++;
+	return 0;
+}
+
+int fb_ways_change(const struct fb_route *route)
+{
+	struct connection *c;
+	int error;
+
+	if (route->conn >= nconnections)
+		return refuse("route: connection does not exist", route->conn);
+	if (!straight(route->forth, route->forth_len) || !straight(route->back, route->back_len))
+		return -EINVAL;
+	c = connections[route->conn / CHUNK][route->conn % CHUNK];
+	error = set_ports(&c->way[0], route->forth, route->forth_len);
+	return error ? error : set_ports(&c->way[1], route->back, route->back_len);
+}
+
+fb_u32 fb_ways_count(void)
+{
+	return nconnections;
+}
+
+const struct fb_way *fb_way(fb_u32 conn, bool back)
+{
+	return &connections[conn / CHUNK][conn % CHUNK]->way[back];
+}
+
+fb_u32 fb_way_next(const struct fb_way *way, fb_u32 hop, fb_u32 node)
+{
+	if (hop < way->length && known_ports[way->ports[hop]].from == node)
+		return way->ports[hop];
+	for (fb_u32 i = 0; i < way->length; i++)
+		if (known_ports[way->ports[i]].from == node)
+			return way->ports[i];
+	return FB_NONE;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Connections as the network knows them: the ways of their packets, which change when switches avoid a link. */
+#ifndef FOREBAY_WAYS_H
+#define FOREBAY_WAYS_H
+
+#include "queue.h"
+
+/* One direction of a connection. */
+struct fb_way {
+	fb_u64 flow;
+	fb_u64 lot; /* of ties, without the time */
+	/* In the order in which a packet passes them; behind those, ports of nodes where packets may be that set out on an earlier way. */
+	const fb_u32 *ports;
+	fb_u32 end; /* the host */
+	fb_u8 length;
+	fb_u8 class_of_service;
+};
+
+/* `ports` stay where they are. `ties` as in fb_world. */
+void fb_ways_setup(const struct fb_port *ports, fb_u32 nports, fb_u64 ties);
+/* Forgets all, for a test. */
+void fb_ways_forget(void);
+/* The ways of a new connection, whose number must be the next one. 0, or -errno. */
+int fb_ways_open(const struct fb_open *open);
+/* Other ways for a connection. 0, or -errno. */
+int fb_ways_change(const struct fb_route *route);
+/* Connections opened so far. */
+fb_u32 fb_ways_count(void);
+const struct fb_way *fb_way(fb_u32 conn, bool back);
+/* The port on which a packet leaves `node`, the `hop`th on its way; FB_NONE: there is none. */
+fb_u32 fb_way_next(const struct fb_way *way, fb_u32 hop, fb_u32 node);
+
+#endif
