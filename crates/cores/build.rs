@@ -17,7 +17,12 @@ fn main() -> io::Result<()> {
     for entry in fs::read_dir(DRIVER)? {
         let name = entry?.file_name().into_string().unwrap_or_default();
         if name.ends_with(".c")
-            && (name.starts_with("queue") || name == "shared.c" || name == "ways.c" || name == "network_test.c" || name == "tag_test.c")
+            && (name.starts_with("queue")
+                || name == "shared.c"
+                || name == "ways.c"
+                || name == "links.c"
+                || name == "network_test.c"
+                || name == "tag_test.c")
         {
             build.file(format!("{DRIVER}/{name}"));
         }

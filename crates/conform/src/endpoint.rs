@@ -2,7 +2,15 @@
 
 use crate::connection::Sent;
 use crate::script::{Call, Segment};
-use crate::socket::Returned;
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Returned {
+    /// With this value, and this error if it is -1.
+    Value(i64, Option<&'static str>),
+    /// It waits.
+    Waits,
+}
 
 /// One end of a connection, with the calls of its application. Times are ps.
 pub(crate) trait Endpoint {

@@ -1,4 +1,4 @@
-//! Packet scripts in packetdrill's language, run against the simulated TCP endpoints in virtual time: timed packets in and out, socket
+//! Packet scripts in packetdrill's language, run against TCP endpoints, simulated or a kernel's, in virtual time: timed packets in and out, socket
 //! calls, assertions. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
 
 mod code;
@@ -9,6 +9,7 @@ pub mod features;
 mod info;
 mod kernel;
 mod lexer;
+mod outcome;
 pub mod page;
 mod parser;
 mod run;
@@ -17,7 +18,8 @@ mod settings;
 mod show;
 mod socket;
 
-pub use run::{Options as RunOptions, Outcome, Stack, run_file, run_text};
+pub use outcome::{Options as RunOptions, Outcome, Stack};
+pub use run::{run_file, run_text};
 
 use std::path::{Path, PathBuf};
 

@@ -3,58 +3,16 @@
 use crate::code::{self, Fault, Names};
 use crate::command::{Effect, effects};
 use crate::connection::Sent;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Returned};
 use crate::features::{self, CONSTANTS};
 use crate::kernel::{self, Kernel};
+use crate::outcome::{Options, Outcome, Stack};
 use crate::parser::parse;
 use crate::script::{Arg, Call, Event, Options as TcpOptions, Problem, Script, Segment, What, When, flag};
 use crate::settings::Settings;
 use crate::show::{seconds, show};
-use crate::socket::{Returned, Sockets};
+use crate::socket::Sockets;
 use std::path::Path;
-
-/// Whose endpoint it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stack {
-    /// The simulator's.
-    #[default]
-    Simulator,
-    /// That of a Linux kernel, in virtual time (world `linux`).
-    Linux,
-}
-
-/// How scripts are run, where they do not say it themselves.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Whose endpoint it is.
-    pub of: Stack,
-    /// The profile of the endpoint; `linux` by default.
-    pub stack: Option<String>,
-    /// By how much packets may miss their times, us.
-    pub tolerance: Option<u32>,
-    /// Every packet that is sent must be in the script.
-    pub strict: bool,
-}
-
-/// What came of a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// All as the script says.
-    Passed,
-    /// At `line` something else happened.
-    Failed {
-        /// In the file, from 1.
-        line: usize,
-        /// What the script says.
-        expected: String,
-        /// What happened.
-        got: String,
-    },
-    /// It uses what the simulator does not have.
-    NotApplicable(Vec<String>),
-    /// It is not a script.
-    Invalid(Problem),
-}
 
 /// Runs the script in the file `path`.
 pub fn run_file(path: &Path, options: &Options) -> Outcome {

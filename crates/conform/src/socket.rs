@@ -1,18 +1,9 @@
 //! Socket calls of a script, on the one connection that it has.
 
 use crate::connection::{Connection, Sent, Stage};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Returned};
 use crate::script::{Arg, Call, Segment};
 use crate::settings::Settings;
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Returned {
-    /// With this value, and this error if it is -1.
-    Value(i64, Option<&'static str>),
-    /// It waits.
-    Waits,
-}
 
 /// Options of sockets that change nothing here, or are followed.
 pub(crate) const SOCKET_OPTIONS: &[&str] =

@@ -94,7 +94,8 @@ fn field(text: &str) -> String {
 #[test]
 fn a_kernel_does_what_is_written_down() {
     if let Err(why) = forebay_conform::kernel() {
-        let fails = |c: &forebay_doctor::Check| matches!((c.look)(), forebay_doctor::Finding::Fails { .. }) && c.title != "kernel";
+        let fails =
+            |c: &forebay_doctor::Check| matches!((c.look)(), forebay_doctor::Finding::Fails { .. }) && c.title != "kernel";
         let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
         assert!(cannot, "this machine can build a kernel: {why}");
         eprintln!("skipped: this machine cannot build a kernel: {why}");
@@ -123,7 +124,10 @@ fn a_kernel_does_what_is_written_down() {
         eprintln!("linux.csv is of another kernel than {release}, whose TCP may differ");
         return;
     }
-    assert!(current == new, "tests/conform/linux.csv is not what the kernel does: FOREBAY_UPDATE=1 writes it anew, if that is right");
+    assert!(
+        current == new,
+        "tests/conform/linux.csv is not what the kernel does: FOREBAY_UPDATE=1 writes it anew, if that is right"
+    );
 }
 
 #[test]

@@ -26,7 +26,7 @@ static LIST_HEAD(todo);
 static LIST_HEAD(todo_listeners);
 static DECLARE_WAIT_QUEUE_HEAD(woken);
 static bool wake;   /* the time of the last FB_NEXT has come */
-static bool events; /* there are events that have not been told */
+static bool events; /* there are events that the program outside does not know of */
 
 struct fb_conn *fb_conn(u32 number)
 {
@@ -144,7 +144,7 @@ static void open_conn(const struct fb_open *open)
 		fb_connect(conn);
 }
 
-static struct fb_conn *told(u32 number)
+static struct fb_conn *open_connection(u32 number)
 {
 	struct fb_conn *conn = fb_conn(number);
 
@@ -173,7 +173,7 @@ static void add_message(struct fb_conn *conn, u64 begin)
 
 static void write_conn(const struct fb_write *write)
 {
-	struct fb_conn *conn = told(write->conn);
+	struct fb_conn *conn = open_connection(write->conn);
 
 	if (conn->datagrams || conn->last || conn->endless)
 		fb_die("connection %u takes no message: it sends datagrams, has written its last or writes without end", write->conn);
@@ -188,7 +188,7 @@ static void write_conn(const struct fb_write *write)
 
 static void stop_conn(const struct fb_stop *stop)
 {
-	struct fb_conn *conn = told(stop->conn);
+	struct fb_conn *conn = open_connection(stop->conn);
 	u64 begin;
 
 	if (!conn->endless)
@@ -198,13 +198,13 @@ static void stop_conn(const struct fb_stop *stop)
 	conn->goal = conn->written;
 	if (conn->goal)
 		add_message(conn, begin);
-	fb_tcp_tell(conn);
+	fb_tcp_report(conn);
 	fb_todo(conn, FB_TODO_WRITE);
 }
 
 static void send_datagram(const struct fb_datagram *datagram)
 {
-	struct fb_conn *conn = told(datagram->conn);
+	struct fb_conn *conn = open_connection(datagram->conn);
 
 	if (!conn->datagrams)
 		fb_die("connection %u sends no datagrams", datagram->conn);

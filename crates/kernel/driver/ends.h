@@ -23,7 +23,7 @@ extern struct fb_setup fb_setup;
 
 /* control.c */
 
-/* Reads all of `buffer`; ends the guest when the program outside is gone. */
+/* Reads all of `buffer`; ends the guest when the program outside has ended. */
 void fb_read(void *buffer, size_t size);
 /* Sends the records kept so far. */
 void fb_flush(void);
@@ -49,7 +49,7 @@ struct fb_conn {
 	bool endless; /* writes until FB_STOP */
 	bool last;    /* nothing follows what is written */
 	bool fin;     /* the sender has said that it is finished */
-	bool gone;    /* CLOSED or FAILED has been told */
+	bool ended;   /* CLOSED or FAILED has been reported */
 	bool received_all; /* the receiver's socket has been destroyed */
 	u64 goal;      /* bytes that the application has handed over so far */
 	u64 written;   /* of it: taken by the socket */
@@ -81,7 +81,7 @@ struct fb_listener {
 };
 
 struct fb_conn *fb_conn(u32 number);
-/* A process will be asked to do `work` at this instant. From softirq or process context. */
+/* A process does `work` at this instant. From softirq or process context. */
 void fb_todo(struct fb_conn *conn, u8 work);
 void fb_todo_listener(struct fb_listener *listener);
 void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes);
@@ -99,12 +99,12 @@ u32 fb_memory_at_receiver(u32 len);
 struct net *fb_net(u32 interface);
 struct net_device *fb_device(u32 interface);
 
-/* ends_tcp.c: sockets and connections. All in process context, but for fb_tcp_tell and fb_tcp_acked. */
+/* ends_tcp.c: sockets and connections. All in process context, but for fb_tcp_report and fb_tcp_acked. */
 
 void fb_tcp_init(void);
 /* Room for datagrams or connections to arrive at. */
 struct fb_listener *fb_listener(u32 interface, u32 group);
-/* Makes the sender's socket and connects it; NULL when that fails, which has then been told. */
+/* Makes the sender's socket and connects it; NULL when that fails, which has then been reported. */
 struct socket *fb_connect(struct fb_conn *conn);
 /* sendmsg of so many bytes, without waiting. */
 int fb_send_bytes(struct socket *socket, size_t size);
@@ -113,8 +113,8 @@ void fb_tcp_accept(struct fb_listener *listener);
 void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
 /* Does what `work` says. */
 void fb_tcp_work(struct fb_conn *conn, u8 work);
-/* Tells of messages that the receiver has read, and of those of which the sender knows it. */
-void fb_tcp_tell(struct fb_conn *conn);
+/* Reports messages that the receiver has read, and those of which the sender knows it. */
+void fb_tcp_report(struct fb_conn *conn);
 /* Bytes of the application that have been acknowledged. */
 u64 fb_tcp_acked(const struct fb_conn *conn);
 

@@ -118,7 +118,7 @@ void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	delivering = false;
 	if (tcp && back) {
 		fb_watch_ack(conn, &before, ece);
-		fb_tcp_tell(conn);
+		fb_tcp_report(conn);
 	}
 	if (!tcp)
 		fb_event(number, FB_DATAGRAM_IN, 0);

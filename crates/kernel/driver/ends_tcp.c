@@ -95,9 +95,9 @@ static void sender_changed(struct sock *sk)
 
 static void closed(struct fb_conn *conn)
 {
-	if (conn->gone || conn->sender || !conn->received_all)
+	if (conn->ended || conn->sender || !conn->received_all)
 		return;
-	conn->gone = true;
+	conn->ended = true;
 	fb_event(conn->number, FB_CLOSED, 0);
 }
 
@@ -223,7 +223,7 @@ struct socket *fb_connect(struct fb_conn *conn)
 		if (error != -EADDRINUSE && error != -EADDRNOTAVAIL)
 			break;
 	}
-	conn->gone = true;
+	conn->ended = true;
 	fb_event(conn->number, FB_FAILED, -error);
 	return NULL;
 }
@@ -288,7 +288,7 @@ static struct fb_message *next_message(struct fb_conn *conn, struct fb_message *
 	return list_is_last(&message->list, &conn->messages) ? NULL : list_next_entry(message, list);
 }
 
-void fb_tcp_tell(struct fb_conn *conn)
+void fb_tcp_report(struct fb_conn *conn)
 {
 	struct fb_message *message, *next;
 	u64 acked;
@@ -335,7 +335,7 @@ static void read_conn(struct fb_conn *conn)
 		if (!(sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err)
 			break;
 	}
-	fb_tcp_tell(conn);
+	fb_tcp_report(conn);
 }
 
 /* As a process that writes one message after the other, each with one call, and waits while the socket has no room. */
@@ -377,14 +377,14 @@ static void close_sender(struct fb_conn *conn)
 		return;
 	sk = conn->sender->sk;
 	error = sk->sk_err;
-	fb_tcp_tell(conn);
+	fb_tcp_report(conn);
 	fb_watch_end(conn);
 	conn->acked = fb_tcp_acked(conn);
 	sk->sk_user_data = NULL;
 	sock_release(conn->sender);
 	conn->sender = NULL;
-	if (error && !conn->gone) {
-		conn->gone = true;
+	if (error && !conn->ended) {
+		conn->ended = true;
 		fb_event(conn->number, FB_FAILED, error);
 	}
 	closed(conn);

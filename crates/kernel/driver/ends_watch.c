@@ -31,7 +31,7 @@ static u32 sample(const struct tcp_sock *tp, const struct fb_before *before)
 	return tp->srtt_us - before->srtt_us + (before->srtt_us >> 3);
 }
 
-/* DCTCP's estimate of marking, of 1024, where the law has one and tells it. */
+/* DCTCP's estimate of marking, of 1024, where the law has one and shows it. */
 static u32 alpha_of(struct sock *sk)
 {
 	const struct tcp_congestion_ops *law = inet_csk(sk)->icsk_ca_ops;

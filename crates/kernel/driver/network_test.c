@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The network as a test drives it, next to the simulator: what it tells a kernel goes to the functions of a test. Not part of a kernel. */
+/* The network as a test drives it, next to the simulator: what it says to a kernel goes to the functions of a test. Not part of a kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,8 @@ void fb_test_begin(const struct fb_listener *new)
 	}
 	listener = *new;
 	fb_ways_forget();
-	memset(&visible, 0, sizeof(visible));
-	memset(&inside, 0, sizeof(inside));
-	memset(&unused, 0, sizeof(unused));
+	memset(&fb_motion, 0, sizeof(fb_motion));
+	fb_link_forget_packets();
 	happened = sent = 0;
 }
 

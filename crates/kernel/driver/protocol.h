@@ -283,7 +283,7 @@ struct fb_packet {
 	fb_u8 reason;
 	fb_u8 class_of_service;
 	fb_u8 back; /* 1: in the direction of ACKs */
-	fb_u32 queue_packets; /* waiting and in service, without it; what made room for it has gone before */
+	fb_u32 queue_packets; /* waiting and in service, without it; what made space for it was dropped before */
 	fb_u32 pad;
 	fb_u64 queue_bytes;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a queue discipline is told and what it decides, as in the crate `queues` (`facts.rs`, `discipline.rs`): the C core of each discipline
+ * The facts that a queue discipline gets and what it decides, as in the crate `queues` (`facts.rs`, `discipline.rs`): the C core of each discipline
  * decides as the Rust one does, to the bit. Cores are plain C: no kernel function, no allocation, no clock. They compile for the kernel, and
  * for a test that holds them against the crate.
  */
@@ -142,7 +142,7 @@ static inline int fb_signal(fb_u8 ecn)
 	return ecn != FB_NOT_ECT ? FB_MARK : FB_DROP + FB_EARLY;
 }
 
-/* What a discipline that holds its backlog does to packets of it, or to the one that is being pushed or popped. A dropped packet is gone when
+/* What a discipline that holds its backlog does to packets of it, or to the one that is being pushed or popped. A dropped packet has left when
  * the call returns. */
 struct fb_effects {
 	void (*mark)(struct fb_effects *effects, struct fb_queued *packet);

@@ -101,7 +101,7 @@ static fb_u32 fattest(struct fq_codel *f)
 	return f->fattest.count ? f->fattest.items[0] : FB_NONE;
 }
 
-/* Drops from the head of the fattest queue, no more than a batch (section 4.1), until half of its bytes are gone (Linux, fq_codel_drop). Adds
+/* Drops from the head of the fattest queue, no more than a batch (section 4.1), until half of its bytes are dropped (Linux, fq_codel_drop). Adds
  * to `freed` what was dropped. Whether the arriving packet was among them, or there was nothing to drop. */
 static bool drop_from_fattest(struct fq_codel *f, const struct fb_queued *arriving, struct fb_length *freed, struct fb_effects *effects)
 {

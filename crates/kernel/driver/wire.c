@@ -225,7 +225,7 @@ void fb_net_on_delivery(struct fb_pkt *p, u64 time)
 
 void *fb_net_memory(size_t size)
 {
-	/* Large pieces are asked for before the run only, where one may wait. */
+	/* Large pieces are requested before the run only, where one may wait. */
 	return size <= 8 * PAGE_SIZE ? kzalloc(size, GFP_ATOMIC) : vzalloc(size);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guest's only program: makes a network namespace for every interface that the driver tells of, and starts the run. Static, without a C
+ * The guest's only program: makes a network namespace for every interface that the driver names, and starts the run. Static, without a C
  * library: raw system calls of x86-64 (UML runs on nothing else). What goes wrong is said on the console, and the guest is powered off.
  */
 #include <asm/unistd.h>
@@ -17,7 +17,7 @@
 #define O_RDONLY 0
 #define O_WRONLY 1
 #define O_CREAT 0100
-/* Bytes of frames that the driver tells at most. */
+/* Bytes of the driver's frames at most. */
 #define SETUP_SIZE (8 << 20)
 #define PROFILES 256
 
@@ -78,7 +78,7 @@ static void __attribute__((noreturn)) power_off(void)
 		call(__NR_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_POWER_OFF, 0, 0, 0);
 }
 
-/* The driver tells the program outside of it, who is waiting. */
+/* The driver passes it on to the program outside, which is waiting. */
 static void __attribute__((noreturn)) fail(const char *what, const char *which, long error)
 {
 	char text[256], *to = text;
@@ -253,7 +253,7 @@ static int index_of(const char *name)
 	return query.ifr_ifindex;
 }
 
-/* What the driver tells. */
+/* The driver's frames. */
 
 static char setup[SETUP_SIZE] __attribute__((aligned(8)));
 static unsigned long setup_size;

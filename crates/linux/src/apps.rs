@@ -146,7 +146,7 @@ impl<'a> Hosts<'a> {
             let old = std::mem::replace(&mut c.ways, new);
             let Some(conn) = guest else { continue };
             failures.moved(change, &old, &c.ways);
-            let known = c.passed.get_or_insert_with(|| [old.forth, old.back]);
+            let known = c.passed.get_or_insert([old.forth, old.back]);
             self.frames.put(route(conn, &self.experiment.network, &change.fib, &c.ways, known));
         }
     }

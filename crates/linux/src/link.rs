@@ -1,8 +1,8 @@
 //! Frames over two pipes: a header of kind and count, then so many records of that kind.
 
 use crate::protocol::{
-    Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, LinkChange, Next, Open, Packet, Port, Profile, Record, Result as Answer, Route, Sent, Stop, Switch,
-    Sysctl, Tcp, Timer, World, Write as WriteRecord,
+    Ask, Call, Done, Event, Field, Final, Hello, Inject, Interface, LOG, Leave, LinkChange, Next, Open, Packet, Port, Profile,
+    Record, Result as Answer, Route, Sent, Stop, Switch, Sysctl, Tcp, Timer, World, Write as WriteRecord,
 };
 use crate::protocol::{Datagram, Group};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -43,8 +43,8 @@ mod tests {
     use super::*;
     use crate::testing::experiment;
     use forebay_experiment::faults::Corruption;
-    use forebay_units::QueueLen;
     use forebay_units::PortId;
+    use forebay_units::QueueLen;
 
     #[test]
     fn a_queue_without_a_core_and_a_link_without_delay_are_named() {

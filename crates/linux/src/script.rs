@@ -218,15 +218,16 @@ impl Session {
                 Incoming::Frame(frame) => match frame.kind() {
                     LOG => self.said.push_str(&frame.text()),
                     Hello::KIND => {
-                        let known = frame.only::<Hello>().is_some_and(|h| {
-                            (h.protocol, h.record_sizes) == (protocol::PROTOCOL, protocol::RECORD_SIZES)
-                        });
+                        let known = frame
+                            .only::<Hello>()
+                            .is_some_and(|h| (h.protocol, h.record_sizes) == (protocol::PROTOCOL, protocol::RECORD_SIZES));
                         if !known {
                             return Err("the kernel was built by another version of this program: build it anew".into());
                         }
                     }
                     Sent::KIND => {
-                        let packet = |s: Sent| Packet { time: s.time, length: s.length, head: s.bytes[..s.head as usize].to_vec() };
+                        let packet =
+                            |s: Sent| Packet { time: s.time, length: s.length, head: s.bytes[..s.head as usize].to_vec() };
                         self.sent.extend(frame.records().map(packet));
                     }
                     Answer::KIND => self.answers.extend(frame.records::<Answer>()),

@@ -29,7 +29,8 @@ rto-min = "10ms"
     )
 }
 
-const DATAGRAMS: &str = "[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"700Mbps\"\nservice = 3\njitter = \"100us\"\n";
+const DATAGRAMS: &str =
+    "[[workload]]\nkind = \"udp\"\npattern = \"permutation\"\nrate = \"700Mbps\"\nservice = 3\njitter = \"100us\"\n";
 
 fn failure(link: &str, down: &str, rest: &str) -> String {
     format!("[[topology.failure]]\nlink = \"{link}\"\ndown = \"{down}\"\n{rest}\n")
@@ -70,7 +71,8 @@ fn what_failures_cost_is_what_it_costs_in_the_simulator() {
 
 #[test]
 fn connections_survive_and_repeats_are_equal() {
-    let failures = failure("leaf0->spine1", "3ms", "up = \"12ms\"\nreroute = \"500us\"") + &failure("h2->leaf0", "4ms", "up = \"5ms\"");
+    let failures =
+        failure("leaf0->spine1", "3ms", "up = \"12ms\"\nreroute = \"500us\"") + &failure("h2->leaf0", "4ms", "up = \"5ms\"");
     let traffic = "[[workload]]\nkind = \"long\"\npattern = \"permutation\"\nsize = \"1MB\"\n";
     let text = racks(&failures, "", traffic).replace("duration = \"20ms\"\n", "");
     let Some([linux, sim]) = both(&text) else { return };

@@ -79,6 +79,9 @@ impl World for Testbed {
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
+        if !network.faults.failures.is_empty() {
+            refuse("topology.failure", "links of the testbed do not fail; legal: no failures, or `world = \"linux\"`".into());
+        }
         for group in &experiment.groups {
             let tags = forebay_kernel::tags::tag(&group.tcp.shims).is_ok_and(|tag| tag != [0; TAGS]);
             if tags {

@@ -7,13 +7,13 @@ mod wire;
 
 pub(crate) use self::applicable::{missing, parameters};
 
-use self::options::{number_of, tcp_info};
+use self::options::{SOL_TCP, number_of, tcp_info};
 use self::wire::Route;
 use crate::connection::Sent;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Returned};
 use crate::script::{Arg, Call, Options, Segment, flag};
 use crate::settings::Settings;
-use crate::socket::{Returned, number, word};
+use crate::socket::{number, word};
 use forebay_linux::script::{Called, HOST, Host, PEER, Session};
 use std::collections::VecDeque;
 
@@ -27,7 +27,6 @@ const TICK: u32 = 1_000_000;
 const LONGEST: u64 = 3_600_000_000_000_000;
 /// Bytes of IPv4 and TCP headers.
 const HEADERS: u32 = 40;
-const SOL_TCP: u32 = 6;
 
 /// The sockets of a script in a guest.
 pub(crate) struct Kernel {
@@ -55,7 +54,16 @@ impl Kernel {
         host.parameters.extend(parameters);
         let guest = Session::start(&host)?;
         let route = Route { from: (PEER, CLIENT), to: (HOST, SERVICE) };
-        Ok(Kernel { guest, route, isn: None, sent: VecDeque::new(), stamps: Vec::new(), impatient: Vec::new(), law: settings.law(), socket: None })
+        Ok(Kernel {
+            guest,
+            route,
+            isn: None,
+            sent: VecDeque::new(),
+            stamps: Vec::new(),
+            impatient: Vec::new(),
+            law: settings.law(),
+            socket: None,
+        })
     }
 
     /// Takes over what the guest has sent.

@@ -2,6 +2,8 @@
 
 /// `SOL_SOCKET`.
 const SOL_SOCKET: u32 = 1;
+/// `SOL_TCP`.
+pub(super) const SOL_TCP: u32 = 6;
 /// `TCP_CONGESTION`.
 pub(super) const TCP_CONGESTION: u32 = 13;
 /// `TCP_INFO`.
@@ -18,7 +20,7 @@ pub(super) const EINPROGRESS: i64 = 115;
 
 /// Level and number of a socket option.
 pub(super) fn number_of(name: &str) -> Option<(u32, u32)> {
-    let tcp = |number| Some((super::SOL_TCP, number));
+    let tcp = |number| Some((SOL_TCP, number));
     match name {
         "SO_REUSEADDR" => Some((SOL_SOCKET, 2)),
         "SO_ERROR" => Some((SOL_SOCKET, 4)),

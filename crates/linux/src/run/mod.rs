@@ -330,7 +330,8 @@ impl<'a> Run<'a> {
         }
         let over = self.experiment.duration.map_or_else(|| self.finished(), |d| now >= d);
         let arrival = self.apps.iter().filter_map(App::next_arrival).min();
-        let next = self.hosts.next_due().into_iter().chain(arrival).chain(self.failures.next()).chain(self.experiment.duration).min();
+        let next =
+            self.hosts.next_due().into_iter().chain(arrival).chain(self.failures.next()).chain(self.experiment.duration).min();
         let wake = if over { NEVER } else { next.map_or(NEVER, |t| t.0) };
         self.hosts.frames.put(protocol::Next { wake, quit: u32::from(over), pad: 0 });
     }

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What happens at one link: packets arrive at its queue, are served, fly, and are lost when it goes down. And the memory of packets. */
+#include "links.h"
+#include "shared.h"
+
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
+/* Behind all arrivals of the same instant. */
+#define AFTER_ARRIVALS FB_NEVER
+
+struct fb_motion fb_motion;
+static struct fb_list unused;
+
+void fb_link_forget_packets(void)
+{
+	memset(&unused, 0, sizeof(unused));
+}
+
+static const struct fb_way *way_of(const struct fb_pkt *p)
+{
+	return fb_way(p->conn, p->back);
+}
+
+/* Packets. */
+
+struct fb_pkt *fb_net_packet(void)
+{
+	struct fb_queued *one = fb_take_first(&unused);
+	const int many = 64;
+
+	if (!one) {
+		struct fb_pkt *more = fb_net_memory(many * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		for (int i = 1; i < many; i++)
+			fb_append(&unused, &more[i].queued);
+		one = &more[0].queued;
+	}
+	one->class_of_service = 0;
+	return fb_pkt_of(one);
+}
+
+static void forget(struct fb_pkt *p)
+{
+	/* In front: what was used last is in the cache. */
+	p->queued.prev = NULL;
+	p->queued.next = unused.first;
+	if (unused.first)
+		unused.first->prev = &p->queued;
+	else
+		unused.last = &p->queued;
+	unused.first = &p->queued;
+}
+
+/* Records. */
+
+static void record(const struct fb_pkt *p, fb_u64 time, const struct link *l, enum fb_what what, int reason)
+{
+	bool arrived = what == FB_DELIVERED_PACKET; /* and left the queue before */
+	struct fb_packet r = {
+		.time = time,
+		.id = p->id,
+		.conn = p->conn,
+		.port = l->number,
+		.seq = p->seq,
+		.ack = p->ack,
+		.payload = p->payload,
+		.wire = p->queued.wire,
+		.window = p->window,
+		.tcp_flags = p->tcp_flags,
+		.ecn = p->queued.ecn,
+		.what = what,
+		.reason = reason,
+		.class_of_service = p->queued.class_of_service,
+		.back = p->back,
+		.queue_packets = arrived ? 0 : l->length.packets,
+		.queue_bytes = arrived ? 0 : l->length.bytes,
+	};
+
+	if (fb_motion.recording)
+		fb_record(FB_PACKET, &r, sizeof(r));
+}
+
+static void record_leave(const struct fb_pkt *p, fb_u64 time, fb_u32 port)
+{
+	struct fb_leave r = { .time = time, .id = p->id, .port = port, .wire = p->queued.wire };
+
+	if (fb_motion.recording)
+		fb_record(FB_LEAVE, &r, sizeof(r));
+}
+
+/* Motion. */
+
+static void expect_arrival(struct link *l)
+{
+	const struct fb_pkt *first = fb_pkt_of(l->flying.first);
+	struct fb_happening arrival = {
+		.time = first->arrival,
+		.second = l->served,
+		.third = fb_mix(way_of(first)->lot ^ first->arrival >> fb_motion.ties_shift),
+		.link = l->number,
+	};
+
+	if (l->to_host) {
+		/* A host's clock counts nanoseconds. */
+		arrival.time = (first->arrival + 999) / 1000 * 1000;
+		fb_expect(&fb_motion.visible, &arrival);
+	} else {
+		fb_expect(&fb_motion.inside, &arrival);
+	}
+}
+
+static void start(struct link *l, struct fb_pkt *p, fb_u64 now)
+{
+	struct fb_happening departure = { .second = AFTER_ARRIVALS, .third = l->number, .link = l->number, .departure = true };
+
+	l->serving = p;
+	l->busy_until = now + (p->queued.wire * l->ps_per_byte >> 16);
+	departure.time = l->busy_until;
+	fb_expect(l->from_host ? &fb_motion.visible : &fb_motion.inside, &departure);
+}
+
+void fb_link_drop(struct link *l, struct fb_pkt *p, fb_u64 now, int reason)
+{
+	record(p, now, l, FB_DROPPED, reason);
+	fb_net_on_drop(p);
+	forget(p);
+}
+
+static void count_in(struct link *l, fb_u32 wire)
+{
+	fb_add(&l->length, wire);
+	if (l->pool)
+		l->pool->used += wire;
+}
+
+static void count_out(struct link *l, fb_u32 wire)
+{
+	fb_remove(&l->length, wire);
+	if (l->pool)
+		l->pool->used -= wire;
+}
+
+/* What a discipline that holds its backlog does to packets. */
+struct doing {
+	struct fb_effects effects;
+	struct link *link;
+	fb_u64 now;
+	const struct fb_state *port;
+	struct fb_pkt *arriving;
+	bool marked, refused;
+};
+
+static void on_mark(struct fb_effects *effects, struct fb_queued *queued)
+{
+	struct doing *d = (struct doing *)effects;
+	struct fb_pkt *p = fb_pkt_of(queued);
+
+	if (queued->ecn == FB_CE)
+		return;
+	if (p == d->arriving) {
+		d->marked = true;
+		return;
+	}
+	record(p, d->now, d->link, FB_MARKED_LATER, 0);
+	fb_net_on_mark(p);
+	queued->ecn = FB_CE;
+}
+
+static void on_drop(struct fb_effects *effects, struct fb_queued *queued, enum fb_reason reason)
+{
+	struct doing *d = (struct doing *)effects;
+
+	/* Overflows are those of the shared memory where that is what is full. */
+	if (reason == FB_OVERFLOW && d->port && d->port->memory != FB_NEVER)
+		reason = FB_SHARED;
+	if (fb_pkt_of(queued) == d->arriving)
+		d->refused = true;
+	else
+		count_out(d->link, queued->wire);
+	fb_link_drop(d->link, fb_pkt_of(queued), d->now, reason);
+}
+
+static void start_next(struct link *l, fb_u64 now)
+{
+	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now };
+	struct fb_queued *next;
+
+	/* As in the simulator, nothing is requested of an empty backlog: FQ-CoDel would end the rounds of its queues. */
+	if (!l->length.packets)
+		return;
+	if (l->queue->pop) {
+		next = l->queue->pop(l->state, now, &d.effects);
+	} else {
+		next = fb_take_first(&l->waiting);
+		/* A host may have handed it over in the rest of the nanosecond in which the one before left. */
+		if (next && next->since > now)
+			now = next->since;
+	}
+	if (next)
+		start(l, fb_pkt_of(next), now);
+}
+
+void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
+{
+	struct fb_state port = {
+		.now = now,
+		.queue = l->length,
+		.limit = l->limit,
+		.memory = FB_NEVER,
+		.serving = l->serving ? l->serving->queued.wire : 0,
+		.idle_since = l->busy_until,
+	};
+	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now, .port = &port, .arriving = p };
+	int verdict;
+
+	if (l->dead)
+		return fb_link_drop(l, p, now, FB_DEAD);
+	if (l->pool && !fb_shared_admits(l->pool->param, l->pool->used, l->length.bytes, p->queued.wire))
+		port.memory = l->length.bytes;
+	p->queued.since = now;
+	if (l->queue->push) {
+		l->queue->push(l->state, &port, &p->queued, &d.effects);
+		if (d.refused)
+			return;
+	} else {
+		verdict = l->queue->arrive(l->state, &port, &p->queued);
+		if (port.memory != FB_NEVER)
+			verdict = FB_DROP + FB_SHARED;
+		if (verdict >= FB_DROP)
+			return fb_link_drop(l, p, now, verdict - FB_DROP);
+		d.marked = verdict == FB_MARK && p->queued.ecn != FB_CE;
+	}
+	record(p, now, l, d.marked ? FB_MARKED : FB_ARRIVED, 0);
+	if (d.marked) {
+		fb_net_on_mark(p);
+		p->queued.ecn = FB_CE;
+	}
+	count_in(l, p->queued.wire);
+	if (!l->queue->push)
+		fb_append(&l->waiting, &p->queued);
+	if (!l->serving)
+		start_next(l, now);
+}
+
+void fb_link_depart(struct link *l, fb_u64 now)
+{
+	struct fb_pkt *p = l->serving;
+	bool first = !l->flying.first;
+
+	l->serving = NULL;
+	count_out(l, p->queued.wire);
+	record_leave(p, now, l->number);
+	p->arrival = now + l->delay + p->late;
+	p->late = 0;
+	/* What was sent later arrives later, whatever the host took for it. */
+	if (l->from_host && p->arrival <= l->latest)
+		p->arrival = l->latest + 1;
+	l->latest = p->arrival;
+	fb_append(&l->flying, &p->queued);
+	if (first)
+		expect_arrival(l);
+	start_next(l, now);
+	if (l->from_host)
+		fb_net_on_sent(p, now);
+}
+
+struct fb_pkt *fb_link_arrived(struct link *l)
+{
+	struct fb_pkt *p = fb_pkt_of(fb_take_first(&l->flying));
+
+	l->served = p->arrival;
+	if (l->flying.first)
+		expect_arrival(l);
+	return p;
+}
+
+void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time)
+{
+	record(p, time, l, FB_DELIVERED_PACKET, 0);
+	fb_net_on_delivery(p, time);
+	forget(p);
+}
+
+/* Links that go down and come back. What is on the wire, in service or waiting when a link goes down is lost. */
+
+static void cut(struct link *l, fb_u64 now)
+{
+	struct doing d = { .effects = { on_mark, on_drop }, .link = l, .now = now };
+	struct fb_queued *lost;
+
+	fb_forget(&fb_motion.visible, l->number);
+	fb_forget(&fb_motion.inside, l->number);
+	while ((lost = fb_take_first(&l->flying)))
+		fb_link_drop(l, fb_pkt_of(lost), now, FB_LOST);
+	if (l->serving) {
+		count_out(l, l->serving->queued.wire);
+		fb_link_drop(l, l->serving, now, FB_CUT);
+		l->serving = NULL;
+	}
+	while (l->length.packets) {
+		lost = l->queue->pop ? l->queue->pop(l->state, now, &d.effects) : fb_take_first(&l->waiting);
+		if (!lost)
+			break;
+		count_out(l, lost->wire);
+		fb_link_drop(l, fb_pkt_of(lost), now, FB_CUT);
+	}
+}
+
+void fb_link_change(struct link *l, const struct fb_link *change, fb_u64 now)
+{
+	if (!change->up && !l->dead)
+		cut(l, now);
+	if (change->up && l->dead) { /* an interface that comes up begins with an empty queue (dev_activate) */
+		memset(l->state, 0, l->queue->size(l->config->param));
+		l->queue->start(l->state, l->config->param, l->config->rate, change->random);
+		l->busy_until = now;
+	}
+	l->dead = !change->up;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A port and the link behind it: its queue, what is in service and what is on the wire. Of network.c, which has the links and moves them on. */
+#ifndef FOREBAY_LINKS_H
+#define FOREBAY_LINKS_H
+
+#include "events.h"
+#include "network.h"
+#include "random.h"
+#include "ways.h"
+
+struct pool {
+	const fb_u64 *param;
+	fb_u64 used; /* bytes */
+};
+
+/* A port and the link behind it. */
+struct link {
+	const struct fb_queue *queue;
+	void *state;
+	struct fb_list waiting; /* of a FIFO */
+	struct fb_pkt *serving;
+	struct fb_list flying;
+	struct fb_length length; /* waiting and in service */
+	struct fb_length limit;
+	fb_u64 busy_until;
+	fb_u64 latest; /* arrival so far, of a host's port */
+	fb_u64 served; /* when it brought the packet before */
+	fb_u64 delay;
+	fb_u64 ps_per_byte; /* 48.16 fixed point, as Rate::ps_per_byte_q16 in the crate `units` */
+	fb_u32 number;
+	bool from_host, to_host;
+	bool dead; /* it is down: what arrives is dropped */
+	struct pool *pool;
+	struct fb_random random;
+	const struct fb_port *config;
+};
+
+/* What the links wait for. */
+struct fb_motion {
+	struct fb_events visible, inside; /* what hosts notice, and the rest */
+	fb_u64 ties_shift; /* as in fb_world */
+	bool recording;
+};
+extern struct fb_motion fb_motion;
+
+static inline struct fb_pkt *fb_pkt_of(struct fb_queued *queued)
+{
+	return (struct fb_pkt *)queued; /* its first member */
+}
+
+/* Forgets all packets, for a test. */
+void fb_link_forget_packets(void);
+/* A packet arrives at the port. */
+void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now);
+/* The packet in service leaves. */
+void fb_link_depart(struct link *l, fb_u64 now);
+/* The first packet on the wire is at the other end. */
+struct fb_pkt *fb_link_arrived(struct link *l);
+/* It goes to its host. */
+void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time);
+/* It is dropped. */
+void fb_link_drop(struct link *l, struct fb_pkt *p, fb_u64 now, int reason);
+/* The link goes down or comes back. */
+void fb_link_change(struct link *l, const struct fb_link *change, fb_u64 now);
+
+#endif
