@@ -83,6 +83,7 @@ impl Plan {
                     law: [0; 16],
                     profile: profile as u32,
                     flags,
+                    header: u32::from(datagram.wire) - u32::from(datagram.payload),
                     send_jitter: 0,
                     tag: [0; TAGS],
                     ..like

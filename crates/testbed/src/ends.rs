@@ -60,11 +60,17 @@ enum Side {
     Sender,
     Receiver,
     Listener,
+    Datagrams,
 }
 
 fn mark(number: usize, side: Side) -> u64 {
     (number as u64) << 2 | side as u64
 }
+
+/// What a writer of datagrams may have waiting in its socket: in the guest there is room for all of them. Our choice: 4 MiB, if the machine grants it.
+const DATAGRAMS_WAITING: usize = 4 << 20;
+/// ECT(0) in the byte of IPv4 that holds DSCP and ECN (RFC 3168).
+const ECT0: u32 = 2;
 
 /// All sockets of a run.
 pub struct Ends {
@@ -146,6 +152,9 @@ impl Ends {
     fn socket(&self, interface: u32, group: u32) -> io::Result<Socket> {
         let g = &self.groups[group as usize];
         self.interfaces[interface as usize].namespace.inside(|| {
+            if is_datagrams(g) {
+                return datagram_socket(g);
+            }
             let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
             socket.set_reuse_address(true)?;
             let law = text(&g.law);
@@ -170,14 +179,17 @@ impl Ends {
         }
         let socket = self.socket(interface, group)?;
         socket.bind(&at.into()).map_err(|e| io_error(&format!("bind {at}"), e))?;
-        socket.listen(4_096)?;
-        let number = self.listeners.len();
-        self.epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, mark(number, Side::Listener)))?;
+        let datagrams = is_datagrams(&self.groups[group as usize]);
+        if !datagrams {
+            socket.listen(4_096)?;
+        }
+        let (number, side) = (self.listeners.len(), if datagrams { Side::Datagrams } else { Side::Listener });
+        self.epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, mark(number, side)))?;
         self.listeners.push(socket);
         Ok(())
     }
 
-    /// Opens connection `conn`, the next one.
+    /// Opens connection `conn`, the next one, or a source of datagrams.
     ///
     /// # Errors
     /// The kernel refuses a socket, its law or its address.
@@ -186,6 +198,12 @@ impl Ends {
         self.listen(dst, group, to)?;
         let socket = self.socket(src, group)?;
         socket.bind(&from.into()).map_err(|e| io_error(&format!("bind {from}"), e))?;
+        debug_assert_eq!(conn as usize, self.conns.len());
+        if is_datagrams(&self.groups[group as usize]) {
+            socket.connect(&to.into()).map_err(|e| io_error(&format!("connect {from} to {to}"), e))?;
+            self.conns.push(Conn { group, sender: Some(socket), target: Some(0), established: true, ..Conn::default() });
+            return Ok(());
+        }
         self.awaited.insert(from, conn);
         match socket.connect(&to.into()) {
             Ok(()) => {}
@@ -194,9 +212,15 @@ impl Ends {
         }
         let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Sender)))?;
-        debug_assert_eq!(conn as usize, self.conns.len());
         self.conns.push(Conn { group, sender: Some(socket), target: Some(0), ..Conn::default() });
         Ok(())
+    }
+
+    /// Source `conn` sends a datagram with so much payload. One that the kernel has no room for is lost, as everywhere.
+    pub fn datagram(&mut self, conn: u32, payload: u32) {
+        if let Some(socket) = &self.conns[conn as usize].sender {
+            let _ = socket.send(&self.page[..payload as usize]);
+        }
     }
 
     /// Connection `conn` gets a message of `bytes` to write, 0 for one without end; nothing follows a `last` one.
@@ -268,6 +292,7 @@ impl Ends {
                 match side {
                     0 => self.sender_ready(now, number as u32),
                     1 => self.receiver_ready(now, number as u32),
+                    3 => self.discard(number),
                     _ => self.accept(number)?,
                 }
             }
@@ -307,6 +332,12 @@ impl Ends {
             self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Receiver)))?;
             self.conns[conn as usize].receiver = Some(socket);
         }
+    }
+
+    /// Datagrams that have arrived were counted as packets.
+    fn discard(&mut self, listener: usize) {
+        let socket = self.listeners[listener].as_raw_fd();
+        while recv(socket, &mut self.page, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT).is_ok() {}
     }
 
     /// Reads all that has arrived; the kernel throws it away without copying (`MSG_TRUNC`, tcp(7)).
@@ -370,6 +401,21 @@ impl Ends {
     pub fn totals(&self) -> impl Iterator<Item = (u64, u64)> {
         self.conns.iter().map(|c| (c.delivered, c.acked))
     }
+}
+
+/// A transport without a law sends datagrams.
+fn is_datagrams(group: &Group) -> bool {
+    text(&group.law).is_empty()
+}
+
+fn datagram_socket(group: &Group) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_send_buffer_size(DATAGRAMS_WAITING)?;
+    if group.flags & number::GROUP_ECN != 0 {
+        socket.set_tos_v4(ECT0)?;
+    }
+    Ok(socket)
 }
 
 fn failed(now: Time, conn: u32, e: &io::Error) -> Event {

@@ -253,6 +253,9 @@ impl<'a> Talk<'a> {
                         ends.write(clock.now(), w.conn, w.bytes, w.flags & number::WRITE_LAST != 0);
                     }
                 }
+                protocol::Datagram::KIND => {
+                    frame.records::<protocol::Datagram>().for_each(|d| ends.datagram(d.conn, d.payload));
+                }
                 protocol::Stop::KIND => frame.records::<protocol::Stop>().for_each(|s| ends.stop(clock.now(), s.conn)),
                 protocol::Next::KIND => {
                     let Some(next) = frame.only::<protocol::Next>() else { continue };

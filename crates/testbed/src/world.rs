@@ -6,7 +6,6 @@ use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts};
-use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::world::{Unsupported, World};
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
@@ -88,9 +87,6 @@ impl World for Testbed {
                 let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);
                 refuse("transport.shim", reason);
             }
-        }
-        if experiment.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Udp { .. })) {
-            refuse("workload.kind", "the testbed sends no datagrams; legal: workloads over TCP".into());
         }
         cannot
     }
