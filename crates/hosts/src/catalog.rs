@@ -178,7 +178,7 @@ pub const PROGRAMS: &[Program] = &[
                 min: 1,
                 max: 10,
                 default: 2,
-                doc: "least window in segments; with 1 the receiver's delayed ACK costs 40 ms",
+                doc: "least window in segments; where it is cut to 1 the receiver's delayed ACK costs 40 ms",
             },
             Param { name: "mss", min: 536, max: 8960, default: 1448, doc: "bytes of a full segment" },
             Param { name: "shift_g", min: 0, max: 10, default: 4, doc: "the newest marked fraction weighs 2^-shift_g in alpha" },

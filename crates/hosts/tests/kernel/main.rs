@@ -52,6 +52,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("shim-pias", shims::pias),
     ("shim-proboscis", shims::proboscis),
     ("shim-proboscis-window", shims::proboscis_window),
+    ("shim-proboscis-floor", shims::proboscis_floor),
     ("shim-proboscis-guest", shims::proboscis_guest),
     ("helper-timers", helper::timers),
     ("helper-holds", helper::holds),
