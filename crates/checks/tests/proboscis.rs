@@ -216,3 +216,44 @@ fn beside_other_shims() {
         }
     }
 }
+
+/// With `recent` the connections of a host send one train in 4 ms, and those in between have its window; without, each sends its own.
+#[test]
+fn recent_trains_are_shared() {
+    let text = r#"
+        duration = "500ms"
+        [topology]
+        kind = "many-to-one"
+        senders = 1
+        access = { rate = "1Gbps", delay = "25us" }
+        bottleneck = { rate = "1Gbps", delay = "25us", buffer = "100pkt", queue = { kind = "dctcp-step", k = "20pkt" } }
+        [transport]
+        shim = "proboscis"
+        [[workload]]
+        kind = "poisson"
+        sizes = "5KB"
+        rate = 1000
+        flows = 300
+    "#;
+    let flows = |sets: &[&str]| run(text, sets).remove(0).report.flows;
+    let own = flows(&[]);
+    assert_eq!(own.len(), 300);
+    assert!(own.iter().all(|f| probes(f) == 10 && verdict(f) == "proportional"));
+    let shared = flows(&["transport.shim={ kind = \"proboscis\", recent = \"4ms\" }"]);
+    assert_eq!(shared.len(), 300);
+    let trains: Vec<u64> = shared.iter().filter(|f| probes(f) == 10).map(|f| f.start.0).collect();
+    // In 4 ms and the time until the next connection, 1 ms in the mean.
+    assert!((50..80).contains(&trains.len()), "{}", trains.len());
+    let ms = 1_000_000_000;
+    for f in &shared {
+        let newest = trains.iter().filter(|t| **t < f.start.0).max();
+        if probes(f) == 0 {
+            assert_eq!((verdict(f), int(f, "syn_ack_window_bytes")), ("recent", Some(14_480)));
+            assert!(newest.is_some_and(|t| f.start.0 - t <= 4 * ms), "{f:?}");
+        } else {
+            // Or before the last one was answered.
+            assert_eq!(verdict(f), "proportional");
+            assert!(newest.is_none_or(|t| f.start.0 - t > 4 * ms || f.start.0 - t < ms), "{f:?}");
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         "syn_ack_verdict",
         "",
         ShimValue::Text(""),
-        "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, unprobed; empty as `probes` is null",
+        "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, recent (the window of an earlier train), unprobed; empty as `probes` is null",
     ),
     column(
         "syn_ack_window_bytes",

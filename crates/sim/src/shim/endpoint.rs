@@ -4,7 +4,7 @@
 use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_units::{Rate, Time};
+use forebay_units::{NodeId, Rate, Time};
 
 /// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list in
 /// `shim/layers.rs`.
@@ -46,17 +46,28 @@ pub trait EndpointShim: std::fmt::Debug {
 
 /// One end of a connection, in the hands of its shim. A fresh one is the default.
 pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Default {
+    /// The end of a connection with `peer`.
+    fn with(peer: NodeId) -> Self;
+
     /// A packet of the endpoint on its way to the network, which goes on through `out`, now or later, changed or not, or with others.
-    fn egress(&mut self, rules: &S::Rules, now: Time, packet: Packet, extra: Option<&Extra>, out: &mut impl Wire);
+    fn egress(
+        &mut self,
+        rules: &S::Rules,
+        host: &mut S::Host,
+        now: Time,
+        packet: Packet,
+        extra: Option<&Extra>,
+        out: &mut impl Wire,
+    );
 
     /// A packet on its way to the endpoint, which may be changed. False: it was for the shim, and the endpoint does not get it.
-    fn ingress(&mut self, rules: &S::Rules, now: Time, packet: &mut Packet) -> bool;
+    fn ingress(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, packet: &mut Packet) -> bool;
 
     /// Whether it waits for something and wants the host's timer.
     fn waiting(&self) -> bool;
 
     /// The host's timer came due, and this end is waiting.
-    fn tick(&mut self, rules: &S::Rules, now: Time, host: &mut S::Host, out: &mut impl Wire);
+    fn tick(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, out: &mut impl Wire);
 
     /// What conservation has to know about it.
     fn balance(&self) -> Balance;

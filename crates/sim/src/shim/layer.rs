@@ -15,6 +15,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry<E> {
     end: E,
+    /// Its host.
+    node: NodeId,
     /// Whether it is in its host's list.
     listed: bool,
 }
@@ -98,18 +100,18 @@ impl<S: EndpointShim> Layer<S> {
             self.senders.put(unused, NodeId::default(), Entry::default());
             self.receivers.put(unused, NodeId::default(), Entry::default());
         }
-        self.senders.put(slot, src, Entry::default());
-        self.receivers.put(slot, dst, Entry::default());
+        self.senders.put(slot, src, Entry { end: S::Sender::with(dst), node: src, listed: false });
+        self.receivers.put(slot, dst, Entry { end: S::Receiver::with(src), node: dst, listed: false });
     }
 
     /// See [`End::egress`].
     pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        at!(self, side, slot, e => e.end.egress(&self.rules, now, p, extra, out));
+        at!(self, side, slot, e => e.end.egress(&self.rules, &mut self.hosts[e.node].state, now, p, extra, out));
     }
 
     /// See [`End::ingress`].
     pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
-        at!(self, side, slot, e => e.end.ingress(&self.rules, now, p))
+        at!(self, side, slot, e => e.end.ingress(&self.rules, &mut self.hosts[e.node].state, now, p))
     }
 
     /// Puts an end of a connection, which has a packet or timer behind it, into the list of its host `node` if it waits now. Returns when the
@@ -159,7 +161,7 @@ impl<S: EndpointShim> Layer<S> {
         list.retain(|&(slot, generation)| {
             current(slot, generation)
                 && at!(self, side, slot, e => {
-                    e.end.tick(&self.rules, now, &mut host.state, out);
+                    e.end.tick(&self.rules, &mut host.state, now, out);
                     e.listed = e.end.waiting();
                     e.listed
                 })

@@ -5,7 +5,7 @@ use super::{Alarms, Tape, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
-use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
+use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Recent, Rules, SenderShim};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender};
@@ -70,7 +70,8 @@ pub(crate) struct Shims {
     pub(crate) rules: Rules,
     pub(crate) sender: SenderShim,
     pub(crate) receiver: ReceiverShim,
-    pub(crate) budget: Budget,
+    /// Of the sender and of the receiver.
+    pub(crate) hosts: [Host; 2],
     tick: u64,
 }
 
@@ -108,8 +109,9 @@ impl Shims {
         let layers::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
         let rules = Rules::new(p, c);
         // A link so fast that the budget never matters.
-        let budget = Budget::new(&rules, Time(1));
-        Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 })
+        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: Recent::default() };
+        let hosts = [host(), host()];
+        Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }
 
     /// The next tick, if one is wanted: at a whole millisecond that has not ticked yet.
@@ -220,7 +222,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let (mut p, extra) = self.packets[index];
         if data {
             if let Some(s) = &mut self.shims
-                && !s.receiver.ingress(&s.rules, Time(self.now), &mut p)
+                && !s.receiver.ingress(&s.rules, &mut s.hosts[1], Time(self.now), &mut p)
             {
                 return;
             }
@@ -229,7 +231,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             self.check_stream();
         } else {
             if let Some(s) = &mut self.shims {
-                s.sender.ingress(&s.rules, Time(self.now), &mut p);
+                s.sender.ingress(&s.rules, &mut s.hosts[0], Time(self.now), &mut p);
             }
             self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), tape);
         }
@@ -239,8 +241,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut tape = Tape::default();
         if let Some(s) = &mut self.shims {
             s.tick = self.now;
-            s.sender.tick(&s.rules, Time(self.now), &mut s.budget, &mut tape);
-            s.receiver.tick(&s.rules, Time(self.now), &mut s.budget, &mut tape);
+            s.sender.tick(&s.rules, &mut s.hosts[0], Time(self.now), &mut tape);
+            s.receiver.tick(&s.rules, &mut s.hosts[1], Time(self.now), &mut tape);
         }
         self.transmit(tape);
     }
@@ -252,9 +254,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut below = Tape::default();
         for (p, extra) in tape.0 {
             if p.has(flag::ACK) {
-                s.receiver.egress(&s.rules, Time(self.now), p, extra.as_ref(), &mut below);
+                s.receiver.egress(&s.rules, &mut s.hosts[1], Time(self.now), p, extra.as_ref(), &mut below);
             } else {
-                s.sender.egress(&s.rules, Time(self.now), p, extra.as_ref(), &mut below);
+                s.sender.egress(&s.rules, &mut s.hosts[0], Time(self.now), p, extra.as_ref(), &mut below);
             }
         }
         self.transmit(below);

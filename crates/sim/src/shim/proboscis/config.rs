@@ -95,6 +95,10 @@ pub struct Config {
     pub peer_has_shim: bool,
     /// Which ends have the shim.
     pub ends: Ends,
+    /// Least window, segments; `None`: as the receiver acknowledges.
+    pub floor: Option<u32>,
+    /// How long what a train said holds for other connections to the same peer.
+    pub recent: Time,
 }
 
 /// A configuration with what it takes from the transport it is put under.
@@ -106,12 +110,18 @@ pub struct Rules {
     pub mss: u32,
     /// Bytes of a probe on the wire.
     pub probe_size: u16,
+    /// Least window, bytes.
+    pub least: u64,
 }
 
 impl Rules {
     /// The rules with these parameters under this transport.
     pub fn new(c: &Config, stack: &Stack) -> Rules {
-        Rules { c: c.clone(), mss: stack.mss, probe_size: c.probe_size.unwrap_or(stack.ack_size as u16) }
+        // Where not every packet is acknowledged a single segment waits for the receiver's timer: 40 ms in Linux, measured on a running kernel
+        // (`shim-proboscis-floor`, docs/hosts.md).
+        let floor = c.floor.unwrap_or(if stack.ack_every > 1 { 2 } else { 1 });
+        let probe_size = c.probe_size.unwrap_or(stack.ack_size as u16);
+        Rules { c: c.clone(), mss: stack.mss, probe_size, least: u64::from(floor) * u64::from(stack.mss) }
     }
 }
 
@@ -189,6 +199,19 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "true",
                 "a SYN-ACK without probes is held as if all were lost; false: it passes unchanged 1 ms after the SYN (3.4)",
             ),
+            optional(
+                "floor",
+                Kind::Int(1, 64),
+                "",
+                "least window, segments; default: 1 where each packet is acknowledged (`ack-every = 1`), 2 elsewhere, because one waits for the \
+                 delayed ACK",
+            ),
+            optional(
+                "recent",
+                Kind::Time,
+                "0s",
+                "so long after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
+            ),
             optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "which ends have the shim: for partial deployment"),
         ],
     },
@@ -228,6 +251,8 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         ecn_mode: v.choice("ecn-mode", ECN_MODE),
         peer_has_shim: v.bool("peer-has-shim"),
         ends: v.choice("ends", ENDS),
+        floor: v.opt_int("floor").map(|n| n as u32),
+        recent: v.time("recent"),
     };
     if c.gamma * c.probe_retry_cap > 255 {
         return Err(BuildError::new(

@@ -4,7 +4,7 @@
 //! published text and how they are read.
 //!
 //! The machines here are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the
-//! flow table (here: of a connection slot), [`Budget`] is what a host has for all of them.
+//! flow table (here: of a connection slot), [`Host`] is what a host has for all of them.
 //!
 //! Not here: the extension for pull traffic (4, item 24). Data flows from the opener to the acceptor on every connection of the simulator, which
 //! is the direction that the SYN-ACK's window limits.
@@ -12,6 +12,7 @@
 mod budget;
 mod config;
 mod receiver;
+mod recent;
 mod row;
 mod sender;
 pub mod window;
@@ -28,6 +29,7 @@ pub(super) use config::ENTRY;
 pub use budget::Budget;
 pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 pub use receiver::{ReceiverShim, ReceiverStats};
+pub use recent::Recent;
 pub use sender::{SenderShim, SenderStats, State};
 pub use window::Verdict;
 
@@ -36,6 +38,15 @@ use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
 use forebay_units::{Rate, Time};
 
+/// What a host has for all its connections.
+#[derive(Debug)]
+pub struct Host {
+    /// Probes that it may repeat.
+    pub budget: Budget,
+    /// What trains said lately.
+    pub recent: Recent,
+}
+
 /// The shim as `shim/endpoint.rs` knows it.
 #[derive(Debug)]
 pub struct Proboscis;
@@ -43,7 +54,7 @@ pub struct Proboscis;
 impl EndpointShim for Proboscis {
     type Config = Config;
     type Rules = Rules;
-    type Host = Budget;
+    type Host = Host;
     type Sender = SenderShim;
     type Receiver = ReceiverShim;
 
@@ -51,8 +62,9 @@ impl EndpointShim for Proboscis {
         Rules::new(c, stack)
     }
 
-    fn host(rules: &Rules, rate: Option<Rate>) -> Budget {
-        Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))))
+    fn host(rules: &Rules, rate: Option<Rate>) -> Host {
+        let budget = Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))));
+        Host { budget, recent: Recent::default() }
     }
 
     fn period(rules: &Rules) -> Time {

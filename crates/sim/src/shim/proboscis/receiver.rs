@@ -1,17 +1,19 @@
 //! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
 //! echoes CE in place of a guest that knows no ECN.
 
-use super::budget::Budget;
 use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
 use super::sender::FORGET;
 use super::window::{Train, limited};
-use super::{Proboscis, Verdict};
+use super::{Host, Proboscis, Recent, Verdict};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
-use forebay_units::Time;
+use forebay_units::{NodeId, Time};
 
 /// Without probes for so long after the SYN, the peer has no shim (3.4).
 const UNPROBED_AFTER: Time = Time::from_ms(1);
+
+/// In the length of a SYN-ACK, beside the window scale: this end keeps what the train said.
+pub(super) const KEEPS: u16 = 1 << 8;
 
 /// What the shim did on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,9 +40,12 @@ struct Held {
 /// Entry of the flow table in its receiving role.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReceiverShim {
+    peer: NodeId,
     known: bool,
     isn: u32,
     train: Train,
+    /// The estimate of the train has been told.
+    told: bool,
     t_syn_rx: Time,
     seen: Time,
     held: Option<Held>,
@@ -51,13 +56,17 @@ pub struct ReceiverShim {
 }
 
 impl End<Proboscis> for ReceiverShim {
+    fn with(peer: NodeId) -> ReceiverShim {
+        ReceiverShim { peer, ..ReceiverShim::default() }
+    }
+
     /// Whether a SYN-ACK is held, so that ticks are wanted.
     fn waiting(&self) -> bool {
         self.held.is_some()
     }
 
     /// A packet of the data direction on its way to the guest. False: it is not for the guest.
-    fn ingress(&mut self, r: &Rules, now: Time, p: &mut Packet) -> bool {
+    fn ingress(&mut self, r: &Rules, _host: &mut Host, now: Time, p: &mut Packet) -> bool {
         if p.has(flag::DATAGRAM) {
             // Not TCP.
             return true;
@@ -95,13 +104,13 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// A packet of the guest on its way to the network: SYN-ACK or ACK.
-    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
         } else if p.has(flag::SYN) {
             // The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed.
             self.guest_ecn &= p.has(flag::ECE);
-            return self.on_syn_ack(r, now, p, out);
+            return self.on_syn_ack(r, host, now, p, out);
         } else if r.c.ecn_mode == EcnMode::Shim && self.ce_bytes > 0 {
             // An exact echo, one bit per ACK (2.4).
             p.flags |= flag::ECE;
@@ -111,7 +120,7 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// The timer, for entries that hold a SYN-ACK.
-    fn tick(&mut self, r: &Rules, now: Time, _budget: &mut Budget, out: &mut impl Wire) {
+    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
         let Some(held) = self.held else { return };
         let verdict = self.verdict(r, now);
         let unprobed = verdict == Verdict::Unprobed;
@@ -128,10 +137,12 @@ impl End<Proboscis> for ReceiverShim {
         let window = match r.c.release {
             Release::Newest if unprobed => None,
             Release::Original => None,
-            Release::Newest if released => Some(self.train.window(&r.c, r.mss)),
-            Release::Newest => Some(u64::from(r.mss)),
+            Release::Newest if released => Some(self.train.window(r)),
+            Release::Newest => Some(r.least),
         };
-        self.send(held.packet, window, now - held.since, out);
+        let mut packet = held.packet;
+        self.tell(r, host, now, verdict, &mut packet);
+        self.send(packet, window, now - held.since, out);
     }
 
     fn balance(&self) -> Balance {
@@ -158,7 +169,7 @@ impl ReceiverShim {
     fn forget(&mut self) {
         let mut stats = self.stats;
         stats.superseded += u64::from(self.held.is_some());
-        *self = ReceiverShim { stats, seen: self.seen, ..ReceiverShim::default() };
+        *self = ReceiverShim { stats, seen: self.seen, peer: self.peer, ..ReceiverShim::default() };
     }
 
     fn count(&mut self, p: &Packet) {
@@ -166,6 +177,7 @@ impl ReceiverShim {
         // Newer modulo 256; the first one is.
         if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
             self.train = Train { batch, size, ..Train::default() };
+            self.told = false;
         }
         if batch == self.train.batch {
             self.train.received += 1;
@@ -173,15 +185,16 @@ impl ReceiverShim {
         }
     }
 
-    fn on_syn_ack(&mut self, r: &Rules, now: Time, p: Packet, out: &mut impl Wire) {
-        let verdict = self.verdict(r, now);
+    fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, out: &mut impl Wire) {
+        let recent = if self.train.size == 0 { host.recent.train(now, self.peer) } else { None };
+        let verdict = if recent.is_some() { Verdict::Recent } else { self.verdict(r, now) };
         if self.stats.verdict == Verdict::None {
             self.stats.verdict = verdict;
         }
         let hold = match verdict {
             Verdict::Severe => r.c.hold_on == HoldOn::Any,
             Verdict::Insufficient => true,
-            Verdict::None | Verdict::Proportional | Verdict::Unprobed => false,
+            Verdict::None | Verdict::Proportional | Verdict::Recent | Verdict::Unprobed => false,
         };
         let waiting = self.held.take();
         self.stats.superseded += u64::from(waiting.is_some());
@@ -191,16 +204,27 @@ impl ReceiverShim {
             return;
         }
         let window = match verdict {
-            Verdict::Proportional => Some(self.train.window(&r.c, r.mss)),
-            Verdict::Severe => Some(u64::from(r.mss)),
+            Verdict::Proportional => Some(self.train.window(r)),
+            Verdict::Severe => Some(r.least),
+            Verdict::Recent => recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) }),
             Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
+        self.tell(r, host, now, verdict, &mut p);
         self.send(p, window, waiting.map_or(Time::ZERO, |h| now - h.since), out);
     }
 
     fn verdict(&self, r: &Rules, now: Time) -> Verdict {
         let unprobed = self.train.size == 0 && !r.c.peer_has_shim && now - self.t_syn_rx >= UNPROBED_AFTER;
         if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
+    }
+
+    /// Keeps the estimate of a train that could be judged, and says so in the SYN-ACK, whose window scale leaves half of its field.
+    fn tell(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
+        if Recent::keeps(r) && !self.told && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
+            self.told = true;
+            host.recent.learn(r, now, self.peer, self.train);
+            p.len |= KEEPS;
+        }
     }
 
     /// Sends a SYN-ACK that was `held` so long, with a `window` of so many bytes at most; `None`: as the guest wrote it.

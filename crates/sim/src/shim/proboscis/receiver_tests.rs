@@ -4,10 +4,11 @@ use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
 use super::testing::Tape;
+use super::{Host, Recent};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
-use forebay_units::Time;
+use forebay_units::{NodeId, Time};
 
 const MS: Time = Time::from_ms(1);
 const MSS: u16 = 1460;
@@ -16,14 +17,21 @@ const ISN: u32 = 7_000;
 struct Script {
     r: Rules,
     s: ReceiverShim,
+    host: Host,
     now: Time,
     tape: Tape,
 }
 
 impl Script {
     fn new(c: Config) -> Script {
-        let r = Rules { c, mss: u32::from(MSS), probe_size: 64 };
-        Script { s: ReceiverShim::default(), r, now: Time::ZERO, tape: Tape::default() }
+        let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS) };
+        Script {
+            s: ReceiverShim::default(),
+            host: Host { budget: Budget::new(&r, Time(1)), recent: Recent::default() },
+            r,
+            now: Time::ZERO,
+            tape: Tape::default(),
+        }
     }
 
     fn at(&mut self, ms: u64) -> &mut Script {
@@ -36,7 +44,7 @@ impl Script {
         for i in 0..n {
             let meta = Meta::default().with_ecn(if i < marked { Codepoint::Ce } else { Codepoint::Ect0 });
             let mut p = Packet { seq: ISN, len: batch << 8 | size, flags: flag::PROBE, meta, ..Packet::default() };
-            assert!(!self.s.ingress(&self.r, self.now, &mut p), "probes are not for the guest");
+            assert!(!self.s.ingress(&self.r, &mut self.host, self.now, &mut p), "probes are not for the guest");
         }
         self
     }
@@ -44,15 +52,14 @@ impl Script {
     /// SYN and the guest's answer; the window that left, if it left.
     fn syn(&mut self) -> Option<u16> {
         let mut p = Packet { seq: ISN, flags: flag::SYN, ..Packet::default() };
-        assert!(self.s.ingress(&self.r, self.now, &mut p));
+        assert!(self.s.ingress(&self.r, &mut self.host, self.now, &mut p));
         let answer = Packet { seq: ISN + 1, win: 65_535, len: 5, flags: flag::SYN | flag::ACK, ..Packet::default() };
-        self.s.egress(&self.r, self.now, answer, None, &mut self.tape);
+        self.s.egress(&self.r, &mut self.host, self.now, answer, None, &mut self.tape);
         self.left()
     }
 
     fn tick(&mut self) -> Option<u16> {
-        let mut budget = Budget::new(&self.r, Time(1));
-        self.s.tick(&self.r, self.now, &mut budget, &mut self.tape);
+        self.s.tick(&self.r, &mut self.host, self.now, &mut self.tape);
         self.left()
     }
 
@@ -164,9 +171,9 @@ fn reuse_with_a_new_isn() {
     let mut t = Script::new(Config::default());
     assert_eq!(t.probes(7, 10, 10, 0).syn(), Some(14_600));
     let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
-    assert!(t.s.ingress(&t.r, Time(0), &mut p));
+    assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
     let answer = Packet { seq: ISN + 100, win: 65_535, flags: flag::SYN | flag::ACK, ..Packet::default() };
-    t.s.egress(&t.r, Time(0), answer, None, &mut t.tape);
+    t.s.egress(&t.r, &mut t.host, Time(0), answer, None, &mut t.tape);
     assert!(t.tape.0.is_empty() && t.s.waiting());
 }
 
@@ -178,9 +185,9 @@ fn echo_for_a_guest_without_ecn() {
     let mut flags = Vec::new();
     for (field, expected) in [(Codepoint::Ce, true), (Codepoint::Ect0, false), (Codepoint::Ce, true)] {
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(field), ..Packet::default() };
-        assert!(t.s.ingress(&t.r, Time(0), &mut p));
+        assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
         assert_eq!(p.ecn(), Codepoint::NotEct);
-        t.s.egress(&t.r, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
         flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
     }
     assert!(flags.iter().all(|f| f.0 == f.1));
@@ -193,18 +200,18 @@ fn echo_for_a_guest_with_ecn() {
         let mut t = Script::new(Config::default());
         t.probes(0, 10, 10, 0);
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
-        t.s.ingress(&t.r, Time(0), &mut p);
+        t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
-        t.s.egress(&t.r, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
         assert_eq!(t.tape.0.pop().unwrap().flags, flags);
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
-        t.s.ingress(&t.r, Time(0), &mut p);
+        t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!(p.ecn(), field);
     }
     let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..Config::default() });
     t.probes(0, 10, 10, 0).syn();
     let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
-    t.s.ingress(&t.r, Time(0), &mut p);
+    t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
     assert_eq!(p.ecn(), Codepoint::Ce);
 }
 
@@ -214,4 +221,32 @@ fn only_the_opener() {
     let mut t = Script::new(Config { ends: Ends::Opener, ..Config::default() });
     assert_eq!(t.probes(0, 10, 10, 10).syn(), Some(65_535));
     assert_eq!(t.s.stats.verdict, Verdict::None);
+}
+
+/// A connection that opens without probes soon after another one's train has its window; a host that saw none, or too few, keeps nothing.
+#[test]
+fn a_recent_train_stands_for_the_next_connection() {
+    let next = |t: &mut Script, ms: u64| {
+        t.s = ReceiverShim::with(NodeId::new(7));
+        t.at(ms).syn()
+    };
+    let c = Config { recent: MS * 20, ..Config::default() };
+    let mut t = Script::new(c.clone());
+    t.s = ReceiverShim::with(NodeId::new(7));
+    assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
+    // For 20 ms, and for as long as a SYN-ACK is held.
+    assert_eq!(next(&mut t, 28), Some(5 * MSS));
+    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::Recent, 0));
+    assert_eq!(next(&mut t, 29), None, "its time is over: it waits for a train");
+    t.probes(1, 10, 10, 0);
+    assert_eq!(t.at(30).tick(), Some(10 * MSS));
+    assert_eq!(next(&mut t, 31), Some(10 * MSS), "that train is kept in its turn");
+    t.s = ReceiverShim::with(NodeId::new(8));
+    assert_eq!(t.syn(), None, "of another peer nothing is known");
+    for c in [Config::default(), Config { ends: Ends::Acceptor, ..c }] {
+        let mut t = Script::new(c);
+        assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
+        t.s = ReceiverShim::default();
+        assert_eq!(t.at(1).syn(), None);
+    }
 }

@@ -1,13 +1,14 @@
 //! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3): probes ahead of the SYN, and DCTCP's window kept
 //! outside the guest and written into the ACKs that it receives.
 
-use super::Proboscis;
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, Rules};
+use super::receiver::KEEPS;
 use super::window::{after, later, limited};
+use super::{Host, Proboscis};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
-use forebay_units::Time;
+use forebay_units::{NodeId, Time};
 
 /// An entry without packets for so long is removed (ProBoSCIS 2.2).
 pub(super) const FORGET: Time = Time::from_secs(60);
@@ -42,6 +43,7 @@ pub struct SenderStats {
 pub struct SenderShim {
     /// Life of the entry.
     pub(crate) state: State,
+    peer: NodeId,
     isn: u32,
     t_first_syn: Time,
     t_last_syn: Time,
@@ -69,17 +71,21 @@ pub struct SenderShim {
 }
 
 impl End<Proboscis> for SenderShim {
+    fn with(peer: NodeId) -> SenderShim {
+        SenderShim { peer, ..SenderShim::default() }
+    }
+
     /// Whether the entry waits for a SYN-ACK and wants ticks.
     fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
 
     /// A packet of the guest on its way to the network.
-    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
             if r.c.ends != Ends::Acceptor {
-                self.on_syn(r, now, p, out);
+                self.on_syn(r, host, now, p, out);
             }
         } else if self.state == State::Open && p.len > 0 {
             let end = p.seq.wrapping_add(u32::from(p.len) + u32::from(p.has(flag::FIN)));
@@ -92,7 +98,7 @@ impl End<Proboscis> for SenderShim {
     }
 
     /// A packet on its way to the guest: SYN-ACK or ACK.
-    fn ingress(&mut self, r: &Rules, now: Time, p: &mut Packet) -> bool {
+    fn ingress(&mut self, r: &Rules, host: &mut Host, now: Time, p: &mut Packet) -> bool {
         self.touch(now);
         match self.state {
             // 4, item 34: only a SYN creates entries.
@@ -100,6 +106,10 @@ impl End<Proboscis> for SenderShim {
             State::SynSent if p.has(flag::SYN) => {
                 // 4, item 16: the copy of the SYN goes.
                 self.state = State::Open;
+                if p.len & KEEPS != 0 {
+                    p.len &= !KEEPS;
+                    host.recent.is_kept(r, self.t_last_probe, self.peer);
+                }
                 self.wscale_in = p.len as u8;
                 (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
                 self.cut_end = p.seq.wrapping_sub(1);
@@ -114,10 +124,11 @@ impl End<Proboscis> for SenderShim {
     }
 
     /// The timer, for entries that are waiting (3.3).
-    fn tick(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Wire) {
+    fn tick(&mut self, r: &Rules, host: &mut Host, now: Time, out: &mut impl Wire) {
         if self.state != State::SynSent {
             return;
         }
+        let budget = &mut host.budget;
         if now - self.t_first_syn > r.c.max_time {
             // Hard reset: no RST, the guest's own SYN starts afresh.
             let (isn, batch) = (self.isn, self.batch);
@@ -163,10 +174,10 @@ impl SenderShim {
 
     /// Removes the entry; what it did stays on the record.
     fn reset(&mut self) {
-        *self = SenderShim { stats: self.stats, ..SenderShim::default() };
+        *self = SenderShim { stats: self.stats, peer: self.peer, ..SenderShim::default() };
     }
 
-    fn on_syn(&mut self, r: &Rules, now: Time, p: Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, r: &Rules, host: &Host, now: Time, p: Packet, out: &mut impl Wire) {
         // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
         let again = self.isn == p.seq && self.stats.probes > 0;
         // Our choice: trains stay numbered across a hard reset, or the peer would take the next ones for old.
@@ -179,7 +190,9 @@ impl SenderShim {
         self.state = State::SynSent;
         (self.syn_copy, self.t_last_syn, self.t_last_probe, self.seen) = (p, now, now, now);
         // Our choice: trains ahead of the guest's own SYNs are first trains, exempt from the budget; they are seconds apart.
-        self.send_probes(r, r.c.gamma, out);
+        if again || !host.recent.spares(r, now, self.peer) {
+            self.send_probes(r, r.c.gamma, out);
+        }
     }
 
     /// A train, back to back (3.1): the SYN's addresses and flow hash, so the same path and queue, and no flags, which a listening socket
@@ -239,7 +252,7 @@ impl SenderShim {
         if echo && after(ack, self.cut_end) && self.alpha >= r.c.kappa1 {
             let flight = u64::from(self.snd_nxt.wrapping_sub(ack)) + new;
             let base = flight.max(mss).min(self.vwnd.unwrap_or(u64::MAX));
-            self.vwnd = Some(((base as f64 * (1.0 - self.alpha / 2.0)) as u64).max(mss));
+            self.vwnd = Some(((base as f64 * (1.0 - self.alpha / 2.0)) as u64).max(r.least));
             self.cut_end = self.snd_nxt;
         }
         // The observation window: all acknowledged bytes count, once per window (4, item 15).

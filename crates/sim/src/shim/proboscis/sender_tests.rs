@@ -2,11 +2,13 @@
 
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, Rules};
+use super::receiver::KEEPS;
 use super::sender::{FORGET, SenderShim, State};
 use super::testing::Tape;
+use super::{Host, Recent};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
-use forebay_units::{ConnSlot, Time};
+use forebay_units::{ConnSlot, NodeId, Time};
 
 const MS: Time = Time::from_ms(1);
 const MSS: u32 = 1460;
@@ -15,16 +17,22 @@ const ISN: u32 = u32::MAX - 20_000;
 struct Script {
     r: Rules,
     s: SenderShim,
-    budget: Budget,
+    host: Host,
     now: Time,
     tape: Tape,
 }
 
 impl Script {
     fn new(c: Config) -> Script {
-        let r = Rules { c, mss: MSS, probe_size: 64 };
+        let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS) };
         // A link so fast that the budget does not matter unless the test says so.
-        Script { budget: Budget::new(&r, Time(1)), s: SenderShim::default(), r, now: Time::ZERO, tape: Tape::default() }
+        Script {
+            host: Host { budget: Budget::new(&r, Time(1)), recent: Recent::default() },
+            s: SenderShim::default(),
+            r,
+            now: Time::ZERO,
+            tape: Tape::default(),
+        }
     }
 
     /// Open, with the scale `shift` from the SYN-ACK.
@@ -33,7 +41,7 @@ impl Script {
         t.syn(ISN);
         let mut p =
             Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: shift, ..Packet::default() };
-        t.s.ingress(&t.r, Time(0), &mut p);
+        t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!((p.win, t.s.state), (14_600, State::Open));
         t.tape.0.clear();
         t
@@ -49,7 +57,7 @@ impl Script {
             meta: Meta::new(crate::net::generation::Generation::new(9), Codepoint::NotEct),
             ..Packet::default()
         };
-        self.s.egress(&self.r, self.now, p, None, &mut self.tape);
+        self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.tape);
     }
 
     /// The packets since this was last asked: probes by train as `batch:count/size`, SYNs as `S`.
@@ -74,7 +82,7 @@ impl Script {
 
     fn tick_at(&mut self, ms: u64) -> String {
         self.now = MS * ms;
-        self.s.tick(&self.r, self.now, &mut self.budget, &mut self.tape);
+        self.s.tick(&self.r, &mut self.host, self.now, &mut self.tape);
         self.sent()
     }
 
@@ -82,7 +90,7 @@ impl Script {
     fn data(&mut self, from: u32, n: u32) {
         for i in from..from + n {
             let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, ..Packet::default() };
-            self.s.egress(&self.r, self.now, p, None, &mut self.tape);
+            self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.tape);
         }
         let ect = if self.r.c.ecn_mode == EcnMode::Shim { Codepoint::Ect0 } else { Codepoint::NotEct };
         assert!(self.tape.0.drain(..).all(|p| p.ecn() == ect));
@@ -91,7 +99,7 @@ impl Script {
     /// An ACK for everything before segment `next`; the window field that the guest gets.
     fn ack(&mut self, next: u32, win: u16, flags: u8) -> Packet {
         let mut p = Packet { seq: ISN.wrapping_add(1 + next * MSS), win, flags: flag::ACK | flags, ..Packet::default() };
-        self.s.ingress(&self.r, self.now, &mut p);
+        self.s.ingress(&self.r, &mut self.host, self.now, &mut p);
         p
     }
 }
@@ -145,7 +153,7 @@ fn reuse_with_a_new_isn() {
     t.ack(1, 65_535, flag::ECE);
     assert!(t.s.vwnd.is_some());
     let p = Packet { seq: 5, flags: flag::SYN, ..Packet::default() };
-    t.s.egress(&t.r, Time(9), p, None, &mut t.tape);
+    t.s.egress(&t.r, &mut t.host, Time(9), p, None, &mut t.tape);
     assert_eq!((t.s.state, t.s.vwnd, t.tape.0.len()), (State::SynSent, None, 11));
     assert!(t.tape.0.iter().all(|p| p.seq == 5) && t.tape.0[0].len >> 8 == 0);
 }
@@ -155,7 +163,7 @@ fn reuse_with_a_new_isn() {
 fn probes_are_budgeted() {
     let mut t = Script::new(Config { probe_burst: 10, ..Config::default() });
     // Ten probes' worth in 10 ms.
-    t.budget = Budget::new(&Rules { c: Config { probe_budget: 1.0, ..t.r.c.clone() }, ..t.r.clone() }, MS);
+    t.host.budget = Budget::new(&Rules { c: Config { probe_budget: 1.0, ..t.r.c.clone() }, ..t.r.clone() }, MS);
     t.syn(ISN);
     assert_eq!(t.sent(), "0:10/10 S");
     let sent: Vec<_> = (1..=33).map(|ms| (ms, t.tick_at(ms))).filter(|s| !s.1.is_empty()).collect();
@@ -263,7 +271,7 @@ fn edge_stays_without_shrinking() {
 fn unknown_flows_pass() {
     let mut t = Script::new(Config::default());
     let p = Packet { seq: 5, len: 1000, ..Packet::default() };
-    t.s.egress(&t.r, Time(0), p, None, &mut t.tape);
+    t.s.egress(&t.r, &mut t.host, Time(0), p, None, &mut t.tape);
     assert_eq!(t.tape.0, [p]);
     assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
     let mut t = Script::open(Config::default(), 0);
@@ -286,4 +294,31 @@ fn only_the_acceptor() {
     let mut t = Script::new(Config { ends: Ends::Acceptor, ..Config::default() });
     t.syn(ISN);
     assert_eq!((t.sent(), t.s.waiting()), ("S".into(), false));
+}
+
+/// What the acceptor says it keeps is relied on for as long as `recent` says, from the train on; a SYN that nobody answers has its train.
+#[test]
+fn a_recent_train_is_not_sent_again() {
+    let answer = |t: &mut Script, keeps: u16| {
+        let mut p =
+            Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: 7 | keeps, ..Packet::default() };
+        t.s.ingress(&t.r, &mut t.host, t.now, &mut p);
+        assert_eq!((p.len, t.s.state), (7, State::Open), "the guest sees its window scale alone");
+    };
+    let open = |t: &mut Script, ms: u64| {
+        t.s = SenderShim::with(NodeId::new(7));
+        t.now = MS * ms;
+        t.syn(ISN);
+        t.sent()
+    };
+    let mut t = Script::new(Config { recent: MS * 20, ..Config::default() });
+    assert_eq!(open(&mut t, 0), "0:10/10 S");
+    t.now = MS * 3;
+    answer(&mut t, KEEPS);
+    assert_eq!(open(&mut t, 20), "S");
+    assert_eq!(t.tick_at(24), "1:10/10", "after beta1");
+    answer(&mut t, 0);
+    assert_eq!(open(&mut t, 21), "0:10/10 S", "its time is over");
+    answer(&mut t, 0);
+    assert_eq!(open(&mut t, 22), "0:10/10 S", "the peer keeps nothing");
 }

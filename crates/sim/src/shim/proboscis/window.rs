@@ -1,7 +1,7 @@
 //! Arithmetic of the shim without state: the window field and its checksum, the verdict on a train of probes, and the window that follows
 //! from it. A kernel program is held against the same vectors.
 
-use super::config::Config;
+use super::config::{Config, Rules};
 
 /// Whether sequence number `a` is behind `b` (modulo 2^32).
 #[inline]
@@ -44,6 +44,8 @@ pub enum Verdict {
     Severe,
     /// Too few probes arrived, or none was sent.
     Insufficient,
+    /// None was sent, because there was a train from the same host lately: its window.
+    Recent,
     /// The peer has no shim, as far as one can see: the window is not touched.
     Unprobed,
 }
@@ -56,6 +58,7 @@ impl Verdict {
             Verdict::Proportional => "proportional",
             Verdict::Severe => "severe",
             Verdict::Insufficient => "insufficient",
+            Verdict::Recent => "recent",
             Verdict::Unprobed => "unprobed",
         }
     }
@@ -93,11 +96,12 @@ impl Train {
         if c.lost_as_marked { (self.marked + lost, self.received + lost) } else { (self.marked, self.received) }
     }
 
-    /// W in bytes: the initial window times the share of probes without congestion, in whole segments, at least one (4, items 1 and 2).
-    pub fn window(&self, c: &Config, mss: u32) -> u64 {
-        let (bad, of) = self.congested(c);
-        let segments = (c.icwnd * of.saturating_sub(bad)).checked_div(of).unwrap_or(0);
-        u64::from(mss) * u64::from(segments.max(1))
+    /// W in bytes: the initial window times the share of probes without congestion, in whole segments, at least one (4, items 1 and 2) or as many
+    /// as the least window has.
+    pub fn window(&self, r: &Rules) -> u64 {
+        let (bad, of) = self.congested(&r.c);
+        let segments = (r.c.icwnd * of.saturating_sub(bad)).checked_div(of).unwrap_or(0);
+        (u64::from(r.mss) * u64::from(segments)).max(r.least)
     }
 }
 
@@ -109,15 +113,19 @@ mod tests {
         Train { batch: 0, size: 10, received, marked }
     }
 
+    fn rules(c: &Config, mss: u32) -> Rules {
+        Rules { c: c.clone(), mss, probe_size: 64, least: u64::from(mss) }
+    }
+
     /// ProBoSCIS 3.4, window table: 10 probes received, initial window 10, 1460 B.
     #[test]
     fn window_table() {
         let c = Config::default();
         for (marked, bytes) in [(0, 14_600), (1, 13_140), (5, 7_300), (8, 2_920), (9, 1_460)] {
             let t = train(10, marked);
-            assert_eq!((t.verdict(&c), t.window(&c, 1460)), (Verdict::Proportional, bytes), "{marked} marked");
+            assert_eq!((t.verdict(&c), t.window(&rules(&c, 1460))), (Verdict::Proportional, bytes), "{marked} marked");
         }
-        assert_eq!((train(10, 10).verdict(&c), train(10, 10).window(&c, 1460)), (Verdict::Severe, 1_460));
+        assert_eq!((train(10, 10).verdict(&c), train(10, 10).window(&rules(&c, 1460))), (Verdict::Severe, 1_460));
         assert_eq!(train(4, 0).verdict(&c), Verdict::Insufficient);
         assert_eq!(train(5, 0).verdict(&c), Verdict::Proportional);
         assert_eq!(Train::default().verdict(&c), Verdict::Insufficient);
@@ -136,9 +144,9 @@ mod tests {
     #[test]
     fn lost_probes() {
         let c = Config::default();
-        assert_eq!(train(6, 3).window(&c, 1000), 5_000);
+        assert_eq!(train(6, 3).window(&rules(&c, 1000)), 5_000);
         let c = Config { lost_as_marked: true, ..c };
-        assert_eq!(train(6, 3).window(&c, 1000), 3_000);
+        assert_eq!(train(6, 3).window(&rules(&c, 1000)), 3_000);
         assert_eq!(train(6, 6).verdict(&c), Verdict::Severe);
         assert_eq!(train(4, 0).verdict(&c), Verdict::Insufficient);
     }
