@@ -11,6 +11,9 @@ pub struct Estimate {
     pub n: usize,
 }
 
+/// Of a mean, more than its rounding and less than anything that seeds do.
+const ROUNDING: f64 = 1e-12;
+
 /// Mean and 95 % confidence interval of independent, roughly normal values. `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
@@ -20,7 +23,9 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let half_width = (n > 1).then(|| {
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-        t_975(n - 1) * (variance / n as f64).sqrt()
+        let half = t_975(n - 1) * (variance / n as f64).sqrt();
+        // What equal values differ by is the rounding of their mean.
+        if half > ROUNDING * mean.abs() { half } else { 0.0 }
     });
     Some(Estimate { mean, half_width, n })
 }
@@ -69,6 +74,7 @@ mod tests {
         assert_eq!(estimate(&[5.0]).unwrap().half_width, None);
         assert_eq!(estimate(&[]), None);
         assert_eq!(estimate(&[5.0, 5.0]).unwrap().half_width, Some(0.0));
+        assert_eq!(estimate(&[6.45e-3; 3]).unwrap().half_width, Some(0.0), "not what rounding leaves of three thirds");
     }
 
     #[test]

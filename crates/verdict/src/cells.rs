@@ -1,6 +1,8 @@
 //! Means over seeds.
 
 use crate::data::{Data, Metric, metrics};
+use crate::dimension::Dimension;
+use crate::words::quantity;
 use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
@@ -28,6 +30,12 @@ impl Cell {
             _ => (self.ends.unwrap_or((self.mean, self.mean)), other.ends.unwrap_or((other.mean, other.mean))),
         };
         own.0 <= other.1 && other.0 <= own.1
+    }
+
+    /// The same with a unit: `± 3 ms`.
+    pub(crate) fn spread_in(&self, unit: Dimension) -> String {
+        let show = |v: f64| if v == 0.0 { "0".to_owned() } else { quantity(v, unit) };
+        self.spread(show).map_or_else(String::new, |s| format!(" {s}"))
     }
 
     /// How far the interval reaches from the mean, in words: `± 3`, or `+5 −3` where one side ends at what is possible.

@@ -111,11 +111,21 @@ impl One<'_> {
         if let Some(apart) = self.by_port() {
             return Some(apart);
         }
-        let goodput = quantity(self.value("goodput_bps")?, Dimension::BitsPerSecond);
+        let goodput = quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond);
         let fair =
             self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's index of fairness is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow".into() } else { format!("{} long flows", number(n)) };
         Some(format!("{flows}, and a goodput of {} in all{fair}.", bold(&goodput)))
+    }
+
+    /// Goodput of the endless flows together, without what the transport carries beside them: a mean over the runs. `None` where they are unknown.
+    fn of_long(&self) -> Option<f64> {
+        let data = self.data;
+        let time = |run: usize| (data.runs[run].end_ns - data.runs[run].measured_from_ns) as f64 * 1e-9;
+        let own = data.flows.iter().filter(|f| f.subject == self.subject && f.size == 0 && time(f.run) > 0.0);
+        let runs = data.runs.iter().filter(|r| r.network == data.subjects[self.subject].network).count();
+        let all: Vec<f64> = own.map(|f| f.measured as f64 * 8.0 / time(f.run)).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / runs.max(1) as f64)
     }
 
     /// Long flows of several workloads whose tightest ports differ, each with what it got there: a sum would be more than any link carries.

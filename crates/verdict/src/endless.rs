@@ -12,6 +12,14 @@ const FULL: f64 = 0.8;
 /// Part of the measured time that a workload must have sent for. Our choice.
 const LONG: f64 = 0.1;
 
+/// How many times less than an equal share a flow of a workload must have that others of its own kind starve. More than for whole workloads:
+/// single flows differ by chance. Our choice.
+const AMONG: f64 = 8.0;
+/// Payload of an equal share from which on a flow's part of it tells, bytes: thousands of packets. Our choice.
+const ENOUGH: f64 = 4e6;
+/// Most hosts that a sentence names.
+const NAMED: usize = 3;
+
 /// The endless flows of a workload of a subject over a port.
 #[derive(Default)]
 struct Here {
@@ -69,7 +77,72 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
         format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
     };
-    worst.iter().map(sentence).collect()
+    let mut out: Vec<String> = worst.iter().map(sentence).collect();
+    out.extend(among(data, &at_port, &all, &seeds));
+    out
+}
+
+/// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
+/// workload: their round trips are longer, or a law that starves who comes late.
+fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usize, usize>, seeds: &[usize]) -> Vec<String> {
+    /// Flows of a pair in all seeds, and their payload after the warm-up.
+    type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
+    let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
+    let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
+    let mut ways: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| f.size == 0 && f.greedy) {
+        let Some((from, to)) = data.ends(f) else { continue };
+        let network = data.subjects[f.subject].network;
+        // Those that were there from the first tenth on.
+        let run = &data.runs[f.run];
+        if f.start_ns - run.measured_from_ns > (run.end_ns - run.measured_from_ns) / 10 {
+            continue;
+        }
+        let paths = paths[network].get_or_insert_with(|| Paths::of(data, network));
+        let way = ways.entry((network, from, to)).or_insert_with(|| paths.ports(from, to));
+        for &port in way.iter() {
+            let pair = of.entry((f.subject, port, f.class)).or_default().entry((from, to)).or_default();
+            *pair = (pair.0 + 1, pair.1 + f.measured);
+        }
+    }
+    let mut found: BTreeMap<(usize, Option<u32>), (usize, String)> = BTreeMap::new();
+    for (&(subject, port, class), pairs) in &of {
+        let network = data.subjects[subject].network;
+        let runs = data.runs.iter().filter(|r| r.network == network);
+        let time: f64 = runs.map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
+        let seeds = seeds[network].max(1) as f64;
+        let bps = at_port.get(&port).into_iter().flatten().map(|l| l.bps).sum::<f64>() / seeds;
+        let fair = data.ports[port].rate_bps * seeds / all[&port] as f64;
+        if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
+            continue;
+        }
+        // Of each flow of a pair in each seed.
+        let had = |&(flows, bytes): &(usize, u64)| bytes as f64 * 8.0 / time * seeds / flows as f64;
+        let starved: Vec<_> = pairs.iter().filter(|(_, p)| AMONG * had(p) < fair).collect();
+        let (few, flows) = (starved.iter().map(|(_, p)| p.0).sum::<usize>(), pairs.values().map(|p| p.0).sum::<usize>());
+        if starved.is_empty() || 2 * few > flows {
+            continue;
+        }
+        let mut hosts: Vec<String> = starved.iter().take(NAMED).map(|((from, to), _)| format!("{from} to {to}")).collect();
+        if starved.len() > NAMED {
+            hosts.push(format!("{} more", starved.len() - NAMED));
+        }
+        let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
+        let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
+        let text = format!(
+            "{whose}: of {name}, the flows of {} are **starved** by its others at {} ({} each, where an equal share is {}).",
+            crate::words::list(&hosts),
+            data.ports[port].name,
+            rate(own),
+            rate(fair)
+        );
+        // Of the ports that they share the one where the share is least.
+        let least = found.get(&(subject, class)).is_none_or(|f| f.0 < all[&port]);
+        if least {
+            found.insert((subject, class), (all[&port], text));
+        }
+    }
+    found.into_values().map(|f| f.1).collect()
 }
 
 #[cfg(test)]
@@ -96,6 +169,20 @@ mod tests {
             said(&beside(280_000_000, 9_120_000_000)),
             ["**dctcp**: storage is **starved** by others at bottleneck (280 Mbit/s against 9.12 Gbit/s)."]
         );
+    }
+
+    #[test]
+    fn flows_of_one_workload_that_starve_beside_its_others_are_named() {
+        let mut d = beside(4_700_000_000, 4_700_000_000);
+        assert_eq!(said(&d), [""; 0], "equal shares");
+        // One of forty servers has a hundredth of what the others have.
+        let first = d.flows.iter().position(|f| f.subject == 0).unwrap();
+        d.flows[first].measured /= 100;
+        let host = d.host(d.flows[first].from).unwrap().to_owned();
+        let said = said(&d);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with(&format!("**dctcp**: of storage, the flows of {host} to ")), "{said:?}");
+        assert!(said[0].contains("are **starved** by its others at bottleneck ("), "{said:?}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl GridCell {
     /// A number in its unit, with how far its interval reaches; a dash without one.
     pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
-        let spread = c.spread(|v| quantity(v, unit)).map_or_else(String::new, |s| format!(" {s}"));
+        let spread = c.spread_in(unit);
         GridCell {
             text: format!("{}{}{spread}", if c.at_least { "≥ " } else { "" }, quantity(c.mean, unit)),
             value: Some(c.mean),

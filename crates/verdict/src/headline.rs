@@ -245,6 +245,10 @@ fn share(data: &Data, network: usize) -> Option<String> {
 /// Where the queue is shortest.
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
+    // Queues of a silence say nothing about those of traffic.
+    if !never::silent(data).is_empty() {
+        return None;
+    }
     let cells = cells(data, QUEUE.metric);
     let s = compare(&cells, &firsts, QUEUE.better).filter(|s| standing::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);

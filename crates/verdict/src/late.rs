@@ -6,7 +6,7 @@
 use crate::data::{Data, Flow};
 use crate::dimension::Dimension;
 use crate::standing::link_rate;
-use crate::words::{bold, list, quantity};
+use crate::words::{bold, count, list, quantity};
 use forebay_experiment::waits::Cause;
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ impl Late {
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
         let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
-        matters.map(|(_, (cause, n, ports))| (words(*cause, place(data, ports)), *n)).collect()
+        matters.map(|(_, (cause, n, ports))| (words(*cause, place(data, ports).as_deref()), *n)).collect()
     }
 
     fn part(&self, n: usize) -> String {
@@ -131,10 +131,13 @@ impl Late {
     }
 }
 
-/// The port at which most waited.
-fn place<'a>(data: &'a Data, ports: &AtPorts) -> Option<&'a str> {
-    let most = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?.0;
-    data.places.get((*most)? as usize).map(String::as_str)
+/// The port at which most waited; where that is less than half of them, how many others there are beside it.
+fn place(data: &Data, ports: &AtPorts) -> Option<String> {
+    let (most, n) = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?;
+    let name = data.places.get((*most)? as usize)?;
+    let others = ports.len() - 1;
+    let few = 2 * n < ports.values().sum::<usize>();
+    Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
 }
 
 /// What `waited` says, where more than half of those that say something say it: the cause in words, with its port.
@@ -147,6 +150,7 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Cause, Opt
     }
     let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
     let at = place(data, ports);
+    let at = at.as_deref();
     Some(match (cause, at) {
         (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
         (Cause::SwitchQueue, Some(_)) => words(*cause, at),
@@ -194,6 +198,20 @@ mod tests {
             "**12** of 20 messages lost more time to one cause than an empty network needs; of these **75 %** waited longest for the \
              retransmission timer and 25 % for their share of bottleneck."
         );
+    }
+
+    #[test]
+    fn a_port_at_which_few_waited_is_not_named_alone() {
+        let at = |port: u32| Flow { waited_at: Some(port), ..message(0, true, Some(Cause::Share)) };
+        let mut d = with((0..12).map(|i| at(i % 4)).collect(), 1);
+        d.places = (0..4).map(|i| format!("spine{i}")).collect();
+        assert!(
+            sentence(&d).unwrap().ends_with("waited longest for their share of spine0 and 3 other ports."),
+            "{:?}",
+            sentence(&d)
+        );
+        d.flows.extend(vec![at(2); 8]);
+        assert!(sentence(&d).unwrap().ends_with("waited longest for their share of spine2."), "{:?}", sentence(&d));
     }
 
     #[test]

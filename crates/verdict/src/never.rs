@@ -32,7 +32,27 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     let network = |run: &crate::data::Run| &data.networks[run.network];
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
     let run = data.runs.iter().find(outlasted)?;
+    let silent = silent(data);
+    if !silent.is_empty() {
+        let names: Vec<String> = silent.iter().map(|n| bold(&data.networks[*n].name)).collect();
+        return Some(format!(
+            "The warm-up of {} outlasted all traffic: goodput, queue and drops of {} are those of the silence after it, of the others those of the \
+             whole run, and do not compare. A shorter `warmup`, or longer traffic, would.",
+            network(run).warmup,
+            list(&names)
+        ));
+    }
     Some(format!("The warm-up of {} outlasted all traffic: the numbers are those of the whole run.", network(run).warmup))
+}
+
+/// Networks whose warm-up ended, by a late timer, when all of their traffic was over.
+pub(crate) fn silent(data: &Data) -> Vec<usize> {
+    let of = |n: usize| data.flows.iter().filter(move |f| data.runs[f.run].network == n);
+    let over = |n: &usize| {
+        let warm = data.runs.iter().filter(|r| r.network == *n).all(|r| r.measured_from_ns > 0);
+        warm && of(*n).any(|f| f.acked > 0) && of(*n).all(|f| f.measured == 0)
+    };
+    (0..data.networks.len()).filter(over).collect()
 }
 
 #[cfg(test)]
@@ -61,5 +81,15 @@ mod tests {
         assert!(warm(&d).unwrap().contains("400ms"));
         d.runs[0].measured_from_ns = 400_000_000;
         assert_eq!(warm(&d), None);
+    }
+
+    #[test]
+    fn what_was_measured_after_the_traffic_is_not_compared() {
+        let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
+        assert_eq!(silent(&d), [0; 0]);
+        d.runs[0].measured_from_ns = 400_000_000;
+        d.flows.iter_mut().for_each(|f| (f.measured, f.acked) = (0, 1_000));
+        assert_eq!(silent(&d), [0]);
+        assert_eq!(warm(&d), None, "all of them are measured alike");
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
     }
     let word = if less { "lowest" } else { "highest" };
     // With the interval where a statement without it is hard to believe.
-    let spread = |i: usize| cells[i].and_then(|c| c.spread(|v| quantity(v, unit))).map_or_else(String::new, |s| format!(" {s}"));
+    let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
     let own = if s.level.is_empty() { String::new() } else { spread(s.best) };
     let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
     // An index between 0 and 1 has no multiples.

@@ -23,7 +23,7 @@ const TAIL: f64 = 0.01;
 const MANY: f64 = 0.2;
 /// Factor by which the median changes if they never end. Our choice.
 const CHANGED: f64 = 1.05;
-/// Most transports that have a sentence each about the same workload.
+/// Most transports that have a sentence each about the same workload: as many, where some of them starved; else one less.
 const FEW: usize = 3;
 /// How many times the traffic of what starved the others have on the same link. Our choice.
 pub(crate) const STARVED: f64 = 4.0;
@@ -79,7 +79,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     for (u, starved) in &found {
         let alike: Vec<&(Unfinished, Option<Starved>)> =
             found.iter().filter(|o| (o.0.class, o.0.kind) == (u.class, u.kind)).collect();
-        if alike.len() <= FEW {
+        let each = if alike.iter().any(|o| o.1.is_some()) { FEW } else { FEW - 1 };
+        if alike.len() <= each {
             out.push(u.sentence(data, starved.as_ref()));
         } else if !together.contains(&(u.class, u.kind)) {
             together.push((u.class, u.kind));
@@ -173,7 +174,7 @@ impl Unfinished {
         let starved: Vec<String> =
             alike.iter().filter(|u| u.1.is_some()).map(|u| data.subjects[u.0.subject].name.clone()).collect();
         let starved = match starved.len() {
-            0 => String::new(),
+            0 => self.rest(data, alike.iter().flat_map(|u| &u.0.running)),
             n if n == alike.len() => "; all **starved** by others".to_owned(),
             n if n > FEW => format!("; {n} of them **starved** by others"),
             _ => format!("; {} **starved** by others", list(&starved)),
@@ -192,15 +193,16 @@ impl Unfinished {
             Some((own, others, port)) => {
                 format!("{finished}; **starved** by others at {port} ({} against {}).", rate(*own), rate(*others))
             }
-            None => format!("{finished} before the run ended{}.", self.rest(data)),
+            None => format!("{finished} before the run ended{}.", self.rest(data, self.running.iter())),
         }
     }
 
     /// What most of those waited for that did not finish.
-    fn rest(&self, data: &Data) -> String {
-        let cause = late::shared_cause(data, self.running.iter().filter_map(|r| r.waited));
-        let whose = if self.running.len() == 1 { "the other" } else { "most others" };
-        let whose = if self.done.is_empty() { if self.running.len() == 1 { "it" } else { "most" } } else { whose };
+    fn rest<'a>(&self, data: &Data, running: impl Iterator<Item = &'a Running>) -> String {
+        let running: Vec<&Running> = running.collect();
+        let cause = late::shared_cause(data, running.iter().filter_map(|r| r.waited));
+        let whose = if running.len() == 1 { "the other" } else { "most others" };
+        let whose = if self.done.is_empty() { if running.len() == 1 { "it" } else { "most" } } else { whose };
         cause.map_or_else(String::new, |cause| format!("; {whose} waited longest for {cause}"))
     }
 

@@ -13,7 +13,7 @@ use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, Target, file_name};
-use forebay_verdict::Grid;
+use forebay_verdict::{Grid, list};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -222,7 +222,9 @@ impl Collector<'_> {
     fn partial(&self, runs: usize) -> Option<String> {
         let (there, ended) = (self.record.len(), self.ended);
         let why = self.watch.why().filter(|_| there < runs || ended > 0)?;
-        Some(format!("partial results: {why}; {} of {runs} runs are complete, {ended} ended early", there - ended))
+        let missing: Vec<String> = self.variants.iter().filter(|v| v.seeds.is_empty()).map(|v| v.label.clone()).collect();
+        let none = if missing.is_empty() { String::new() } else { format!("; there is nothing of {}", list(&missing)) };
+        Some(format!("partial results: {why}; {} of {runs} runs are complete, {ended} ended early{none}", there - ended))
     }
 }
 

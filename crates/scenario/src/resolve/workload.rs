@@ -165,7 +165,12 @@ impl Draft<'_> {
                 None
             }
             Some(item) => {
-                let name = item.node.text().unwrap_or("");
+                let Some(name) = item.node.text() else {
+                    let message = "`transport` is the name of one transport group, in quotes";
+                    let help = format!("legal: {}; to mix groups, give each a `share` and leave this key out", either(names()));
+                    cx.sink.error(item.node.at, message, "no name", Some(help));
+                    return None;
+                };
                 let found = transports.groups.position(|g| g.name == name);
                 if found.is_none() {
                     let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown group".into());

@@ -57,6 +57,8 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
         );
         return false;
     };
+    let known_groups =
+        || format!("groups of this topology: {}; forebay check lists its hosts", either(index.groups()).replace(" or ", ", "));
     for name in names {
         match index.node(&name) {
             Some((id, true)) => list.push(id),
@@ -65,16 +67,14 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
                     node.at,
                     format!("{what}: `{}` is a switch", short(&name)),
                     "only hosts can send and receive",
-                    None,
+                    Some(known_groups()),
                 );
                 return false;
             }
             None => {
-                let groups = index.groups();
-                let known = groups.clone().chain(index.some_hosts(NEAREST_AMONG));
+                let known = index.groups().chain(index.some_hosts(NEAREST_AMONG));
                 let label = did_you_mean(&name, known).unwrap_or_else(|| "unknown host".into());
-                let help =
-                    format!("groups of this topology: {}; forebay check lists its hosts", either(groups).replace(" or ", ", "));
+                let help = known_groups();
                 cx.sink.error(node.at, format!("{what}: there is no host or group `{}`", short(&name)), label, Some(help));
                 return false;
             }
