@@ -29,6 +29,7 @@ mod impairment;
 mod incast;
 mod layers;
 mod load;
+mod many_hosts;
 mod matrix;
 mod memory;
 mod messages;

@@ -3,7 +3,7 @@
 use crate::story::{Way, Ways};
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_experiment::topology::{Fib, flow_hash, reverse};
+use forebay_experiment::topology::{Fib, reverse};
 use forebay_units::{NodeId, PortId, Time};
 
 /// From where to where, and when.
@@ -19,7 +19,7 @@ pub(crate) struct Ends {
 pub(crate) fn ways(network: &Network, ends: &Ends) -> Ways {
     let sprayed = network.faults.balance == Balance::Packet;
     let Ok(intact) = Fib::new(network) else { return Ways::default() };
-    let hash = u32::from(flow_hash(ends.conn, ends.src, ends.dst));
+    let hash = u32::from(intact.flow_hash(ends.conn, ends.src, ends.dst));
     let at = |time: Time| -> Vec<PortId> {
         let avoided = avoided(network, time);
         if avoided.is_empty() {

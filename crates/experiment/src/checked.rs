@@ -6,7 +6,7 @@
 use crate::Experiment;
 use crate::network::Network;
 use crate::observe::Observe;
-use crate::topology;
+use crate::topology::{self, MAX_NODES};
 use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
 use forebay_units::{NodeId, PortId, Rate, Time, WorkloadId};
@@ -41,8 +41,6 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// Hosts have 16 bits in a packet's address.
-const MAX_NODE: usize = u16::MAX as usize;
 /// Bits of a port's number in the keys by which the simulator sorts packets.
 const PORT_BITS: u32 = 24;
 
@@ -110,7 +108,7 @@ fn host_exists(network: &Network, host: NodeId, field: impl Fn() -> String) -> R
 }
 
 fn network(n: &Network) -> Result<(), Mistake> {
-    demand(n.nodes.len() <= MAX_NODE, || ("network.nodes".into(), format!("there are more than {MAX_NODE}")))?;
+    demand(n.nodes.len() <= MAX_NODES, || ("network.nodes".into(), format!("there are more than {MAX_NODES}")))?;
     demand(n.ports.len() < 1 << PORT_BITS, || ("network.ports".into(), format!("there are 2^{PORT_BITS} or more")))?;
     demand(n.nodes.iter().any(|node| node.host), || ("network.nodes".into(), "there is no host".into()))?;
     let mut links = vec![(0u32, 0u32); n.nodes.len()];

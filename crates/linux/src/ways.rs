@@ -4,7 +4,7 @@
 use crate::protocol::{HOPS, Open};
 use forebay_experiment::ideal::Ideal;
 use forebay_experiment::network::Network;
-use forebay_experiment::topology::{Fib, flow_hash};
+use forebay_experiment::topology::Fib;
 use forebay_units::{NodeId, PortId, Time};
 
 /// Both ways of a connection.
@@ -23,7 +23,7 @@ pub(crate) struct Ways {
 impl Ways {
     /// Of connection `number` from host `src` to host `dst`.
     pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Ways {
-        let (hash, hash_back) = (flow_hash(number, src, dst), flow_hash(number, dst, src));
+        let (hash, hash_back) = (fib.flow_hash(number, src, dst), fib.flow_hash(number, dst, src));
         let back = fib.path(network, dst, src, hash_back.into());
         Ways { hash, hash_back, forth: fib.path(network, src, dst, hash.into()), back }
     }

@@ -14,7 +14,9 @@ pub(crate) struct Paths<'a> {
     out: Vec<Vec<(usize, usize)>>,
     /// Per node the ports that lead to it, likewise.
     into: Vec<Vec<(usize, usize)>>,
-    /// Per receiver, once asked for: hops to it from each node, [`FAR`] where there is no way.
+    /// Per node that a way can lead through, which hosts are not: its number among them.
+    inner: Vec<Option<usize>>,
+    /// Per such node, once asked for: hops to it from each of them, [`FAR`] where there is no way. All hosts of a rack have one.
     hops: BTreeMap<usize, Vec<u32>>,
 }
 
@@ -23,13 +25,25 @@ const FAR: u32 = u32::MAX;
 impl<'a> Paths<'a> {
     /// Those of a network.
     pub(crate) fn of(data: &'a Data, network: usize) -> Paths<'a> {
-        let mut paths = Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), hops: BTreeMap::new() };
+        let mut paths =
+            Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), inner: Vec::new(), hops: BTreeMap::new() };
         for (i, p) in data.ports.iter().enumerate().filter(|(_, p)| p.network == network) {
             let (from, to) = (paths.node(&p.from), paths.node(&p.to));
             paths.out[from].push((i, to));
             paths.into[to].push((i, from));
         }
+        let mut inner = 0..;
+        paths.inner = (0..paths.out.len()).map(|node| if paths.is_end(node) { None } else { inner.next() }).collect();
         paths
+    }
+
+    /// Whether no way leads through a node: there is nothing but one neighbour.
+    fn is_end(&self, node: usize) -> bool {
+        match (self.out[node].as_slice(), self.into[node].as_slice()) {
+            ([], _) | (_, []) => true,
+            ([(_, to)], [(_, from)]) => to == from,
+            _ => false,
+        }
     }
 
     fn node(&mut self, name: &'a str) -> usize {
@@ -42,15 +56,27 @@ impl<'a> Paths<'a> {
         node
     }
 
+    /// The ports of `at` that lead closer to `end`, and the nodes behind them; none where there is no way.
+    fn closer(&mut self, at: usize, end: usize) -> Vec<(usize, usize)> {
+        let (out, into, inner) = (&self.out[at], &self.into, &self.inner);
+        let mut last = out.iter().filter(|(_, next)| *next == end).peekable();
+        if last.peek().is_some() {
+            return last.copied().collect();
+        }
+        let before = into[end].iter().map(|(_, before)| *before);
+        let goals: Vec<usize> = if inner[end].is_some() { vec![end] } else { before.filter(|b| inner[*b].is_some()).collect() };
+        let [goal] = goals[..] else { return Vec::new() };
+        let hops = self.hops.entry(goal).or_insert_with(|| hops_to(into, inner, goal));
+        let far = |node: usize| inner[node].map_or(FAR, |place| hops[place]);
+        out.iter().filter(|(_, next)| far(*next) < far(at)).copied().collect()
+    }
+
     /// Ports among which a hash chooses for the connections from one host to another, where their way first divides. Empty where it does not.
     pub(crate) fn choice(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
-        let (out, into) = (&self.out, &self.into);
-        let hops = self.hops.entry(end).or_insert_with(|| hops_to(into, end));
         let mut at = start;
-        while at != end && hops[at] != FAR {
-            let closer: Vec<(usize, usize)> = out[at].iter().filter(|(_, next)| hops[*next] < hops[at]).copied().collect();
-            match closer.as_slice() {
+        while at != end {
+            match self.closer(at, end).as_slice() {
                 [] => break,
                 [(_, next)] => at = *next,
                 several => return several.iter().map(|(port, _)| *port).collect(),
@@ -62,36 +88,34 @@ impl<'a> Paths<'a> {
     /// Ports that all traffic from one host to another passes, as far as they are known, in the order of the way.
     pub(crate) fn ports(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
-        let (out, into) = (&self.out, &self.into);
-        let hops = self.hops.entry(end).or_insert_with(|| hops_to(into, end));
         let (mut at, mut ports) = (start, Vec::new());
-        while at != end && hops[at] != FAR {
-            let mut closer = out[at].iter().filter(|(_, next)| hops[*next] < hops[at]);
-            let (Some(&(port, next)), None) = (closer.next(), closer.next()) else { break };
-            ports.push(port);
-            at = next;
-        }
-        if let [(last, _)] = into[end].as_slice()
-            && at != end
-            && hops[start] != FAR
-        {
-            ports.push(*last);
+        while at != end {
+            match (self.closer(at, end).as_slice(), self.into[end].as_slice()) {
+                ([(port, next)], _) => {
+                    ports.push(*port);
+                    at = *next;
+                }
+                ([_, ..], [(last, _)]) => {
+                    ports.push(*last);
+                    break;
+                }
+                _ => break,
+            }
         }
         ports
     }
 }
 
-/// Hops from each node to `end`, breadth first.
-fn hops_to(into: &[Vec<(usize, usize)>], end: usize) -> Vec<u32> {
-    let mut hops = vec![FAR; into.len()];
-    let mut next = VecDeque::from([end]);
-    hops[end] = 0;
-    while let Some(node) = next.pop_front() {
+/// Hops to node `end` from each node that a way can lead through, breadth first.
+fn hops_to(into: &[Vec<(usize, usize)>], inner: &[Option<usize>], end: usize) -> Vec<u32> {
+    let mut hops = vec![FAR; inner.iter().flatten().count()];
+    let mut next = VecDeque::from([(end, 0)]);
+    inner[end].iter().for_each(|place| hops[*place] = 0);
+    while let Some((node, far)) = next.pop_front() {
         for &(_, before) in &into[node] {
-            if hops[before] == FAR {
-                hops[before] = hops[node] + 1;
-                next.push_back(before);
-            }
+            let Some(place) = inner[before].filter(|place| hops[*place] == FAR) else { continue };
+            hops[place] = far + 1;
+            next.push_back((before, far + 1));
         }
     }
     hops

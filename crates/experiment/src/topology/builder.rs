@@ -150,6 +150,6 @@ mod tests {
         assert!(check_link("access", "", &l).is_ok());
         l.buffer = Some(QueueLen::Bytes(0));
         assert!(check_link("access", "a-b", &l).unwrap_err().message.starts_with("a-b: "));
-        assert!(check_size("k", 65_000).is_ok() && check_size("k", 65_001).is_err());
+        assert!(check_size("k", 1_048_576).is_ok() && check_size("k", 1_048_577).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, optional, required};
 
@@ -10,8 +10,13 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
         name: "dumbbell",
         summary: "hosts l0, l1, ... and r0, r1, ... on two switches joined by one link, `bottleneck` (left to right) and `bottleneck-back`",
         params: &[
-            required("left", Kind::Int(1, 64_997), "number of hosts on the left switch"),
-            optional("right", Kind::Int(1, 64_997), "", "number of hosts on the right switch. Default: as many as on the left"),
+            required("left", Kind::Int(1, MAX_NODES as i64 - 3), "number of hosts on the left switch"),
+            optional(
+                "right",
+                Kind::Int(1, MAX_NODES as i64 - 3),
+                "",
+                "number of hosts on the right switch. Default: as many as on the left",
+            ),
             required(
                 "access",
                 Kind::Link,
@@ -71,6 +76,6 @@ mod tests {
     #[test]
     fn right_follows_left_and_the_sum_is_limited() {
         assert_eq!(build("dumbbell", &[("left", Value::Int(4))]).unwrap().host_groups[1].1.len(), 4);
-        assert_eq!(build("dumbbell", &[("left", Value::Int(40_000))]).unwrap_err().key, "left");
+        assert_eq!(build("dumbbell", &[("left", Value::Int(600_000))]).unwrap_err().key, "left");
     }
 }

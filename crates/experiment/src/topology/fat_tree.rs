@@ -13,8 +13,8 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
         params: &[
             required(
                 "k",
-                Kind::Int(2, 64),
-                "ports of each switch, even; k = 8 has 128 hosts, k = 16 has 1024, at most 62 (59 582 hosts)",
+                Kind::Int(2, 158),
+                "ports of each switch, even; k = 8 has 128 hosts, k = 16 has 1024, k = 64 has 65 536",
             ),
             required("host", Kind::Link, "link of each host; its buffer and queue are those of the edge ports towards the hosts"),
             optional("fabric", Kind::Link, "", "link between switches. Default: as `host`"),
@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn odd_and_huge_k_are_refused() {
         assert!(build("fat-tree", &[("k", Value::Int(5))]).unwrap_err().message.contains("even"));
-        assert!(build("fat-tree", &[("k", Value::Int(64))]).unwrap_err().message.contains("65000"));
+        assert!(build("fat-tree", &[("k", Value::Int(160))]).unwrap_err().message.contains("1048576"));
     }
 }

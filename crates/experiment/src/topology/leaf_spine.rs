@@ -1,7 +1,7 @@
 //! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, LinkValue, Values, optional, required};
 use forebay_units::Rate;
@@ -12,7 +12,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
         summary: "racks of hosts h0, h1, ... on leaf switches, each linked to every spine; groups rack0, rack1, ...",
         params: &[
             required("leaves", Kind::Int(1, 30_000), "number of leaf switches leaf0, leaf1, ..., one a rack"),
-            required("hosts-per-leaf", Kind::Int(1, 64_000), "number of hosts on each leaf"),
+            required("hosts-per-leaf", Kind::Int(1, MAX_NODES as i64 - 2), "number of hosts on each leaf"),
             required("spines", Kind::Int(1, 255), "number of spine switches spine0, spine1, ..."),
             required("host", Kind::Link, "link of each host; its buffer and queue are those of the leaf ports towards the hosts"),
             optional(

@@ -1,7 +1,7 @@
 //! Many senders, one switch, one receiver: the incast topology.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, required};
 
@@ -10,7 +10,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
         name: "many-to-one",
         summary: "senders s0, s1, ... and one receiver `recv` on one switch; the port to the receiver is `bottleneck`",
         params: &[
-            required("senders", Kind::Int(1, 64_998), "number of sending hosts"),
+            required("senders", Kind::Int(1, MAX_NODES as i64 - 2), "number of sending hosts"),
             required(
                 "access",
                 Kind::Link,

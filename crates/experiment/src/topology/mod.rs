@@ -5,6 +5,7 @@
 //! Conventions that all of them keep: hosts come before switches in [`Network::nodes`], so that the n-th host is node n; a
 //! link is two ports, one per direction; only switch ports carry the configured buffer and queue, a host's own port never drops.
 
+pub mod address;
 mod builder;
 mod custom;
 mod dumbbell;
@@ -24,18 +25,16 @@ mod switches;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use address::MAX_NODES;
 pub(crate) use faulty::check as check_faults;
 pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, reverse, uplink_rate};
 pub use route::Route;
 pub use route_error::RouteError;
-pub use routing::{Fib, ecmp_choice, flow_hash};
+pub use routing::{Fib, ecmp_choice};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 
 use crate::network::Network;
 use forebay_param::{Entry, Values};
-
-/// Packets carry 16-bit node numbers; the last ones stay free for the engine's own use.
-pub const MAX_NODES: usize = 65_000;
 
 /// Why checked parameters do not make a network: which key, and what would be legal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 //! b only the second.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, optional, required};
 
@@ -18,11 +18,21 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
         name: "multi-hop",
         summary: "two bottlenecks: groups a and b send to `front-end`, c to d; `link1` carries a and c, `link2` carries a and b",
         params: &[
-            optional("a", Kind::Int(0, 64_997), "10", "hosts a0, a1, ... on the first switch, which send to the front-end"),
-            optional("b", Kind::Int(0, 64_997), "10", "hosts b0, b1, ... on the second switch, which send to the front-end"),
+            optional(
+                "a",
+                Kind::Int(0, MAX_NODES as i64 - 3),
+                "10",
+                "hosts a0, a1, ... on the first switch, which send to the front-end",
+            ),
+            optional(
+                "b",
+                Kind::Int(0, MAX_NODES as i64 - 3),
+                "10",
+                "hosts b0, b1, ... on the second switch, which send to the front-end",
+            ),
             optional(
                 "c",
-                Kind::Int(0, 32_498),
+                Kind::Int(0, MAX_NODES as i64 / 2 - 2),
                 "20",
                 "hosts c0, c1, ... on the first switch, and as many receivers d0, d1, ... on the second",
             ),

@@ -14,6 +14,8 @@ pub enum RouteError {
     TooManyChoices(String, usize),
     /// The distinct sets of equal-cost ports do not fit 24 bits.
     TooManySets,
+    /// The tables have more entries than 32 bits number: so many switches, to so many with hosts.
+    TooManySwitches(usize, usize),
 }
 
 impl fmt::Display for RouteError {
@@ -24,6 +26,9 @@ impl fmt::Display for RouteError {
             }
             RouteError::TooManyChoices(switch, n) => {
                 write!(f, "switch `{switch}` has {n} equal-cost ports to one destination; at most {MAX_CHOICES} are supported")
+            }
+            RouteError::TooManySwitches(rows, columns) => {
+                write!(f, "{rows} switches with ways to {columns} that have hosts: at most 4294967295 pairs are supported")
             }
             RouteError::TooManySets => {
                 f.write_str("the network has too many different sets of equal-cost ports (over 16 million ports)")

@@ -2,11 +2,13 @@
 //!
 //! All hosts behind one switch are reached the same way from everywhere else, so the table has one column per such switch, not
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
+//!
+//! What packets carry of their destination and for the hash of switches is in `address.rs`.
 
+use super::address;
 use super::route_error::{MAX_CHOICES, RouteError};
 use super::routing_build::{Adjacency, Sets, spread};
 use crate::network::Network;
-use crate::streams::Draws;
 use forebay_units::{IndexVec, NodeId, PortId};
 
 const NONE: u32 = u32::MAX;
@@ -40,6 +42,8 @@ pub struct Fib {
     entries: Vec<u32>,
     /// Sets of ports, each in the order of port numbers; equal sets are stored once.
     choices: Vec<PortId>,
+    /// Whether numbers of hosts take more bits than those that packets have for them alone.
+    wide: bool,
 }
 
 /// How to reach one host.
@@ -64,12 +68,6 @@ pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
     let x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     // Multiply-shift instead of a remainder: no division on the packet path.
     (((x >> 32) * count as u64) >> 32) as u32
-}
-
-/// What switches hash of the packets that host `from` sends to host `to` on the connection of this number, in order of creation: stands for
-/// the five-tuple of hosts and a port number that differs from connection to connection.
-pub fn flow_hash(connection: u64, from: NodeId, to: NodeId) -> u16 {
-    Draws::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
 }
 
 /// The forwarding tables seen from one switch, for many packets in a row.
@@ -128,6 +126,7 @@ impl Fib {
             destinations: Vec::new(),
             entries: Vec::new(),
             choices: Vec::new(),
+            wide: address::is_wide(network),
         };
         let mut switches = Vec::new();
         for n in network.nodes.ids().filter(|&n| !is_host(n)) {
@@ -153,7 +152,9 @@ impl Fib {
             fib.target[port.to.index()] = Target { last_hop: port.from, last_entry, column };
         }
         fib.columns = destinations.len();
-        fib.entries = vec![0; switches.len() * destinations.len()];
+        let (rows, columns) = (switches.len(), destinations.len());
+        let entries = rows.checked_mul(columns).filter(|&n| u32::try_from(n).is_ok());
+        fib.entries = vec![0; entries.ok_or(RouteError::TooManySwitches(rows, columns))?];
 
         fib.fill(network, &destinations, &mut sets, &|_| true, &mut |_, _| {})?;
         fib.check_all_reachable(network)?;
@@ -268,6 +269,21 @@ impl Fib {
     #[inline]
     pub fn next_port(&self, switch: NodeId, dst: NodeId, hash: u32) -> PortId {
         self.at(switch).next_port(dst, hash)
+    }
+
+    /// What switches hash of the packets that host `from` sends to host `to` on the connection of this number, in order of creation.
+    pub fn flow_hash(&self, connection: u64, from: NodeId, to: NodeId) -> u16 {
+        address::carried(self.wide, address::drawn(connection, from, to), to)
+    }
+
+    /// Another hash for a packet that carries `before`, of which `drawn` says the way.
+    pub fn redrawn(&self, drawn: u16, before: u16) -> u16 {
+        address::redrawn(self.wide, drawn, before)
+    }
+
+    /// Whether packets are read as those of a wide network ([`destination`](address::destination)).
+    pub fn is_wide(&self) -> bool {
+        self.wide
     }
 
     /// The tables as `switch` uses them.

@@ -3,6 +3,7 @@
 use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
 use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, times};
+use crate::topology::MAX_NODES;
 use crate::traffic::{Arrival, ResponseSize, WorkloadKind};
 use forebay_param::{Entry, Kind, Values, optional};
 use forebay_sampling::TimeDist;
@@ -30,7 +31,12 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "answering hosts, a persistent connection from each to each aggregator but itself. Default: the topology's group `senders`, \
                  else `left`, else all hosts",
             ),
-            optional("fan-out", Kind::Int(1, 65_000), "", "workers asked in a query, drawn anew for each. Default: all of them"),
+            optional(
+                "fan-out",
+                Kind::Int(1, MAX_NODES as i64),
+                "",
+                "workers asked in a query, drawn anew for each. Default: all of them",
+            ),
             optional("response", Kind::SizeDist, "", "payload bytes of each answer; either this or `total`"),
             optional(
                 "total",

@@ -48,7 +48,8 @@ impl<'a> Nic<'a> {
         let jitter = self.sender.map_or(Time::ZERO, |c| c.send_jitter);
         let late = if jitter > Time::ZERO { Time(self.host.rng.below(jitter.0)) } else { Time::ZERO };
         if self.host.sprays {
-            packet.hash = self.host.ways.next_u64() as u16;
+            let drawn = self.host.ways.next_u64() as u16;
+            packet.hash = self.fabric.fib().redrawn(drawn, packet.hash);
         }
         self.fabric.send_closely(self.lane, self.host.nic, (self.now, late), &packet, extra);
         self.host.arm_interface(self.fabric.ports[self.host.nic].next_start(), self.lane);

@@ -312,7 +312,11 @@ impl Simulation {
             let bits = self.core.calendar().take(word);
             for bit in (0..64).rev().filter(|bit| bits >> bit & 1 == 1) {
                 self.activations += 1;
-                self.core.run_node(&self.apps, NodeId::new((word as u32) << 6 | bit));
+                let node = NodeId::new((word as u32) << 6 | bit);
+                match &self.tiers {
+                    Some(tiers) => self.core.run_group(&self.apps, &[node], tiers[node]),
+                    None => self.core.run_node(&self.apps, node),
+                }
             }
         }
         self.core.calendar().finish();

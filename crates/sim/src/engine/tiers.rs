@@ -6,6 +6,8 @@
 //! neighbours: switches at the same distance from hosts mostly are not.
 
 use forebay_experiment::network::Network;
+#[cfg(doc)]
+use forebay_experiment::topology::Fib;
 use forebay_units::{IndexVec, NodeId};
 
 /// Nodes that are taken at a time.
@@ -13,6 +15,8 @@ pub(super) const GROUP: usize = 8;
 
 /// Networks with fewer ports are left alone: k = 8 (768 ports) is no faster in groups, k = 16 (6 144) is.
 const MANY_PORTS: usize = 2_048;
+/// So that every wide network is run in groups: what runs nodes one by one need not know of those ([`Fib::is_wide`]).
+const _: () = assert!(MANY_PORTS < 1 << 16);
 
 /// The distance from hosts, if nodes at it may be taken together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -88,9 +88,9 @@ pub struct Packet {
     pub seq: u32,
     /// Low 32 bits of the send time in ns; of ACKs their echo (RFC 7323 with a nanosecond clock).
     pub ts: u32,
-    /// Destination host.
+    /// Destination host, the lower bits of its number.
     pub dst: u16,
-    /// Hash of the five-tuple, for ECMP.
+    /// Hash of the five-tuple, for ECMP; in wide networks with the upper bits of that number (`experiment/src/topology/address.rs`).
     pub hash: u16,
     /// Bytes on the wire.
     pub wire: u16,

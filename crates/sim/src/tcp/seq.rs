@@ -10,9 +10,9 @@ pub struct Address {
     pub conn: ConnSlot,
     /// Initial sequence number of the data direction.
     pub isn: u32,
-    /// Host the packets go to.
+    /// Host the packets go to: `Packet::dst`.
     pub dst: u16,
-    /// ECMP hash of the packets in this direction.
+    /// ECMP hash of the packets in this direction: `Packet::hash`.
     pub hash: u16,
     /// Generation of the endpoint.
     pub generation: Generation,

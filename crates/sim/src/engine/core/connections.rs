@@ -8,7 +8,7 @@ use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_experiment::streams::Draws;
-use forebay_experiment::topology::flow_hash;
+use forebay_experiment::topology::address;
 use forebay_traffic::OpenSpec;
 use forebay_units::{ConnSlot, Time, TimeOrNever, WorkloadId};
 
@@ -50,14 +50,11 @@ impl Core {
         let fresh = slot == self.streams.next_id();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         let own = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), generation);
-        let forward = Address {
-            conn: slot,
-            isn,
-            dst: spec.dst.get() as u16,
-            hash: flow_hash(conn_id, spec.src, spec.dst),
-            generation: own,
-        };
-        let back = Address { dst: spec.src.get() as u16, hash: flow_hash(conn_id, spec.dst, spec.src), ..forward };
+        let towards = |from, to| (address::lower(to), self.fabric.fib().flow_hash(conn_id, from, to));
+        let (dst, hash) = towards(spec.src, spec.dst);
+        let forward = Address { conn: slot, isn, dst, hash, generation: own };
+        let (dst, hash) = towards(spec.dst, spec.src);
+        let back = Address { dst, hash, ..forward };
         // Memory of the connection before.
         let (lent, mut outgoing) = if fresh {
             self.streams.push(Stream::default());

@@ -4,7 +4,6 @@ use super::Core;
 use crate::engine::failures::Rerouted;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::rows::{EventKind, EventRow};
-use forebay_experiment::topology::flow_hash;
 use forebay_units::{Time, TimeOrNever};
 
 impl Core {
@@ -35,7 +34,7 @@ impl Core {
         let (network, fib) = (&self.network, self.fabric.fib());
         let live = self.streams.iter().filter(|s| s.live);
         let ways = live.map(|s| {
-            let back = u32::from(flow_hash(s.conn_id, s.dst, s.src));
+            let back = u32::from(fib.flow_hash(s.conn_id, s.dst, s.src));
             let both = |fib: &forebay_experiment::topology::Fib| {
                 let mut way = fib.path(network, s.src, s.dst, u32::from(s.hash));
                 way.extend(fib.path(network, s.dst, s.src, back));

@@ -23,8 +23,15 @@ impl Core {
                 self.prefetch_hosts(group);
                 group.iter().for_each(|&node| self.run_host(apps, node));
             }
-            Tier::ALONE => group.iter().for_each(|&node| self.forward(node)),
-            _ => self.forward_group(group),
+            _ if self.fabric.fib().is_wide() => self.forward_in::<true>(group, tier),
+            _ => self.forward_in::<false>(group, tier),
+        }
+    }
+
+    fn forward_in<const WIDE: bool>(&mut self, group: &[NodeId], tier: Tier) {
+        match tier {
+            Tier::ALONE => group.iter().for_each(|&node| self.fabric.forward::<WIDE>(&mut self.lane, node)),
+            _ => self.fabric.forward_group::<WIDE>(&mut self.lane, group),
         }
     }
 

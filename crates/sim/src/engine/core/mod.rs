@@ -187,17 +187,6 @@ impl Core {
         self.recorder.reserve(more);
     }
 
-    /// Forwards what reaches switch `node` in the current window.
-    #[inline(always)]
-    pub(super) fn forward(&mut self, node: NodeId) {
-        self.fabric.forward(&mut self.lane, node);
-    }
-
-    /// The same at several, of which no two are neighbours.
-    fn forward_group(&mut self, group: &[NodeId]) {
-        self.fabric.forward_group(&mut self.lane, group);
-    }
-
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
     fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {

@@ -200,13 +200,13 @@ impl Core {
         activations
     }
 
-    /// Works off what node `node` has in the current window.
+    /// Works off what node `node` has in the current window, in a network that is not run in groups: so it is not wide.
     #[inline(always)]
     pub(in crate::engine) fn run_node(&mut self, apps: &Apps, node: NodeId) {
         if self.is_host(node) {
             self.run_host(apps, node);
         } else {
-            self.forward(node);
+            self.fabric.forward::<false>(&mut self.lane, node);
         }
     }
 

@@ -8,15 +8,18 @@ use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
 use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
+use forebay_experiment::topology::address::destination;
 use forebay_units::{NodeId, PortId, Time, TimeOrNever};
 
 impl Fabric {
-    /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
+    /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits. `WIDE` says how packets
+    /// of this network are to be read ([`Fib::is_wide`](forebay_experiment::topology::Fib::is_wide)).
     #[inline(never)]
-    pub(in crate::engine) fn forward(&mut self, lane: &mut Lane, node: NodeId) {
+    pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, lane: &mut Lane, node: NodeId) {
+        debug_assert_eq!(WIDE, self.fib.is_wide());
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
         let list = std::mem::take(&mut lane.handoffs);
-        let (mut list, count, next) = self.gather(lane, node, (list, 0));
+        let (mut list, count, next) = self.gather::<WIDE>(lane, node, (list, 0));
         let start = lane.wheel.start;
         let handoffs = &mut list[..count];
         if self.nodes[node].special {
@@ -35,7 +38,7 @@ impl Fabric {
 
     /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
     #[inline(never)]
-    pub(in crate::engine) fn forward_group(&mut self, lane: &mut Lane, group: &[NodeId]) {
+    pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, lane: &mut Lane, group: &[NodeId]) {
         for &node in group {
             self.each_busy_input(node, prefetch);
         }
@@ -47,7 +50,7 @@ impl Fabric {
         let mut count = 0;
         for (&node, gathered) in group.iter().zip(&mut gathered) {
             let next;
-            (list, count, next) = self.gather(lane, node, (list, count));
+            (list, count, next) = self.gather::<WIDE>(lane, node, (list, count));
             *gathered = (count, next);
         }
         for m in &list[..count] {
@@ -142,7 +145,7 @@ impl Fabric {
     /// list behind the `filled` ones that are there. Returns the list, how many it holds then and the time of the first packet behind the
     /// window.
     #[inline(always)]
-    fn gather(
+    fn gather<const WIDE: bool>(
         &mut self,
         lane: &Lane,
         node: NodeId,
@@ -172,7 +175,7 @@ impl Fabric {
                         break;
                     }
                     // SAFETY: packets are addressed to hosts of this network, and switches forward them.
-                    let to = unsafe { route.next_port_unchecked(NodeId::new(u32::from(p.dst)), u32::from(p.hash)) };
+                    let to = unsafe { route.next_port_unchecked(destination::<WIDE>(p.dst, p.hash), u32::from(p.hash)) };
                     prefetch(&self.ports[to]);
                     if places.start == places.end {
                         let full = list.len();
