@@ -34,9 +34,9 @@ pub struct Divergence {
 /// A nanosecond, ps: hosts of a kernel count in whole ones.
 const NS: u64 = 1_000;
 
-/// Aligns the connections of two runs that recorded their packets. What acknowledges and carries nothing on the way of data, such as the last
+/// Aligns the connections of two runs that recorded their packets, each of which may come `within` some time of its equal: zero is the same nanosecond. What acknowledges and carries nothing on the way of data, such as the last
 /// packet of a handshake, has no equal in every world and is left out.
-pub fn align(a: &Report, b: &Report) -> Vec<Alignment> {
+pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     // A run without a duration ends when its work is done, which says nothing about what is still on its way.
     let end = a.end.min(b.end);
     let lists = [a, b].map(|r| by_direction(r, end));
@@ -51,7 +51,7 @@ pub fn align(a: &Report, b: &Report) -> Vec<Alignment> {
     let of = |run: usize, id: u64, back: bool| lists[run].get(&(id, back)).map_or(&[][..], Vec::as_slice);
     let one = |&id: &u64| {
         let both = |back| [of(0, id, back), of(1, id, back)];
-        let first = [false, true].into_iter().filter_map(|back| difference(both(back), back)).min_by_key(time_of);
+        let first = [false, true].into_iter().filter_map(|back| difference(both(back), back, within)).min_by_key(time_of);
         let packets = [0, 1].map(|run| of(run, id, false).len() + of(run, id, true).len());
         let until = first.as_ref().map_or(u64::MAX, time_of);
         let before = |p: &&PacketRow| p.time_ps.div_ceil(NS) < until;
@@ -73,15 +73,15 @@ fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketR
     all
 }
 
-/// Whether a packet is the same, at the same nanosecond. Whoever closes may do so with the last byte or behind it, so that FIN is no difference.
-fn same(a: &PacketRow, b: &PacketRow) -> bool {
-    let what = |p: &PacketRow| (p.number, p.payload, p.syn, p.ece, p.ce, p.class, p.time_ps.div_ceil(NS));
-    what(a) == what(b)
+/// Whether a packet is the same, at the same nanosecond or `within` so much time. Whoever closes may do so with the last byte or behind it, so that FIN is no difference.
+fn same(a: &PacketRow, b: &PacketRow, within: Time) -> bool {
+    let what = |p: &PacketRow| (p.number, p.payload, p.syn, p.ece, p.ce, p.class);
+    what(a) == what(b) && a.time_ps.div_ceil(NS).abs_diff(b.time_ps.div_ceil(NS)) <= within.0 / NS
 }
 
-fn difference([a, b]: [&[PacketRow]; 2], back: bool) -> Option<Divergence> {
+fn difference([a, b]: [&[PacketRow]; 2], back: bool, within: Time) -> Option<Divergence> {
     let place = (0..a.len().max(b.len())).find(|&i| match (a.get(i), b.get(i)) {
-        (Some(a), Some(b)) => !same(a, b),
+        (Some(a), Some(b)) => !same(a, b, within),
         _ => true,
     })?;
     Some(Divergence { back, place: place + 1, packet: [a.get(place).copied(), b.get(place).copied()], state: [None, None] })
@@ -137,12 +137,12 @@ mod tests {
         let mut b = a;
         b[1].time_ps = 3_000;
         assert_eq!(
-            align(&report(&a, 1.0), &report(&b, 2.0))[0],
+            align(&report(&a, 1.0), &report(&b, 2.0), Time::ZERO)[0],
             Alignment { conn_id: 4, alike: 4, packets: [4, 4], first: None }
         );
         b[2].number = 2_001;
         b[3].number = 1_001;
-        let found = &align(&report(&a, 1.0), &report(&b, 2.0))[0];
+        let found = &align(&report(&a, 1.0), &report(&b, 2.0), Time::ZERO)[0];
         let first = found.first.as_ref().unwrap();
         assert_eq!((found.alike, first.back, first.place), (2, true, 1));
         assert_eq!(first.packet.map(|p| p.unwrap().number), [1_001, 2_001]);
@@ -153,8 +153,17 @@ mod tests {
     #[test]
     fn what_one_run_lacks_is_a_difference() {
         let a = [packet(1_000, 7, false, 1), packet(4_000, 7, false, 1_001)];
-        let found = &align(&report(&a, 1.0), &report(&a[..1], 1.0))[0];
+        let found = &align(&report(&a, 1.0), &report(&a[..1], 1.0), Time::ZERO)[0];
         let first = found.first.as_ref().unwrap();
         assert_eq!((found.packets, first.place, first.packet[1]), ([2, 1], 2, None));
+    }
+
+    #[test]
+    fn within_a_time_what_differs_is_another_packet() {
+        let a = [packet(1_000, 4, false, 1), packet(2_000, 4, false, 1_001), packet(900_000, 4, false, 2_001)];
+        let mut b = a;
+        (b[0].time_ps, b[1].time_ps, b[2].number) = (3_000, 4_000, 1);
+        let found = |ns: u64| align(&report(&a, 1.0), &report(&b, 1.0), Time::from_ns(ns))[0].first.as_ref().map(|f| f.place);
+        assert_eq!((found(0), found(1), found(2), found(1_000)), (Some(1), Some(1), Some(3), Some(3)));
     }
 }

@@ -120,7 +120,7 @@ fn flags(p: &PacketRow) -> String {
 /// Runs `text` in both worlds, and prints so many packets around the place where they diverge.
 pub(crate) fn both(name: &str, text: &str, around: Option<usize>) -> Result<Row, String> {
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
-    let found = align(&report, &other);
+    let found = align(&report, &other, Time::ZERO);
     if let Some(around) = around {
         show(&found, [&report, &other], around);
     }

@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// Where the packets of simulator and Linux first differ, connection by connection
     #[arg(long)]
     packets: bool,
+    /// With --packets: by how much a packet may miss the time of its equal; what differs is then what was decided, not when [default: 0ns]
+    #[arg(long, value_name = "TIME", requires = "packets")]
+    within: Option<Time>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -242,7 +245,7 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
 
 /// Packet by packet: the simulator against each of the other ways on the same stack.
 fn packets(args: &Args) -> Result<(), Failure> {
-    let colour = style::stdout();
+    let (colour, within) = (style::stdout(), args.within.unwrap_or(Time::ZERO));
     let all = ways(args);
     let (mut out, mut compared, mut values) = (String::new(), false, Vec::new());
     for one in all.iter().filter(|w| w.world == "sim") {
@@ -254,7 +257,7 @@ fn packets(args: &Args) -> Result<(), Failure> {
                 continue;
             };
             for v in 0..a.variants.len().min(b.variants.len()) {
-                let found = align(&recorded(one, &a, v)?, &recorded(other, &b, v)?);
+                let found = align(&recorded(one, &a, v)?, &recorded(other, &b, v)?, within);
                 compared = true;
                 let names = [one, other].map(|w| w.heads()[0].clone());
                 let title = format!(
@@ -265,7 +268,7 @@ fn packets(args: &Args) -> Result<(), Failure> {
                     one.stack.unwrap_or("")
                 );
                 let _ = writeln!(out, "{}", paint(colour, NAME, title.trim()));
-                text(&mut out, &found, &names, colour);
+                text(&mut out, &found, &names, (within, colour));
                 values.push(json!({"variant": a.variants[v].label, "stack": one.stack, "worlds": names, "connections": found.iter().map(value).collect::<Vec<_>>()}));
             }
         }
@@ -289,9 +292,10 @@ fn recorded(way: &Way, resolved: &Resolved, v: usize) -> Result<Report, Failure>
     Ok(resolved.world.run(checked, config.seed, watch)?)
 }
 
-fn text(out: &mut String, all: &[Alignment], names: &[String; 2], colour: bool) {
+fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colour): (Time, bool)) {
     let alike = all.iter().filter(|a| a.first.is_none()).count();
-    let _ = writeln!(out, "{alike} of {} connections are the same to the nanosecond", all.len());
+    let how = if within == Time::ZERO { "to the nanosecond".to_owned() } else { format!("within {within}") };
+    let _ = writeln!(out, "{alike} of {} connections are the same {how}", all.len());
     for a in all.iter().filter(|a| a.first.is_some()).take(SHOWN) {
         let Some(first) = &a.first else { continue };
         let total = a.packets[0].max(a.packets[1]);
