@@ -100,6 +100,9 @@ pub struct News {
     pub timers: Vec<Timer>,
 }
 
+/// How the laws begin that a kernel has from us (`crates/kernel/src/laws.rs`).
+const OURS: &str = "forebay_";
+
 fn io_error(what: &str, e: impl Into<io::Error>) -> io::Error {
     let e = e.into();
     io::Error::new(e.kind(), format!("{what}: {e}"))
@@ -160,7 +163,11 @@ impl Ends {
             let law = text(&g.law);
             socket.set_tcp_congestion(law).map_err(|e| {
                 let name = String::from_utf8_lossy(law);
-                io_error(&format!("this kernel has no congestion control `{name}` (forebay attach, or modprobe tcp_{name})"), e)
+                let fix = match name.strip_prefix(OURS) {
+                    Some(own) => format!("forebay attach {own} --name {name} --default, with its parameters as --param"),
+                    None => format!("modprobe tcp_{name}"),
+                };
+                io_error(&format!("this kernel has no congestion control `{name}` ({fix})"), e)
             })?;
             if g.rcvbuf > 0 {
                 socket.set_recv_buffer_size(g.rcvbuf as usize)?;

@@ -7,6 +7,7 @@ use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::world::{Unsupported, World};
+use forebay_kernel::laws::guest_law;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
 use forebay_linux::plan::Plan;
@@ -87,12 +88,28 @@ impl World for Testbed {
                 let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);
                 refuse("transport.shim", reason);
             }
+            // A program at a congestion control cannot hold packets back (crates/kernel/bpf/trim).
+            if group.tcp.law.name == "trim" && group.tcp.law.values.text("at") != "off" {
+                let reason = "on the running kernel TRIM is a BPF program without random waits; legal: `at = \"off\"`, or `world = \"linux\"`";
+                refuse("transport.cc", reason.into());
+            }
         }
         cannot
     }
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
-        Linux.explain(experiment)
+        let mut all = Linux.explain(experiment);
+        for group in &experiment.groups {
+            if let Ok(Some(law)) = guest_law(&group.tcp, None) {
+                let own = law.name.trim_start_matches("forebay_");
+                all.push(format!(
+                    "{}: the running kernel has `{own}` as a BPF program: `forebay attach {own} --name {} --default` before, with its parameters \
+                     as --param; those of the scenario's law do not reach it",
+                    group.name, law.name
+                ));
+            }
+        }
+        all
     }
 
     fn run(

@@ -141,6 +141,8 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct law_window w;
 	u32 cwnd;
 
+	if (!law_begun(tp))
+		return;
 	MEND(tp);
 	w = law_window_of(tp);
 	cwnd = w.cwnd;
