@@ -37,14 +37,17 @@ fn a_bulk_flow_fills_10_gbps() {
     }
 }
 
-/// Where the path holds more than half of `tcp_rmem[2]`, the window is the limit, as in the kernel: 3 MB an RTT. `rcv-wnd` fixes another one.
+/// Where the path holds more than the send buffer, that is the limit: of 4 MB of memory (`tcp_wmem[2]`) two thirds are payload, and it is filled again
+/// when a third of it is free (sk_stream_write_space). A kernel of 6.12 sends 1.379 Gbps on this path, also with a receive window of 16 MB.
 #[test]
-fn the_limit_is_half_of_the_buffer() {
+fn the_limit_is_the_send_buffer() {
     let set = ["topology.bottleneck.delay=5ms", "duration=1s", "observe.warmup=750ms"];
-    let tuned = goodput(&set);
-    // RTT: 10.04 ms and a bit of serialisation.
-    let limit = f64::from(3 << 20) * 8.0 / 10.05e-3 / 1e9;
-    assert!((tuned / limit - 1.0).abs() < 0.02, "{tuned:.3} of {limit:.3} Gbps");
-    let wide = goodput(&[&set[..], &["transport.rcv-wnd=16MB"]].concat());
-    assert!(wide > 1.5 * tuned, "{wide:.3} {tuned:.3}");
+    for more in [&[][..], &["transport.rcv-wnd=16MB"]] {
+        let goodput = goodput(&[&set[..], more].concat());
+        assert!((goodput / 1.379 - 1.0).abs() < 0.02, "{goodput:.3} Gbps {more:?}");
+    }
+    // A receive window that is smaller is the limit itself. RTT: 10.04 ms and a bit of serialisation.
+    let small = goodput(&[&set[..], &["transport.rcv-wnd=1MB"]].concat());
+    let limit = 1e6 * 8.0 / 10.05e-3 / 1e9;
+    assert!((small / limit - 1.0).abs() < 0.02, "{small:.3} of {limit:.3} Gbps");
 }

@@ -223,7 +223,8 @@ fn spec_timeout() {
         let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
         assert_eq!(trace[first].cwnd, 1.0, "{stack}");
         let cuts = cuts(&trace).into_iter().filter(|c| c.0.ssthresh.is_finite() && c.1.ssthresh < c.0.ssthresh).count();
-        assert_eq!(cuts, 0, "{stack}: the marks of the lost window cut again");
+        // Linux asks only whether something is repaired (tcp_try_to_open): the ACK that ends the repair carries ECE, and cuts.
+        assert_eq!(cuts, usize::from(*stack == "linux"), "{stack}: the marks of the lost window cut again");
         assert!(trace.iter().all(|p| p.alpha <= 1.0), "{stack}");
     }
 }
@@ -237,8 +238,12 @@ fn spec_one_reaction_to_loss_and_marks() {
             let (trace, _) =
                 run(dctcp(stack), 3000, |p| if lose(p) { LOSE } else { mark(|n| (first_marked..2040).contains(&n))(p) });
             let cuts = cuts(&trace);
-            assert!(cuts.len() <= 2, "{stack}: {cuts:?}");
-            let (before, last) = cuts[cuts.len() - 1];
+            // Linux repairs a loss that it finds while marks reduce the window until the end of that reduction (`high_seq`), and not of a window of
+            // its own (tcp_enter_recovery). Here that end is acknowledged already: the repair is over with the next ACK, and another begins
+            // from a smaller window, behind which the marks cut again.
+            let further = if *stack == "linux" && first_marked == 1960 { 2 } else { 0 };
+            assert!(cuts.len() <= 2 + further, "{stack}: {cuts:?}");
+            let (before, last) = cuts[cuts.len() - 1 - further];
             let expect = base(stack, &before) / 2.0;
             assert_eq!((last.ca, last.ssthresh), (CaState::Recovery, expect), "{stack}");
         }

@@ -88,7 +88,8 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize) {
 
 /// Where a sender first thinks differently in the two worlds, which may be before a packet shows it.
 fn show_thoughts(found: &[Alignment], reports: [&Report; 2]) {
-    let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.unacked_bytes, t.ca_state);
+    // What is outstanding may differ in a row and agree behind it: a process that waits for space in its send buffer writes after the ACK.
+    let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.ca_state);
     let differing = found.iter().filter_map(|a| {
         let rows = reports.map(|r| r.tcp.iter().filter(|t| t.conn_id == a.conn_id).collect::<Vec<TcpRow>>());
         // The handshake's row: in a kernel the first data leaves behind it.

@@ -218,10 +218,6 @@ const RENO_WITHOUT_SACK: &str = "without SACK a kernel counts duplicate ACKs as 
 /// Of the profile of another simulator.
 const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
-/// Of windows larger than what a kernel lets a sender hold.
-const SEND_BUFFER: &str = "the send buffer of a kernel is full at 4 MB of memory (tcp_wmem), 2.7 MB of payload, and is filled again when a third of it is \
-                           free: the window is not used; the simulator's buffer does not hold a sender up";
-
 /// Why the worlds differ in a scenario, as far as the packets of their first divergence have shown it.
 const CAUSES: &[(&str, &str)] = &[
     ("newreno without SACK", RENO_WITHOUT_SACK),
@@ -234,7 +230,6 @@ const CAUSES: &[(&str, &str)] = &[
     ("incast 16 stack ns2", NS2),
     ("incast 32 stack ns2", NS2),
     ("incast 64 stack ns2", NS2),
-    ("newreno 0.1 % lost", SEND_BUFFER),
     ("newreno without SACK 0.1 % lost", RENO_WITHOUT_SACK),
     ("newreno without SACK 1 % lost", RENO_WITHOUT_SACK),
     ("spurious timeouts", GIVEN_WINDOW),

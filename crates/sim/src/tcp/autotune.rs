@@ -310,6 +310,16 @@ impl Autotune {
         if bytes == u64::from(c.mss) { self.full } else { Autotune::memory_of_many(c, bytes, rcv_mss) }
     }
 
+    /// How long an ACK takes to the sender, us; `u32::MAX` before it is known.
+    pub(super) fn back(&self) -> u32 {
+        self.back
+    }
+
+    /// Memory that `heads` segments spare which have become one with others.
+    pub(super) fn spared(heads: u32) -> u32 {
+        HEAD * heads
+    }
+
     /// Memory of a segment of `len` bytes that has filled a hole, and of the `joined` bytes that had waited for it: they are joined to each other,
     /// up to 17 (MAX_SKB_FRAGS), as their sender, which knows that they have come, has let go of them (tcp_ofo_queue, skb_try_coalesce,
     /// tcp_shift_skb_data).

@@ -68,6 +68,11 @@ impl HostQueue {
         self.resume
     }
 
+    /// Sending goes on when the first has left.
+    pub(super) fn wait_for_first(&mut self) {
+        self.resume = self.waiting.front().map_or(self.resume, |first| self.resume.min(first.0.into()));
+    }
+
     /// Notes when no more than `limit` bytes will be left.
     pub(super) fn wait_for(&mut self, limit: u64) {
         let mut bytes = self.bytes;

@@ -18,6 +18,7 @@ mod autotune;
 mod booking;
 mod gro;
 mod info;
+mod joined;
 mod negotiated;
 mod pacer;
 mod prr;

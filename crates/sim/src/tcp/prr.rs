@@ -34,12 +34,8 @@ impl Prr {
 
     //= https://www.rfc-editor.org/rfc/rfc6937#section-3
     //# sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
-    /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3). `progress`: it advanced the cumulative
-    /// acknowledgement and revealed no loss.
-    pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
-        if self.linux {
-            return self.in_segments(delivered.div_ceil(mss), pipe.div_ceil(mss), ssthresh / mss, mss, progress);
-        }
+    /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3).
+    pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) -> u64 {
         self.delivered += delivered;
         if pipe > ssthresh {
             (self.delivered * ssthresh).div_ceil(self.start_flight).saturating_sub(self.out)
@@ -49,9 +45,10 @@ impl Prr {
         }
     }
 
-    /// tcp_cwnd_reduction, which counts segments: below the threshold it grants one more than was delivered only to ACKs that make progress, and
-    /// is packet-conserving on the others, as RFC 9937 is. The fast retransmission leaves through this window too.
-    fn in_segments(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
+    /// tcp_cwnd_reduction, which counts segments: below the threshold it grants one more than was delivered only to ACKs that make progress
+    /// (`progress`: it advanced the cumulative acknowledgement and revealed no loss), and is packet-conserving on the others, as RFC 9937 is. The
+    /// fast retransmission leaves through this window too. All counts but `mss` are in segments.
+    pub fn on_segments(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
         self.delivered += delivered * mss;
         let (total, out, start) = (self.delivered / mss, self.out / mss, (self.start_flight / mss).max(1));
         let segments = if pipe > ssthresh {
@@ -59,7 +56,7 @@ impl Prr {
         } else {
             (total.saturating_sub(out).max(delivered) + u64::from(progress)).min(ssthresh - pipe)
         };
-        segments.max(u64::from(out == 0)) * mss
+        segments.max(u64::from(out == 0))
     }
 }
 
@@ -76,7 +73,7 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..19 {
             pipe -= mss;
-            let n = prr.on_ack(mss, pipe, 10 * mss, mss, false) / mss;
+            let n = prr.on_ack(mss, pipe, 10 * mss, mss) / mss;
             prr.on_send(n * mss, mss);
             pipe += n * mss;
             sent.push(n);

@@ -1,5 +1,6 @@
 //! Data received out of order: intervals of stream offsets, freshest first as SACK wants them (RFC 2018 section 4).
 
+use super::joined::Joined;
 use super::remembered::Remembered;
 use std::collections::VecDeque;
 
@@ -48,6 +49,17 @@ impl Reassembly {
         self.0.as_ref().is_some_and(|i| i.remembered.is_elsewhere(start, end))
     }
 
+    /// Which of their segments have become one in the memory of such a receiver.
+    #[inline]
+    pub(super) fn joined(&mut self) -> Option<&mut Joined> {
+        self.0.as_mut().map(|i| &mut i.joined)
+    }
+
+    /// Heads that are spared there.
+    pub(super) fn spared(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.joined.spared())
+    }
+
     //= https://www.rfc-editor.org/rfc/rfc2018#section-4
     //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
@@ -81,6 +93,7 @@ struct Intervals {
     /// Length of all of them together.
     bytes: u64,
     remembered: Remembered,
+    joined: Joined,
 }
 
 impl Default for Intervals {
@@ -92,6 +105,7 @@ impl Default for Intervals {
             free: NONE,
             bytes: 0,
             remembered: Remembered::default(),
+            joined: Joined::default(),
         }
     }
 }

@@ -88,7 +88,8 @@ pub struct Scoreboard {
     pub(crate) sacked_segs: u32,
     /// Number of outstanding retransmissions.
     pub(crate) retx_segs: u32,
-    /// Number of segments that are lost and not retransmitted.
+    /// Number of segments deemed lost, and of those that are not retransmitted.
+    lost_segs: u32,
     waiting: u32,
     /// Bytes of segments deemed lost.
     pub(crate) lost: u64,
@@ -137,6 +138,12 @@ impl Scoreboard {
     /// Bytes considered to be in the network.
     pub fn pipe(&self, flight: u64) -> u64 {
         flight + self.retx - self.sacked - self.lost
+    }
+
+    /// The same in segments (Linux tcp_packets_in_flight).
+    #[inline]
+    pub fn in_network(&self) -> u32 {
+        self.segs.len() as u32 + self.retx_segs - self.sacked_segs - self.lost_segs
     }
 
     /// Whether the cumulative ACK is all there is to know.
@@ -210,9 +217,12 @@ impl Scoreboard {
 
     fn count_segs(&mut self, flags: u8, add: bool) {
         let waits = flags & (LOST | RETX) == LOST;
-        for (is, counter) in
-            [(flags & SACKED != 0, &mut self.sacked_segs), (flags & RETX != 0, &mut self.retx_segs), (waits, &mut self.waiting)]
-        {
+        for (is, counter) in [
+            (flags & SACKED != 0, &mut self.sacked_segs),
+            (flags & RETX != 0, &mut self.retx_segs),
+            (flags & LOST != 0, &mut self.lost_segs),
+            (waits, &mut self.waiting),
+        ] {
             *counter = if add { *counter + u32::from(is) } else { *counter - u32::from(is) };
         }
     }
@@ -372,8 +382,8 @@ impl Scoreboard {
         let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
         assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
         let segs = |is: &dyn Fn(&Seg) -> bool| self.segs.iter().filter(|s| is(s)).count() as u32;
-        let counts = (segs(&|s| s.is(SACKED)), segs(&|s| s.is(RETX)), segs(&Seg::waits));
-        assert_eq!((self.sacked_segs, self.retx_segs, self.waiting), counts, "scoreboard segments");
+        let counts = (segs(&|s| s.is(SACKED)), segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
+        assert_eq!((self.sacked_segs, self.retx_segs, self.lost_segs, self.waiting), counts, "scoreboard segments");
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);
         let found = |n: u64| n >= self.search.lost_hint || self.search.below_hint.iter().any(|b| b.0 == n);

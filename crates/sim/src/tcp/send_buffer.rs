@@ -166,6 +166,11 @@ impl SendBuffer {
         last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(una) < u64::from(self.size))
     }
 
+    /// The stream offset behind what has been handed over, where the application waits for space.
+    pub(super) fn limit(&self) -> u64 {
+        if self.full { self.taken } else { u64::MAX }
+    }
+
     /// The application hands over what there is space for.
     pub(super) fn fill(&mut self, s: &Sending) {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);

@@ -6,7 +6,9 @@ use forebay_units::Time;
 /// What is remembered of the episode for taking it back.
 #[derive(Debug, Clone, Copy)]
 pub struct Undo {
-    /// Window and threshold before the episode; `None`: there is nothing to take back.
+    /// The episode may prove a mistake (Linux `undo_marker`).
+    pub(super) open: bool,
+    /// Window and threshold before it; `None`: what reduced them stands, whatever becomes of the episode (Linux `prior_ssthresh`).
     pub(super) prior: Option<(f64, Threshold)>,
     /// `una` at its start: duplicates reported below it are not of its retransmissions.
     pub(super) from: u64,
@@ -28,7 +30,7 @@ impl Default for Undo {
 
 impl Undo {
     /// Before the first episode.
-    pub const NONE: Undo = Undo { prior: None, from: 0, retransmissions: 0, first: None, frto: false, hold: false };
+    pub const NONE: Undo = Undo { open: false, prior: None, from: 0, retransmissions: 0, first: None, frto: false, hold: false };
 
     /// A segment of the episode is sent again.
     #[inline]
@@ -39,7 +41,7 @@ impl Undo {
 
     /// The episode's reduction stands: marks or a probe are no mistake.
     pub fn forbid(&mut self) {
-        self.prior = None;
+        (self.open, self.prior) = (false, None);
     }
 
     /// A D-SACK reported a duplicate that ends at `end`. True when it was the last retransmission of the episode that ends at `recover`.

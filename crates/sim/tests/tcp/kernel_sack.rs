@@ -3,6 +3,7 @@
 use crate::scripted::config;
 use crate::scripted::receiver;
 use crate::scripted::sender::Script;
+use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::CaState;
 use forebay_units::Time;
 
@@ -90,4 +91,52 @@ fn the_ack_of_a_filled_hole_counts_where_others_are_left() {
     assert_eq!(r.acks(), "", "the fourth is held back");
     r.data(4);
     assert_eq!(r.acks(), "9");
+}
+
+/// tcp_try_to_open: marks are answered whenever nothing is reduced or repaired, so already where nothing has been acknowledged yet.
+#[test]
+fn marks_on_the_first_duplicate_reduce() {
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 20);
+    t.at(200).reply(0, &[(1, 2)], flag::ECE);
+    assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().ecn_cuts), (CaState::Cwr, 5.0, 1));
+}
+
+/// tcp_enter_recovery: a loss found while marks reduce the window is repaired until the end of that reduction (`high_seq`). Where that had been
+/// acknowledged before, the next ACK ends the repair, as if it had been a mistake (nothing has been sent again, so that tcp_packet_delayed says
+/// yes): the window stays, and the loss, which is known, begins another one.
+#[test]
+fn a_loss_in_a_reduction_is_repaired_until_its_end() {
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 100);
+    t.at(200).ece(1);
+    let end = 10;
+    for next in 2..=end {
+        t.at(280 + next).ack(next);
+    }
+    assert_eq!(t.s.ca(), CaState::Cwr, "held until something above is acknowledged");
+    // The first of the next five is lost.
+    t.at(400).sack(end, &[(end + 1, end + 4)]);
+    assert_eq!((t.s.ca(), t.s.stats().fast_retx, t.s.stats().loss_cuts), (CaState::Recovery, 1, 1));
+    t.at(410).sack(end, &[(end + 1, end + 5)]);
+    assert_eq!(
+        (t.s.ca(), t.s.stats().fast_retx, t.s.stats().loss_cuts),
+        (CaState::Recovery, 2, 2),
+        "the end had been acknowledged"
+    );
+}
+
+/// tcp_cwnd_validate: in slow start a window is used that is less than twice the segments outstanding, of which a short one is one.
+#[test]
+fn a_short_segment_counts_in_the_use_of_a_window() {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 0);
+    t.write_bytes(5_200, false);
+    for next in 1..=4 {
+        t.at(200 + next).ack(next);
+    }
+    assert_eq!(t.cwnd(), 12.0, "six segments were outstanding");
 }

@@ -120,3 +120,20 @@ fn the_interface_is_not_the_window() {
         assert_eq!(h.s.w().cwnd > window, grows, "limit {tsq}");
     }
 }
+
+/// tcp_should_autocork: the short last segment of a message waits while others of the connection are in the interface, until the first of them has
+/// left: what another connection of the host sends in the meantime goes before it.
+#[test]
+fn a_short_last_segment_waits_for_the_interface() {
+    let mut c = config("linux", "newreno");
+    c.handshake = false;
+    let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };
+    h.s.open(&h.c, Time::ZERO, &mut h.out);
+    h.s.write(&h.c, Time::ZERO, 4_200, None, false, &mut h.out);
+    assert_eq!((h.out.sent, h.out.alarm), (4, SEGMENT));
+    assert_eq!(h.wake(), 1);
+    // Alone it leaves at once.
+    h.out.now = 10_000 * US;
+    h.s.write(&h.c, Time(h.out.now), 200, None, false, &mut h.out);
+    assert_eq!(h.out.sent, 6);
+}

@@ -5,6 +5,7 @@
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::adaptive::{Adaptive, LONGEST};
+use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
 use forebay_units::Time;
@@ -33,6 +34,7 @@ impl Receiver {
     /// After data segment `p` was taken in.
     #[inline(never)]
     pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
+        let (joined, released) = self.note_waiting(c, now, p, &taken);
         let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
         let Some(a) = &mut self.adaptive else { return };
         let reported = std::mem::take(&mut a.reported);
@@ -57,11 +59,11 @@ impl Receiver {
                 tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64);
             }
             if len >= 128 && (taken.in_order || sack) {
-                let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss));
-                // tcp_data_queue_ofo: what is not joined to anything is not counted yet. What came before is not joined to, as its sender still has
-                // it (skb_try_coalesce: `skb_cloned`).
-                let uncounted = if taken.in_order { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
-                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), taken.in_order);
+                let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss)).saturating_sub(Autotune::spared(released));
+                // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
+                let counted = taken.in_order || joined;
+                let uncounted = if counted { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
+                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), counted);
             }
         }
         if !c.adaptive_acks {
@@ -240,6 +242,9 @@ impl Receiver {
     /// Sends an ACK with the window of a buffer of which `held` bytes are occupied: one less in quick mode (tcp_dec_quickack_mode).
     fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let (shift, rcv_nxt, acked) = (self.shift, self.rcv_nxt, self.last_ack);
+        if let Some(joined) = self.ooo.joined() {
+            joined.tell(now);
+        }
         if let Some(a) = &mut self.adaptive {
             a.compressed = 0;
             a.acked.note(c, now);
@@ -279,7 +284,23 @@ impl Receiver {
     fn waiting(&self, c: &TcpConfig) -> u32 {
         match self.out_of_order() {
             0 => 0,
-            bytes => self.memory(c, bytes),
+            bytes => self.memory(c, bytes).saturating_sub(Autotune::spared(self.ooo.spared())),
+        }
+    }
+
+    /// Segment `p` may wait now for something before it: whether it has become one with the segment before it. Or it was waited for: how many heads
+    /// had been spared in what is part of the stream now.
+    fn note_waiting(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) -> (bool, u32) {
+        let (start, rcv_nxt, waits) = (taken.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
+        let back = self.adaptive.as_ref().and_then(|a| a.tune.as_ref()).map(Autotune::back);
+        let again = self.dsack.is_some();
+        match self.ooo.joined() {
+            Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, waits) } else { 0 }),
+            Some(joined) if start > rcv_nxt && !again => {
+                let whole = u32::from(p.len) == c.mss;
+                (back.is_some_and(|back| joined.add(now, (start, start + u64::from(p.len)), whole, back)), 0)
+            }
+            Some(_) | None => (false, 0),
         }
     }
 

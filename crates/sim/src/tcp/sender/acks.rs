@@ -289,7 +289,10 @@ impl Sender {
     /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
     #[inline(always)]
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
-        let reduces = ack.ece && ack.snd_una > self.cwr_end && self.ca < CaState::Cwr;
+        // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
+        let reduces = ack.ece
+            && self.ca < CaState::Cwr
+            && (ack.snd_una > self.cwr_end || (c.reduce == Reduce::Cwnd && self.sack.is_some()));
         if reduces {
             self.cut_on_ece(c, &{ *ack });
         }
@@ -349,10 +352,8 @@ impl Sender {
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
-        let used = || {
-            self.window_limited == Some(true)
-                || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64)
-        };
+        let used =
+            || self.window_limited == Some(true) || (self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out));
         if !held && (!c.cwnd_validation || used()) {
             match &self.slow_start {
                 None => self.law.cong_avoid(&mut self.w, ack),

@@ -61,21 +61,26 @@ impl Sender {
 
     /// The application hands over what it has, and then closes if it has no more: a FIN travels alone, unless its segment has not left. That
     /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
-    /// (tcp_should_autocork).
+    /// (tcp_should_autocork): until the first of those has left, or an ACK comes.
     #[cold]
     pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c);
-        if self.closing {
-            let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
+        let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
+        if short > 0 || self.closing {
             self.written -= short;
             self.transmit(c, now, out);
+            let last = self.nxt == self.written;
             self.written = written;
+            let corked = self.host_queue.as_mut().filter(|q| !q.is_empty());
+            if let Some(q) = corked.filter(|_| last && !self.closing) {
+                q.wait_for_first();
+                return self.set_alarm(out);
+            }
             if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
                 self.transmit(c, now, out);
             }
-            self.closing = false;
-            self.fin = true;
         }
+        self.fin |= std::mem::take(&mut self.closing);
         self.transmit(c, now, out);
     }
 

@@ -34,7 +34,7 @@ impl Sender {
             // The first window of the message is the one that the law leaves it.
             self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
-        let end = self.stream_end().min(first.saturating_add(allowed));
+        let end = self.handed_over().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
         self.transmit_until(c, now, burst.end, out);
         if idle && self.pacer.is_some() {
@@ -42,7 +42,7 @@ impl Sender {
         }
         if burst.deferred && c.cwnd_validation {
             // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
-            self.note_usage(true);
+            self.note_usage(c, true);
         }
         if self.nxt > first && first >= high {
             self.law.sent(first, self.nxt, &at);

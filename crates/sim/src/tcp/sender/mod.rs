@@ -112,8 +112,8 @@ pub struct Sender {
     pub(super) timed: Option<(NonZeroU64, Time)>,
     /// When the last segment left, a SYN included.
     pub(super) last_tx: TimeOrNever,
-    /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
-    pub(super) max_flight: u64,
+    /// Most segments outstanding in the window of data that ends at `usage_end`, for window validation (`max_packets_out`).
+    pub(super) most_out: u32,
     pub(super) usage_end: u64,
     /// `una` at the last timeout, `u64::MAX` before the first.
     pub(super) timed_out: u64,
@@ -294,7 +294,7 @@ impl Sender {
             armed: TimeOrNever::NEVER,
             timed: None,
             last_tx: TimeOrNever::NEVER,
-            max_flight: 0,
+            most_out: 0,
             usage_end: 0,
             timed_out: u64::MAX,
             held_due: TimeOrNever::NEVER,

@@ -54,7 +54,7 @@ impl Sender {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
-        let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
+        let len = if self.nxt < self.handed_over() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
         let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate;
         if fresh && self.paced(now) {
@@ -94,10 +94,10 @@ impl Sender {
         // tcp_rack_reo_timeout: also while the losses of a timeout are repaired.
         let after_timeout = c.rto_rule == RtoRule::Linux && self.ca == CaState::Loss && more;
         if lost && (self.ca < CaState::Recovery || after_timeout) {
-            self.enter_recovery(c, now, out);
+            self.enter_recovery(c, now, false, out);
             if c.prr && !self.hooks.control {
                 // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
-                self.proportional_window(c, u64::from(c.mss), false);
+                self.proportional_window(c, u64::from(c.mss), 1, false);
             }
         }
         self.transmit(c, now, out);

@@ -119,7 +119,7 @@ impl Sender {
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
         let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
         if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
-            self.enter_recovery(c, ack.now, out);
+            self.enter_recovery(c, ack.now, ack.ece, out);
         } else if self.ca < CaState::Cwr {
             self.ca = if plain { CaState::Open } else { CaState::Disorder };
             self.limited = if plain { 0 } else { self.limited };
@@ -144,7 +144,7 @@ impl Sender {
         if self.hooks.control {
             self.control(ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
-            self.proportional_window(c, ack.delivered, progress);
+            self.proportional_window(c, ack.delivered, news.segments, progress);
         }
     }
 
@@ -275,7 +275,8 @@ impl Sender {
         found
     }
 
-    pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    /// `marks`: the ACK that brought us here carries ECE.
+    pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, marks: bool, out: &mut impl Wire) {
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
         }
@@ -283,8 +284,8 @@ impl Sender {
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
         let answered = self.marks_answered();
-        if self.ca != CaState::Cwr {
-            self.remember_prior(c);
+        if self.ca != CaState::Cwr || c.rto_rule == RtoRule::Linux {
+            self.remember_prior(c, marks);
         }
         let reduction = self.start_of_reduction(c);
         // tcp_enter_recovery: a reduction that is under way goes on, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
@@ -302,8 +303,14 @@ impl Sender {
             // RFC 8985 section 7.4.2 is about losses that nothing else answers.
             s.rack.probe_end = None;
         }
-        self.recover = self.nxt;
-        self.begin_reduction(self.nxt);
+        if running && c.reduce == Reduce::Cwnd {
+            // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
+            self.recover = self.cwr_end;
+            self.cut_by_marks = false;
+        } else {
+            self.recover = self.nxt;
+            self.begin_reduction(self.nxt);
+        }
         self.limited = 0;
         if self.timer == Timer::Probe {
             self.arm_rto(c, now);
@@ -373,16 +380,25 @@ impl Sender {
         }
     }
 
-    /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network.
-    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, progress: bool) {
+    /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network, in so many `segments`.
+    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, segments: u32, progress: bool) {
         let mss = u64::from(c.mss);
-        let (pipe, threshold) = (self.pipe(), self.w.ssthresh.bytes(c.mss));
+        let (pipe, threshold) = (self.pipe(), self.w.ssthresh);
         let Some(s) = &mut self.sack else { return };
         if delivered == 0 {
             return;
         }
-        let allowance = s.episode.prr.on_ack(delivered, pipe, threshold, mss, progress);
-        // Never below a segment, as windows that count segments: of short ones, fewer bytes than that may be all that is under way.
-        self.w.cwnd = Window::of_bytes(pipe + allowance, c.mss).max(1.0);
+        self.w.cwnd = match c.reduce {
+            Reduce::Cwnd => {
+                let pipe = s.board.in_network();
+                let more = s.episode.prr.on_segments(segments.into(), pipe.into(), threshold.bytes(c.mss) / mss, mss, progress);
+                f64::from(pipe) + more as f64
+            }
+            // Never below a segment: of short ones, fewer bytes than that may be all that is under way.
+            Reduce::Window | Reduce::Flight => {
+                let allowance = s.episode.prr.on_ack(delivered, pipe, threshold.bytes(c.mss), mss);
+                Window::of_bytes(pipe + allowance, c.mss).max(1.0)
+            }
+        };
     }
 }

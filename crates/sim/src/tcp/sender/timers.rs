@@ -121,7 +121,7 @@ impl Sender {
         self.watch_timeout(c, !repeated && !reduced, repeated);
         if !repeated && !reduced {
             let before = self.reducible(c);
-            self.remember_prior(c);
+            self.remember_prior(c, false);
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
             self.stats.loss_cuts += 1;
@@ -164,8 +164,12 @@ impl Sender {
                 let Some(s) = &mut self.sack else { return };
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
-                let pipe = s.board.pipe(self.nxt - self.una);
-                self.w.cwnd = Window::of_bytes(pipe + u64::from(c.mss), c.mss);
+                self.w.cwnd = match c.reduce {
+                    Reduce::Cwnd => f64::from(s.board.in_network() + 1),
+                    Reduce::Window | Reduce::Flight => {
+                        Window::of_bytes(s.board.pipe(self.nxt - self.una) + u64::from(c.mss), c.mss)
+                    }
+                };
             }
         }
         self.transmit(c, now, out);

@@ -5,7 +5,7 @@ use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Idle, Recovery};
+use forebay_experiment::transport::{Idle, Recovery, Reduce};
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
@@ -24,9 +24,19 @@ impl Sender {
         if self.gated {
             return self.transmit_gated(c, now, out);
         }
-        self.transmit_until(c, now, self.stream_end(), out);
+        self.transmit_until(c, now, self.handed_over(), out);
         if self.host_queue.is_some() {
             self.after_small_queue(out);
+        }
+    }
+
+    /// New data ends here: with the stream, or with what the send buffer has taken so far. Our choice: a stream that is to be closed is handed over
+    /// at once, as it closes with a FIN of its own whenever that was.
+    pub(super) fn handed_over(&self) -> u64 {
+        let end = self.stream_end();
+        match &self.buffer {
+            Some(b) if !(self.fin || self.closing) => end.min(b.limit()),
+            _ => end,
         }
     }
 
@@ -99,13 +109,20 @@ impl Sender {
             if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
+        // tcp_cwnd_test counts segments, a short one as much as a full one.
+        let (mut full, mut by_segments) = (u64::from(c.mss), false);
+        if let Some(s) = &self.sack
+            && c.reduce == Reduce::Cwnd
+        {
+            (pipe, window, full, by_segments) = (s.board.in_network().into(), self.w.cwnd as u64, 1, true);
+        }
         // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
-        let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + u64::from(c.mss) > window + extra;
+        let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + full > window + extra;
         let mut limited = full_waits && self.tag.is_none();
         while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
-            let room = len.min(u64::from(c.mss));
+            let room = len.min(full);
             if pipe + room > window + extra {
                 limited = true;
                 break;
@@ -122,10 +139,10 @@ impl Sender {
             }
             if self.tag.is_some() && self.restart_for_message(c) {
                 // The window is another now: look again.
-                window = self.window_bytes(c);
+                window = if by_segments { self.w.cwnd as u64 } else { self.window_bytes(c) };
                 continue;
             }
-            if disorder && self.flight() + room > window {
+            if disorder && !by_segments && self.flight() + room > window {
                 self.limited += len;
             }
             if self.paced(now) || self.held_back(c, 1) {
@@ -134,22 +151,30 @@ impl Sender {
             let offset = self.nxt;
             self.nxt += len;
             self.send_segment(c, now, offset, len, out);
-            pipe += len;
+            pipe += if by_segments { 1 } else { len };
         }
         let sent = self.nxt != first;
         if c.cwnd_validation && (sent || limited) {
-            self.note_usage(limited || pipe + u64::from(c.mss) > window);
+            self.note_usage(c, limited || pipe + full > window);
         }
         sent
     }
 
+    /// Segments outstanding (`packets_out`), a short one as much as a full one; an estimate where there is no list of them.
+    pub(super) fn segments_out(&self, c: &TcpConfig) -> u32 {
+        match &self.sack {
+            Some(s) => s.board.len() as u32,
+            None => self.flight().div_ceil(u64::from(c.mss)) as u32,
+        }
+    }
+
     /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
     /// has nothing more to send.
-    pub(super) fn note_usage(&mut self, limited: bool) {
-        let flight = self.flight();
-        if limited || self.una >= self.usage_end || (self.window_limited != Some(true) && flight > self.max_flight) {
+    pub(super) fn note_usage(&mut self, c: &TcpConfig, limited: bool) {
+        let segments = self.segments_out(c);
+        if limited || self.una >= self.usage_end || (self.window_limited != Some(true) && segments > self.most_out) {
             self.window_limited = Some(limited);
-            self.max_flight = flight;
+            self.most_out = segments;
             self.usage_end = self.nxt;
         }
     }

@@ -10,19 +10,23 @@ use forebay_experiment::transport::RtoRule;
 
 impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
-    /// after progress since the last (Linux tcp_enter_loss).
-    pub(super) fn remember_prior(&mut self, c: &TcpConfig) {
+    /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
+    pub(super) fn remember_prior(&mut self, c: &TcpConfig, marks: bool) {
         let Window { cwnd, ssthresh } = self.w;
-        let reducing = self.reducing();
+        let linux = c.rto_rule == RtoRule::Linux;
+        let reducing = self.reducing() && !(linux && self.ca == CaState::Cwr);
+        // tcp_enter_recovery: what marks have done, or ask for, stands.
+        let stands = linux && (marks || self.ca == CaState::Cwr);
         let Some(s) = &mut self.sack else { return };
         if !reducing {
             // A tail loss probe may be under way.
             let probes = s.board.retx_segs;
             // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
-            let again = c.rto_rule == RtoRule::Linux && s.board.repeats();
+            let again = linux && s.board.repeats();
             let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
-            s.episode.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
+            let prior = (!stands).then_some((cwnd, ssthresh));
+            s.episode.undo = Undo { open: true, prior, from: self.una, retransmissions: probes, first, frto, hold };
         }
     }
 
@@ -34,7 +38,7 @@ impl Sender {
         if !fresh && self.ca < CaState::Recovery {
             // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
             // reduction the kernel forgets all (tcp_enter_cwr).
-            self.remember_prior(c);
+            self.remember_prior(c, false);
         }
         let in_cwr = self.ca == CaState::Cwr && self.reducing();
         let Some(s) = &mut self.sack else { return };
@@ -56,11 +60,18 @@ impl Sender {
             return false;
         }
         let recovered = self.una >= self.recover;
-        let undo = &s.episode.undo;
-        if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock) {
+        let linux = c.rto_rule == RtoRule::Linux;
+        let undo = &mut s.episode.undo;
+        if linux && ack.ece {
+            // tcp_fastretrans_alert, A: the reduction is required.
+            undo.prior = None;
+        }
+        // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition.
+        let stale = linux && recovered && ack.acked == 0;
+        if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock))) {
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
-                return self.undo(self.ca == CaState::Loss || !recovered || c.rto_rule != RtoRule::Linux);
+                return self.undo(self.ca == CaState::Loss || !recovered || !linux);
             }
             // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
             s.episode.undo.hold = true;
@@ -102,11 +113,15 @@ impl Sender {
     /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
     pub(super) fn undo(&mut self, unmark: bool) -> bool {
         let Some(s) = &mut self.sack else { return false };
-        let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() else { return false };
-        self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
-        if ssthresh > self.w.ssthresh {
-            self.w.ssthresh = ssthresh;
-            self.cwr_pending = false;
+        if !std::mem::take(&mut s.episode.undo.open) {
+            return false;
+        }
+        if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
+            self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
+            if ssthresh > self.w.ssthresh {
+                self.w.ssthresh = ssthresh;
+                self.cwr_pending = false;
+            }
         }
         self.forget_timeout(unmark)
     }
