@@ -67,6 +67,11 @@ pub(super) struct DeliveryRate {
 }
 
 impl DeliveryRate {
+    /// Of a law that counts segments: the handshake has delivered one.
+    pub(super) fn count_syn(&mut self) {
+        self.delivered += 1;
+    }
+
     /// Volume delivered so far.
     pub(super) fn delivered(&self) -> u64 {
         self.delivered

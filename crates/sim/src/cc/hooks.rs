@@ -276,6 +276,8 @@ pub enum Repair {
 pub struct Outcome {
     /// Segments newly known to be delivered.
     pub segments: u32,
+    /// Time of the ACK by the clock of [`Departure::now`] and [`Arrival::now`], which may be coarser.
+    pub stamp: Time,
     /// Bytes in the network before the ACK.
     pub in_flight_before: u64,
     /// What is being repaired after it.

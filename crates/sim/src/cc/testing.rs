@@ -123,7 +123,13 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             mss: 1000,
             ..ACK
         };
-        let outcome = Outcome { segments: 1, in_flight_before: before, repair: self.repair, next_departure: self.next_departure };
+        let outcome = Outcome {
+            segments: 1,
+            stamp: ack.now,
+            in_flight_before: before,
+            repair: self.repair,
+            next_departure: self.next_departure,
+        };
         (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
     }
 

@@ -135,9 +135,17 @@ impl Autotune {
         }
     }
 
-    /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of the latter is `way`.
-    pub(super) fn handshake(&mut self, now: Time, rtt: Time, way: Time) {
-        self.back = us(rtt.saturating_sub(way));
+    /// On the empty path an ACK takes so long.
+    pub(super) fn enter_path(&mut self, back: Time) {
+        self.back = us(back);
+    }
+
+    /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of the latter is `way`. `pure`: that was no data. Where the ACK was lost, what
+    /// came instead may have left later than when the SYN-ACK was there, and tells nothing.
+    pub(super) fn handshake(&mut self, now: Time, rtt: Time, way: Time, pure: bool) {
+        if pure || self.back == u32::MAX {
+            self.back = us(rtt.saturating_sub(way));
+        }
         self.since_us = us(now);
     }
 

@@ -238,7 +238,7 @@ impl Bbr {
     /// `bbr_main`.
     fn control(&mut self, w: &mut Window, ack: &Ack, o: &Outcome) {
         self.mss = u64::from(ack.mss);
-        let sample = self.rate.sample(ack.now, ack.min_rtt);
+        let sample = self.rate.sample(o.stamp, ack.min_rtt);
         self.update_model(w, ack, o, sample);
         let bw = self.bandwidth();
         self.set_pacing(w, bw, self.pacing_gain, ack.srtt.get());
@@ -281,6 +281,9 @@ impl CongestionControl for Bbr {
     fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt } => {
+                // The SYN is delivered, too (tcp_clean_rtx_queue), and the first round ends with what leaves behind it (bbr_init).
+                self.rate.count_syn();
+                self.round_end = self.rate.delivered();
                 self.min_rtt_us = rtt.map(Time::as_us);
                 self.init_pacing(w, rtt);
             }

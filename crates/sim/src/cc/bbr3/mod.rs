@@ -233,7 +233,7 @@ impl Bbr3 {
             self.restore_cwnd();
         }
         let before = self.rate.delivered();
-        let sample = self.rate.sample(ack.now, ack.min_rtt);
+        let sample = self.rate.sample(o.stamp, ack.min_rtt);
         debug_assert_eq!(before, self.rate.delivered());
         let delivery_rate = sample.and_then(|s| {
             let interval = s.interval?;

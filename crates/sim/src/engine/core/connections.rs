@@ -70,6 +70,11 @@ impl Core {
         self.incoming.put(slot, spec.dst, Incoming::default());
         self.senders[slot].join(spec.group);
         self.receivers[slot].join(spec.group);
+        if self.receivers[slot].is_tuned() {
+            let ways = (spec.dst, spec.src);
+            let back = self.fabric.fib().travel(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
+            self.receivers[slot].enter_path(Time(back));
+        }
         self.generations[slot] = own;
         self.fabric.fib().certain(&self.network, (spec.src, spec.dst), &mut self.way);
         self.streams[slot] = Stream {

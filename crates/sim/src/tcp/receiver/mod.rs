@@ -205,6 +205,18 @@ impl Receiver {
         self.ooo.is_elsewhere(start, end)
     }
 
+    /// Whether its window is its own, so that it wants to know how long ACKs take.
+    pub fn is_tuned(&self) -> bool {
+        self.adaptive.as_ref().is_some_and(|a| a.tune.is_some())
+    }
+
+    /// On the empty path an ACK takes so long.
+    pub fn enter_path(&mut self, back: Time) {
+        if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()) {
+            tune.enter_path(back);
+        }
+    }
+
     /// Makes it one of `group`. Panics beyond the 65536th transport.
     pub fn join(&mut self, group: GroupId) {
         self.group = u16::try_from(group.get()).expect("at most 65536 transports");

@@ -40,11 +40,12 @@ impl Sender {
     /// A law that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
     #[cold]
     #[inline(never)]
-    pub(super) fn control(&mut self, ack: &mut Ack, segments: u32, before: u64) {
+    pub(super) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
         // Something may have been sent again since the losses were found.
         ack.absent = self.absent();
         let outcome = Outcome {
             segments,
+            stamp: self.stamp(c, ack.now),
             in_flight_before: before,
             repair: match self.ca {
                 CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,

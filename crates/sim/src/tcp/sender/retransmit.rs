@@ -66,7 +66,7 @@ impl Sender {
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
         if self.hooks.records {
-            self.record(now, index, true);
+            self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timer != Timer::Reorder {

@@ -43,11 +43,10 @@ struct News {
 }
 
 impl Sender {
-    /// The time as the scoreboard knows it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`). Laws that record segments have
-    /// a clock of their own.
+    /// The time as the scoreboard and laws that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
     #[inline]
     pub(super) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
-        if c.rto_rule == RtoRule::Linux && !self.hooks.records { Time::from_us(now.as_us()) } else { now }
+        if c.rto_rule == RtoRule::Linux { Time::from_us(now.as_us()) } else { now }
     }
 
     /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself; `overtaken`: a later ACK has come before.
@@ -142,7 +141,7 @@ impl Sender {
             episode.undo.first = None;
         }
         if self.hooks.control {
-            self.control(ack, news.segments, before);
+            self.control(c, ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
         }

@@ -237,7 +237,7 @@ impl Sender {
             s.board.push(offset, len as u32, stamp);
             if self.hooks.records {
                 let index = s.board.len() - 1;
-                self.record(now, index, false);
+                self.record(stamp, index, false);
             }
         }
         self.emit_data(c, now, offset, len, again, out);
