@@ -125,7 +125,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         };
         let outcome = Outcome {
             segments: 1,
-            stamp: ack.now,
+            stamp: facts.now,
             in_flight_before: before,
             repair: self.repair,
             next_departure: self.next_departure,
