@@ -197,10 +197,11 @@ def _(x: dict[str, Any]) -> list[Measured]:
     explanation="""As prob-tb-dm-avg.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
+    # Of nothing missed at all, as of one flow missed.
     def gap(kind: str) -> dict[str, list[float]]:
         misses = {n: tests(r, small, late) for n, r in x["one-dm"].items()}
         return {
-            law: pooled(lambda p, d, plain: 100 * (p - d) / plain, misses[f"{law}_{kind}"], misses["dctcp"], misses[law])
+            law: pooled(lambda p, d, plain: 100 * (p - d) / (plain or 1), misses[f"{law}_{kind}"], misses["dctcp"], misses[law])
             for law in ("reno", "cubic")
         }
 
