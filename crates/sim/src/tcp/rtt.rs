@@ -177,10 +177,16 @@ impl Rtt {
     /// The timeout in force, back-off included.
     #[inline]
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        if self.backoff == 0 || c.rto_rule == RtoRule::Fixed {
+        self.doubled(c, self.backoff)
+    }
+
+    /// The timeout, doubled `times`.
+    #[inline]
+    pub(super) fn doubled(&self, c: &TcpConfig, times: u32) -> Time {
+        if times == 0 || c.rto_rule == RtoRule::Fixed {
             return self.base_rto;
         }
-        self.base_rto.saturating_mul(1 << self.backoff.min(32)).min(c.rto_max)
+        self.base_rto.saturating_mul(1 << times.min(32)).min(c.rto_max)
     }
 }
 

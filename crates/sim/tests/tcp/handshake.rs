@@ -67,6 +67,23 @@ fn syn_timeouts() {
     assert_eq!((t.s.stats().rtt_count, t.s.rto(&t.c)), (1, Time::from_ms(200)));
 }
 
+/// Linux repeats four SYNs a second apart and doubles then (tcp_retransmit_timer, tcp_syn_linear_timeouts), in the slots of its timer wheel, which are
+/// 64 ms wide from 504 ms on. Without timestamps data starts with 3 s (tcp_init_metrics), as RFC 6298 section 5.7 has it.
+#[test]
+fn syn_timeouts_of_linux() {
+    let mut t = Script::closed(config_with("linux", "newreno", &[("timestamps", Value::Bool(false))], &[]));
+    let mut at = vec![];
+    for _ in 0..7 {
+        t.timer();
+        assert_eq!(t.sent(), "SYN");
+        at.push(t.now / 1000);
+    }
+    assert_eq!(at, [1024, 2048, 3072, 4096, 5120, 7168, 11200]);
+    t.syn_ack();
+    t.write(1);
+    assert_eq!((t.s.stats().rtt_count, t.s.rto(&t.c)), (0, Time::from_secs(3)));
+}
+
 /// A lost SYN is a timeout before anything was acknowledged.
 #[test]
 fn lost_syns_in_the_statistics() {

@@ -29,7 +29,7 @@ impl Sender {
         out.emit(syn, None);
         self.last_tx = now.into();
         self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
+        self.timer_due = now.saturating_add(self.rto(c)).into();
     }
 
     /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind

@@ -360,11 +360,6 @@ impl Sender {
         self.nxt - self.una
     }
 
-    /// RTO now in force.
-    pub fn rto(&self, c: &TcpConfig) -> Time {
-        self.rtt.rto(c)
-    }
-
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
     //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
     /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too

@@ -9,6 +9,9 @@ use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
+/// SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
+const LINEAR_SYNS: u32 = 4;
+
 impl Sender {
     /// (Re)starts the retransmission timer.
     #[inline(always)]
@@ -17,10 +20,19 @@ impl Sender {
         self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
     }
 
+    /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
+    pub fn rto(&self, c: &TcpConfig) -> Time {
+        let doubled = match (self.phase, c.rto_rule) {
+            (Phase::SynSent, RtoRule::Linux) => self.rtt.backoff().saturating_sub(LINEAR_SYNS),
+            _ => return self.rtt.rto(c),
+        };
+        self.rtt.doubled(c, doubled)
+    }
+
     /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
     pub fn held_up(&self, c: &TcpConfig, now: Time) -> Time {
         let silent = self.last_tx.get().map_or(Time::ZERO, |last| now - last);
-        let ran = if self.timer == Timer::Probe { self.probe_timeout(c) } else { self.rtt.rto(c) };
+        let ran = if self.timer == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
         silent.min(ran)
     }
 
@@ -71,7 +83,7 @@ impl Sender {
             return false;
         }
         let ran = match self.timer {
-            Timer::Rto => self.rtt.rto(c),
+            Timer::Rto => self.rto(c),
             Timer::Probe => self.probe_timeout(c),
             Timer::Reorder | Timer::Idle => Time::ZERO,
         };
@@ -219,10 +231,11 @@ impl Sender {
     //# If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO less than 3
     //# seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins (i.e., after the three-way
     //# handshake completes).
-    /// After the handshake (RFC 6298 section 5.7): a SYN that was retransmitted leaves no sample, so data starts with 3 s.
+    /// After the handshake (RFC 6298 section 5.7; Linux tcp_init_metrics): a SYN that was retransmitted leaves no sample, so data starts
+    /// with 3 s.
     pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
         self.rtt.backoff = 0;
-        if self.rtt.smoothed().is_never() && self.syn_retx && c.rto_rule == RtoRule::Rfc6298 {
+        if self.rtt.smoothed().is_never() && self.syn_retx && c.rto_rule != RtoRule::Fixed {
             self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
         }
     }
