@@ -147,7 +147,7 @@ impl<'a> Hosts<'a> {
             let Some(conn) = guest else { continue };
             failures.moved(change, &old, &c.ways);
             let known = c.passed.get_or_insert([old.forth, old.back]);
-            self.frames.put(route(conn, &self.experiment.network, &change.fib, &c.ways, known));
+            self.frames.put(protocol::Route { conn, ..route(&self.experiment.network, &change.fib, &c.ways, known) });
         }
     }
 

@@ -187,10 +187,10 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// The guest's record of new ways for connection `conn`. Packets may still be where the lists before (`known`) led: nodes of those that are not on
+/// The guest's record of new ways for a connection, which the caller names. Packets may still be where the lists before (`known`) led: nodes of those that are not on
 /// the new way follow it, with what the tables say there.
-pub(crate) fn route(conn: u32, network: &Network, fib: &Fib, ways: &Ways, known: &mut [Vec<PortId>; 2]) -> Route {
-    let mut route = Route { conn, pad: 0, forth_len: 0, back_len: 0, forth: [0; HOPS], back: [0; HOPS] };
+pub(crate) fn route(network: &Network, fib: &Fib, ways: &Ways, known: &mut [Vec<PortId>; 2]) -> Route {
+    let mut route = Route { conn: 0, pad: 0, forth_len: 0, back_len: 0, forth: [0; HOPS], back: [0; HOPS] };
     let directions = [
         (&ways.forth, ways.hash, &mut route.forth, &mut route.forth_len),
         (&ways.back, ways.hash_back, &mut route.back, &mut route.back_len),

@@ -6,6 +6,9 @@ use forebay_experiment::transport::Stack;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 
+/// An entry without packets for so long is removed (ProBoSCIS 2.2).
+pub(super) const FORGET: Time = Time::from_secs(60);
+
 /// Which SYN-ACKs wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOn {

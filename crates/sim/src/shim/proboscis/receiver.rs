@@ -1,8 +1,8 @@
 //! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
 //! echoes CE in place of a guest that knows no ECN.
 
-use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
-use super::sender::FORGET;
+use super::config::{EcnMode, Ends, FORGET, HoldOn, Release, Rules};
+use super::recent::KEEPS;
 use super::window::{Train, limited};
 use super::{Host, Proboscis, Recent, Verdict};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
@@ -11,9 +11,6 @@ use forebay_units::{NodeId, Time};
 
 /// Without probes for so long after the SYN, the peer has no shim (3.4).
 const UNPROBED_AFTER: Time = Time::from_ms(1);
-
-/// In the length of a SYN-ACK, beside the window scale: this end keeps what the train said.
-pub(super) const KEEPS: u16 = 1 << 8;
 
 /// What the shim did on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

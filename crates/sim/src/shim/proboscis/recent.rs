@@ -6,6 +6,9 @@ use super::config::{Ends, Rules};
 use super::window::Train;
 use forebay_units::{NodeId, Time};
 
+/// In the length of a SYN-ACK, beside the window scale: the end that accepts keeps what the train said.
+pub(super) const KEEPS: u16 = 1 << 8;
+
 /// Estimates of a host, in order of the other end.
 #[derive(Debug, Default)]
 pub struct Recent {

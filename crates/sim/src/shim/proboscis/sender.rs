@@ -2,16 +2,13 @@
 //! outside the guest and written into the ACKs that it receives.
 
 use super::budget::Budget;
-use super::config::{EcnMode, Ends, Rules};
-use super::receiver::KEEPS;
+use super::config::{EcnMode, Ends, FORGET, Rules};
+use super::recent::KEEPS;
 use super::window::{after, later, limited};
 use super::{Host, Proboscis};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::{NodeId, Time};
-
-/// An entry without packets for so long is removed (ProBoSCIS 2.2).
-pub(super) const FORGET: Time = Time::from_secs(60);
 
 /// What the entry of a connection knows of its life. (CLOSING needs no state here: the end of the connection removes the entry.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,9 +1,9 @@
 //! The sending role against crafted packets.
 
 use super::budget::Budget;
-use super::config::{Config, EcnMode, Ends, Rules};
-use super::receiver::KEEPS;
-use super::sender::{FORGET, SenderShim, State};
+use super::config::{Config, EcnMode, Ends, FORGET, Rules};
+use super::recent::KEEPS;
+use super::sender::{SenderShim, State};
 use super::testing::Tape;
 use super::{Host, Recent};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
