@@ -75,8 +75,22 @@ impl RunDir {
         self.read(name, Some(names))
     }
 
+    /// As [`RunDir::columns`], one part of the table after the other: no more than one of them is in memory.
+    ///
+    /// # Errors
+    /// As there, possibly after some parts.
+    pub fn each(&self, name: &str, names: &[&str], f: &mut dyn FnMut(&RecordBatch)) -> Result<(), StoreError> {
+        self.walk(name, Some(names), &mut |batch| f(&batch))
+    }
+
     fn read(&self, name: &str, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
-        let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(Vec::new()) };
+        let mut batches = Vec::new();
+        self.walk(name, columns, &mut |batch| batches.push(batch))?;
+        Ok(batches)
+    }
+
+    fn walk(&self, name: &str, columns: Option<&[&str]>, f: &mut dyn FnMut(RecordBatch)) -> Result<(), StoreError> {
+        let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(()) };
         let path = self.path.join(&record.file);
         let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
         // Results may come from anybody: nothing outside their directory is read, and nothing that could be waited for without end.
@@ -93,14 +107,22 @@ impl RunDir {
             let version = record.schema_version;
             return Err(damaged(format!("version {version} of its columns is newer than this program, which knows {known}")));
         }
-        let batches = if record.file.ends_with(".csv") { csv(&path, record, columns) } else { parquet(&path, columns) }?;
-        let rows: u64 = batches.iter().map(|b| b.num_rows() as u64).sum();
         // A file of which no columns were read has rows that are not counted.
-        let counted = batches.iter().any(|b| b.num_columns() > 0);
+        let (mut rows, mut counted) = (0, false);
+        let mut see = |batch: RecordBatch| {
+            rows += batch.num_rows() as u64;
+            counted |= batch.num_columns() > 0;
+            f(batch);
+        };
+        if record.file.ends_with(".csv") {
+            see(csv(&path, record, columns)?);
+        } else {
+            parquet_each(&path, columns, &mut see)?;
+        }
         if counted && rows != record.rows {
             return Err(damaged(format!("it has {rows} rows, and the manifest says {}", record.rows)));
         }
-        Ok(batches)
+        Ok(())
     }
 }
 
@@ -132,12 +154,18 @@ fn schema_version(schema: &arrow_schema::Schema) -> u32 {
 
 /// All rows of a file; of the columns called `columns` only, if they are given.
 pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
+    let mut batches = Vec::new();
+    parquet_each(path, columns, &mut |batch| batches.push(batch))?;
+    Ok(batches)
+}
+
+fn parquet_each(path: &Path, columns: Option<&[&str]>, f: &mut dyn FnMut(RecordBatch)) -> Result<(), StoreError> {
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     if file.metadata().map_err(StoreError::io("read", path))?.len() > SMALL {
-        return parquet_of(path, file, columns);
+        return each_of(path, file, columns, f);
     }
     let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
-    parquet_of(path, bytes::Bytes::from(bytes), columns)
+    each_of(path, bytes::Bytes::from(bytes), columns, f)
 }
 
 /// Files up to this size are read at once. For every column of others the reader makes four calls of the system, and the tables of a short run
@@ -150,6 +178,17 @@ pub(crate) fn parquet_of(
     file: impl ChunkReader + 'static,
     columns: Option<&[&str]>,
 ) -> Result<Vec<RecordBatch>, StoreError> {
+    let mut batches = Vec::new();
+    each_of(path, file, columns, &mut |batch| batches.push(batch))?;
+    Ok(batches)
+}
+
+fn each_of(
+    path: &Path,
+    file: impl ChunkReader + 'static,
+    columns: Option<&[&str]>,
+    f: &mut dyn FnMut(RecordBatch),
+) -> Result<(), StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let mask = match columns {
@@ -158,11 +197,13 @@ pub(crate) fn parquet_of(
         };
         builder.with_projection(mask).with_batch_size(1 << 16).build()
     });
-    let reader = reader.map_err(|e| damaged(e.to_string()))?;
-    reader.map(|batch| batch.map(old_names::renamed).map_err(|e| damaged(e.to_string()))).collect()
+    for batch in reader.map_err(|e| damaged(e.to_string()))? {
+        f(old_names::renamed(batch.map_err(|e| damaged(e.to_string()))?));
+    }
+    Ok(())
 }
 
-fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
+fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<RecordBatch, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let table = RunTable::of(&record.name).ok_or_else(|| damaged(format!("no table is called `{}`", record.name)))?;
     let schema = schema_of(table);
@@ -193,7 +234,7 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Ve
     let arrays: Vec<ArrayRef> = builders.into_iter().map(Builder::finish).collect();
     let schema: SchemaRef =
         schema.project(&known.iter().map(|k| k.1).collect::<Vec<_>>()).map(Arc::new).map_err(|e| damaged(e.to_string()))?;
-    Ok(vec![RecordBatch::try_new(schema, arrays).map_err(|e| damaged(e.to_string()))?])
+    RecordBatch::try_new(schema, arrays).map_err(|e| damaged(e.to_string()))
 }
 
 /// A column under construction from text.

@@ -244,7 +244,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     ];
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
-    for batch in &dir.columns("flows", &COLUMNS)? {
+    dir.each("flows", &COLUMNS, &mut |batch| {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let sent = rows.int("bytes_acked");
@@ -306,7 +306,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 waited_at: waited_at.get(row).copied(),
             });
         }
-    }
+    })?;
     const OF_QUERIES: [&str; 10] =
         ["variant", "run", "class", "query_id", "start_ns", "qct_ns", "bytes", "waited_for", "waited_at", "waited_ns"];
     for batch in &dir.columns("queries", &OF_QUERIES)? {

@@ -11,7 +11,7 @@ pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -
         return Ok(());
     }
     let mut index: BTreeMap<(usize, String), usize> = BTreeMap::new();
-    for batch in &dir.columns("queue", &["variant", "run", "time_ns", "port", "pkts", "drops", "marks"])? {
+    dir.each("queue", &["variant", "run", "time_ns", "port", "pkts", "drops", "marks"], &mut |batch| {
         let rows = Rows::new(batch);
         let port = rows.text("port", str::to_owned);
         let [time, pkts, drops, marks] = ["time_ns", "pkts", "drops", "marks"].map(|c| rows.int(c));
@@ -33,8 +33,7 @@ pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -
             s.drops.push(drops.count(row));
             s.marks.push(marks.count(row));
         }
-    }
-    Ok(())
+    })
 }
 
 pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
@@ -42,7 +41,7 @@ pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
         return Ok(());
     }
     let mut index: BTreeMap<(usize, i64), usize> = BTreeMap::new();
-    for batch in &dir.columns("tcp", &["variant", "run", "time_ns", "conn_id", "cwnd", "srtt_ns", "alpha"])? {
+    dir.each("tcp", &["variant", "run", "time_ns", "conn_id", "cwnd", "srtt_ns", "alpha"], &mut |batch| {
         let rows = Rows::new(batch);
         let [time, conn, srtt] = ["time_ns", "conn_id", "srtt_ns"].map(|c| rows.int(c));
         let (cwnd, alpha) = (rows.float("cwnd"), rows.float("alpha"));
@@ -61,15 +60,14 @@ pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
             s.alpha.push(alpha.get(row));
             s.srtt.push(srtt.get(row).map(|ns| ns as f64 * 1e-9));
         }
-    }
-    Ok(())
+    })
 }
 
 pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
     if too_long(data, dir, "timeouts", of) {
         return Ok(());
     }
-    for batch in &dir.columns("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"])? {
+    dir.each("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"], &mut |batch| {
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
@@ -87,8 +85,7 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str)
                 rto: rto.count(row) as f64 * 1e-9,
             });
         }
-    }
-    Ok(())
+    })
 }
 
 pub(crate) fn goodput(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
