@@ -48,7 +48,7 @@ class ScenarioError(ForebayError, ValueError):
      --> --set:1:18
       |
     1 | topology.senders=0
-      |                  ^ legal: 1 to 64998
+      |                  ^ legal: 1 to 1048574
     --set 1 18
     """
 
