@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 import forebay as fb
+
+# Lines stay whole, as in a pipe, whatever the width of a terminal is said to be.
+os.environ.pop("COLUMNS", None)
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = {"rate": "1Gbps", "delay": "25us"}
@@ -58,6 +62,7 @@ def cli() -> Cli:
     """Runs the command."""
 
     def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*CLI, *map(str, args)], capture_output=True, text=True, timeout=60, check=False)
+        env = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        return subprocess.run([*CLI, *map(str, args)], capture_output=True, text=True, timeout=60, check=False, env=env)
 
     return run

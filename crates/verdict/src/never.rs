@@ -31,17 +31,22 @@ pub(crate) fn began(data: &Data) -> Option<String> {
 pub(crate) fn warm(data: &Data) -> Option<String> {
     let network = |run: &crate::data::Run| &data.networks[run.network];
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
-    let run = data.runs.iter().find(outlasted)?;
+    let outlasted = data.runs.iter().find(outlasted);
     let silent = silent(data);
-    if !silent.is_empty() {
+    if let Some(first) = silent.first() {
         let names: Vec<String> = silent.iter().map(|n| bold(&data.networks[*n].name)).collect();
+        let (of, others) = match outlasted {
+            Some(_) => (String::new(), ", of the others those of the whole run"),
+            None => (format!(" of {}", list(&names)), ""),
+        };
         return Some(format!(
-            "The warm-up of {} outlasted all traffic: goodput, queue and drops of {} are those of the silence after it, of the others those of the \
-             whole run, and do not compare. A shorter `warmup`, or longer traffic, would.",
-            network(run).warmup,
+            "The warm-up of {} outlasted all traffic{of}: goodput, queue and drops of {} are those of the silence after it{others}, and do not \
+             compare. A shorter `warmup`, or longer traffic, would.",
+            data.networks[*first].warmup,
             list(&names)
         ));
     }
+    let run = outlasted?;
     Some(format!("The warm-up of {} outlasted all traffic: the numbers are those of the whole run.", network(run).warmup))
 }
 
