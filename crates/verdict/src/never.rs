@@ -33,6 +33,10 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
     let outlasted = data.runs.iter().find(outlasted);
     let silent = silent(data);
+    if outlasted.is_none() && silent.len() == data.networks.len() {
+        // All of them are measured alike.
+        return None;
+    }
     if let Some(first) = silent.first() {
         let names: Vec<String> = silent.iter().map(|n| bold(&data.networks[*n].name)).collect();
         let (of, others) = match outlasted {
