@@ -4,24 +4,24 @@
 
 use std::io::IsTerminal;
 use std::ops::Range;
+use std::os::fd::AsFd;
 
 /// A width below this is no terminal for sentences.
 const LEAST: usize = 20;
 
 /// Characters that fit a line of standard output; `None`: as many as there are.
 pub(crate) fn stdout() -> Option<usize> {
-    let terminal = || std::io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(std::io::stdout())).flatten();
-    width(terminal)
+    width(std::io::stdout())
 }
 
 /// The same of standard error.
 pub(crate) fn stderr() -> Option<usize> {
-    let terminal = || std::io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(std::io::stderr())).flatten();
-    width(terminal)
+    width(std::io::stderr())
 }
 
-fn width(terminal: impl FnOnce() -> Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+fn width(stream: impl IsTerminal + AsFd) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|c| c.trim().parse().ok());
+    let terminal = || stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
     said.or_else(|| terminal().map(|(w, _)| usize::from(w.0))).filter(|w| *w >= LEAST)
 }
 

@@ -8,6 +8,28 @@
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
+/* include/linux/socket.h, include/net/tcp_states.h */
+enum { AF_INET = 2, AF_INET6 = 10 };
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT,
+	TCP_SYN_RECV,
+	TCP_FIN_WAIT1,
+	TCP_FIN_WAIT2,
+	TCP_TIME_WAIT,
+	TCP_CLOSE,
+	TCP_CLOSE_WAIT,
+	TCP_LAST_ACK,
+	TCP_LISTEN,
+	TCP_CLOSING,
+	TCP_NEW_SYN_RECV,
+};
+
+struct in6_addr {
+	union {
+		u8 u6_addr8[16];
+	} in6_u;
+} KERNEL_TYPE;
 struct sock_common {
 	u16 skc_num;
 	__be16 skc_dport;

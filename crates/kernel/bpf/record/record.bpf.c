@@ -8,11 +8,6 @@ struct net {
 		u32 inum;
 	} ns;
 } KERNEL_TYPE;
-struct in6_addr {
-	union {
-		u8 u6_addr8[16];
-	} in6_u;
-} KERNEL_TYPE;
 struct sock_common___ends {
 	struct {
 		struct net *net;
@@ -57,10 +52,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } namespace SEC(".maps");
-
-enum { AF_INET = 2 };
-/* include/net/tcp_states.h */
-enum { TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_FIN_WAIT2 = 5, TCP_CLOSE = 7, TCP_CLOSE_WAIT = 8, TCP_LAST_ACK = 9, TCP_LISTEN = 10, TCP_CLOSING = 11 };
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(closes, struct sock *sk, int before, int now)

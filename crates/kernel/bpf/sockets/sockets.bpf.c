@@ -65,7 +65,7 @@ struct counters {
 };
 COUNTERS_MAP
 
-enum { AF_INET = 2, AF_INET6 = 10, SOL_TCP = 6, TCP_CONGESTION = 13 };
+enum { SOL_TCP = 6, TCP_CONGESTION = 13 };
 
 static __always_inline bool prefix_found(struct address *a)
 {
@@ -143,11 +143,6 @@ struct sock_cgroup_data {
 struct sock___with_cgroup {
 	struct sock_cgroup_data sk_cgrp_data;
 } KERNEL_TYPE;
-struct in6_addr {
-	union {
-		u8 u6_addr8[16];
-	} in6_u;
-} KERNEL_TYPE;
 struct sock_common___with_ipv6 {
 	struct in6_addr skc_v6_daddr;
 } KERNEL_TYPE;
@@ -174,8 +169,6 @@ static __always_inline bool same(const char *a, const char *b)
 	}
 	return true;
 }
-
-enum { TCP_ESTABLISHED = 1, TCP_TIME_WAIT = 6, TCP_CLOSE = 7, TCP_LISTEN = 10, TCP_NEW_SYN_RECV = 12 };
 
 /* Every TCP socket of the network namespace of the process that reads the iterator, under its lock. */
 SEC("iter/tcp")

@@ -22,11 +22,10 @@ impl Sender {
 
     /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        let doubled = match (self.phase, c.rto_rule) {
-            (Phase::SynSent, RtoRule::Linux) => self.rtt.backoff().saturating_sub(LINEAR_SYNS),
-            _ => return self.rtt.rto(c),
-        };
-        self.rtt.doubled(c, doubled)
+        if self.phase == Phase::SynSent && c.rto_rule == RtoRule::Linux {
+            return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
+        }
+        self.rtt.rto(c)
     }
 
     /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
