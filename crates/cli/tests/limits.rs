@@ -2,6 +2,7 @@
 
 use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -95,25 +96,42 @@ fn forecasts_come_true() {
         let sets: Vec<String> =
             sets.iter().map(|t| t.replace("[newreno, cubic, dctcp]", "[\"newreno\", \"cubic\", \"dctcp\"]")).collect();
         let args: Vec<&str> = ["base.toml"].into_iter().chain(sets.iter().flat_map(|t| ["--set", t.as_str()])).collect();
-        let f = json(&s, &[&["check"], &args[..], &["--format", "json"]].concat())["forecast"].clone();
-        let (peak, manifest) = measured(&s, &args);
-        let rows = |name: &str| {
-            let tables = manifest["tables"].as_array().unwrap();
-            tables.iter().find(|t| t["name"] == name).unwrap()["rows"].as_f64().unwrap()
-        };
-        for (what, said, was) in [
-            ("memory", &f["memory_bytes"], peak as f64),
-            ("transmissions", &f["packet_transmissions"], manifest["packet_hops"].as_f64().unwrap()),
-            ("messages", &f["messages"], rows("flows")),
-            ("samples", &f["samples"], rows("queue") + rows("tcp")),
-            ("timeouts", &f["timeouts"], rows("timeouts")),
-        ] {
-            if what == "timeouts" && was < 10_000.0 {
-                continue;
-            }
-            let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
-            assert!((1.0 / 1.5..1.5).contains(&ratio), "{what} of {sets:?}: {said} said, {was} found");
+        held_against_the_run(&s, &args);
+    }
+}
+
+/// The same of networks that are asked for more than they carry, where connections and packets pile up, and of others that differ from `BASE`.
+#[test]
+fn forecasts_of_other_networks_come_true() {
+    let s = Scratch::new("networks");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forecasts");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 9, "{files:?}");
+    for file in files {
+        held_against_the_run(&s, &[file.to_str().unwrap()]);
+    }
+}
+
+fn held_against_the_run(s: &Scratch, args: &[&str]) {
+    let f = json(s, &[&["check"], args, &["--format", "json"]].concat())["forecast"].clone();
+    let (peak, manifest) = measured(s, args);
+    let rows = |name: &str| {
+        let tables = manifest["tables"].as_array().unwrap();
+        tables.iter().find(|t| t["name"] == name).unwrap()["rows"].as_f64().unwrap()
+    };
+    for (what, said, was) in [
+        ("memory", &f["memory_bytes"], peak as f64),
+        ("transmissions", &f["packet_transmissions"], manifest["packet_hops"].as_f64().unwrap()),
+        ("messages", &f["messages"], rows("flows")),
+        ("samples", &f["samples"], rows("queue") + rows("tcp")),
+        ("timeouts", &f["timeouts"], rows("timeouts")),
+    ] {
+        if what == "timeouts" && was < 10_000.0 {
+            continue;
         }
+        let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{what} of {args:?}: {said} said, {was} found");
     }
 }
 

@@ -1,10 +1,15 @@
 //! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
 
+mod pile;
+mod plan;
+
+use self::pile::{Waiting, in_flight, served, waiting};
+use self::plan::{arrivals, connections, planned_bytes};
 use crate::memory;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::{FlowRow, QueryRow};
-use forebay_experiment::traffic::{Arrival, ResponseSize, WorkloadKind};
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_scenario::{Resolved, Variant};
 use forebay_units::{IndexVec, WorkloadId};
 use std::mem::size_of;
@@ -20,7 +25,11 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
 /// Measured; without full optimisation, as tests have it, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
-const WRITING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
+const WRITING: u64 = if cfg!(debug_assertions) { 40 << 20 } else { 16 << 20 };
+/// Of the lists that are written, the part that writing them takes as well, up to that.
+const WRITTEN: f64 = if cfg!(debug_assertions) { 1.0 } else { 0.5 };
+/// What the report takes beside its rows.
+const DRAWING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
 /// What the report takes for each message, as it reads the tables again. Measured.
 const PAGE_MESSAGE: f64 = 230.0;
 /// Likewise for each sample of a queue, and of a sender; it leaves out series of more rows than the limit.
@@ -28,6 +37,8 @@ const PAGE_SAMPLE: [f64; 2] = [80.0, 130.0];
 /// Likewise for each timeout.
 const PAGE_TIMEOUT: f64 = 75.0;
 const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
+/// Links that a packet has passed on its way to where it waits: that of its host, and, as it is counted when it is queued, the one it waits for.
+const LINKS: f64 = 2.0;
 /// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on how well they
 /// compress.
 const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
@@ -77,8 +88,9 @@ struct Pilot {
     transmissions: f64,
     /// Packet transmissions per second of wall time.
     speed: f64,
-    /// Memory beside rows.
+    /// Memory beside rows, now; and of connections that pile up until the end.
     state: u64,
+    waiting: u64,
     /// The workload with the most messages.
     busiest: Option<WorkloadId>,
     whole: bool,
@@ -103,14 +115,15 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
         (messages + queries) as u64
     };
-    let state = seen.iter().map(|p| p.state).max().unwrap_or(0) * together;
+    let state = seen.iter().map(|p| p.state + p.waiting).max().unwrap_or(0) * together;
     let list = seen.iter().map(rows).max().unwrap_or(0) * together;
     let drawn = |rows: f64, each: f64| if rows > PAGE_SAMPLES { 0.0 } else { rows * each };
     let series = (drawn(queue, PAGE_SAMPLE[0]) + drawn(tcp, PAGE_SAMPLE[1])) as u64;
     let stops = drawn(timeouts, PAGE_TIMEOUT) as u64;
     let page = (messages * PAGE_MESSAGE) as u64 + series + stops;
-    // The page is made when the runs are over.
-    let memory = PROGRAM + (state + list + WRITING.min(list / 2 + (4 << 20))).max(page + WRITING);
+    // The page is made when the runs are over; what many connections had in small pieces is not given back by then.
+    let kept = seen.iter().map(|p| p.waiting).max().unwrap_or(0) * together;
+    let memory = PROGRAM + (state + list + WRITING.min((list as f64 * WRITTEN) as u64 + (4 << 20))).max(kept + page + DRAWING);
     let busiest = seen.first().and_then(|p| p.busiest).unwrap_or(WorkloadId::new(0));
     let costs = [
         (format!("workload.{busiest}"), list),
@@ -164,16 +177,17 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
         messages[f.workload] += 1.0;
     }
     let time = duration.map(|d| (d / now).max(1.0));
+    let served = served(config, report);
     // Of each workload: how much more of it is to come.
     let factor = |id: WorkloadId| -> f64 {
         if whole {
             return 1.0;
         }
-        let planned = planned_bytes(&config.workloads[id].kind, duration).map(|bytes| (bytes / acked[id].max(1.0)).max(1.0));
+        let kind = &config.workloads[id].kind;
+        let planned = planned_bytes(kind, duration).map(|bytes| (bytes / acked[id].max(1.0)).max(1.0));
         match (planned, time) {
-            (Some(work), Some(time)) if matches!(config.workloads[id].kind, WorkloadKind::Poisson { .. }) => {
-                work.min(time * 20.0)
-            }
+            // What arrives faster than it is served grows with time alone, once the links that serve it are busy.
+            (Some(work), Some(time)) if matches!(kind, WorkloadKind::Poisson { .. }) => work.min(time / served[id]),
             (Some(work), Some(time)) => work.min(time),
             (Some(work), None) => work,
             (None, time) => time.unwrap_or(1.0),
@@ -192,15 +206,21 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
     };
     let length = time.unwrap_or(growth);
     let of = |id: WorkloadId| match &config.workloads[id].kind {
-        WorkloadKind::Poisson { flows_per_sec, flows, .. } if !whole => {
-            let by_rate = duration.map_or(f64::INFINITY, |d| flows_per_sec * d);
-            by_rate.min(flows.map_or(f64::INFINITY, |n| n as f64)).min(1e12)
-        }
+        kind @ WorkloadKind::Poisson { .. } if !whole => arrivals(kind, duration).unwrap_or(0.0).min(1e12),
         WorkloadKind::Long { pairs, .. } => pairs.len() as f64,
         WorkloadKind::Replay { flows } => flows.len() as f64,
+        // Every sender has a message in each round that begins.
+        WorkloadKind::Incast { senders, block, rounds, .. } if !whole => {
+            let each = (senders.len() as f64 * *block as f64).max(1.0);
+            let begun = (acked[id] * factors[id] / each).floor() + 1.0;
+            begun.min(rounds.map_or(f64::INFINITY, f64::from)) * senders.len() as f64
+        }
         _ => messages[id] * factors[id],
     };
+    let hops = report.packet_hops as f64;
+    let under_way = if whole { 0.0 } else { (in_flight(config, report) * LINKS).min(hops / 2.0) };
     let counted: IndexVec<WorkloadId, f64> = config.workloads.ids().map(of).collect();
+    let waiting = if whole { Waiting::default() } else { waiting(config, report, &factors, duration) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     Pilot {
         messages: counted.iter().sum(),
@@ -212,10 +232,13 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
             .map(|(_, every)| samples(duration.unwrap_or(now * length), every.as_secs_f64()))
             .sum(),
         tcp: report.tcp.len() as f64 * length,
-        timeouts: report.timeouts.len() as f64 * length,
-        transmissions: report.packet_hops as f64 * growth,
+        // More connections wait, more of them time out.
+        timeouts: report.timeouts.len() as f64 * length * waiting.times(),
+        // What is under way has passed some of its links, and has not been counted as arrived.
+        transmissions: (hops - under_way) * growth + under_way,
         speed: report.packet_hops as f64 / wall.max(1e-6),
         state,
+        waiting: waiting.memory as u64,
         busiest,
         whole,
     }
@@ -224,38 +247,6 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
 /// Samples of a series.
 fn samples(length: f64, every: f64) -> f64 {
     if every > 0.0 { length / every } else { 0.0 }
-}
-
-/// Bytes that a workload means to send; `None` for one without an end.
-fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
-    Some(match kind {
-        WorkloadKind::Long { pairs, size, .. } => pairs.len() as f64 * (*size)? as f64,
-        WorkloadKind::Incast { senders, block, rounds, .. } => senders.len() as f64 * *block as f64 * f64::from((*rounds)?),
-        WorkloadKind::Poisson { sizes, flows_per_sec, flows, .. } => {
-            let by_rate = duration.map_or(f64::INFINITY, |d| flows_per_sec * d);
-            let n = by_rate.min(flows.map_or(f64::INFINITY, |n| n as f64));
-            n.is_finite().then_some(n * sizes.mean())?
-        }
-        WorkloadKind::OnOff { pairs, total: Some((total, _)), .. } => pairs.len() as f64 * *total as f64,
-        WorkloadKind::OnOff { pairs, sizes, trains, .. } => pairs.len() as f64 * sizes.mean() * f64::from((*trains)?),
-        WorkloadKind::Requests { pairs, request, response, count, .. } => {
-            pairs.len() as f64 * (request.mean() + response.mean()) * f64::from((*count)?)
-        }
-        WorkloadKind::Queries { aggregators, fan_out, response, arrival, count, .. } => {
-            let each = match response {
-                ResponseSize::Each(sizes) => sizes.mean() * f64::from(*fan_out),
-                ResponseSize::Shared(total) => *total as f64,
-            };
-            let by_rate = match (arrival, duration) {
-                (Arrival::Rate(rate), Some(d)) => rate * d,
-                _ => f64::INFINITY,
-            };
-            let n = by_rate.min(count.map_or(f64::INFINITY, f64::from));
-            n.is_finite().then_some(n * each * aggregators.len() as f64)?
-        }
-        WorkloadKind::Udp { .. } => return None,
-        WorkloadKind::Replay { flows } => flows.iter().map(|f| f.bytes as f64).sum(),
-    })
 }
 
 /// Whether a scenario is too small for a forecast: its links could not carry enough to fill any memory.
@@ -269,16 +260,4 @@ pub fn surely_small(resolved: &Resolved) -> bool {
         let runs = f64::from(resolved.runs) * resolved.variants.len() as f64;
         bytes.min(planned.unwrap_or(f64::INFINITY)) * runs < 20e9 && connections < 20_000 && network.ports.len() < 20_000
     })
-}
-
-/// Connections that a workload has from the start.
-fn connections(kind: &WorkloadKind) -> usize {
-    match kind {
-        WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => pairs.len(),
-        WorkloadKind::Requests { pairs, .. } => 2 * pairs.len(),
-        WorkloadKind::Incast { senders, .. } => senders.len(),
-        WorkloadKind::Queries { aggregators, workers, .. } => aggregators.len() * workers.len(),
-        WorkloadKind::Replay { flows } => flows.len(),
-        WorkloadKind::Poisson { .. } | WorkloadKind::Udp { .. } => 0,
-    }
 }
