@@ -5,6 +5,7 @@ use forebay_experiment::streams::Draws;
 use forebay_sampling::mix;
 use forebay_units::{PortId, Time};
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 /// Bits of [`Handoff::key`] below the time.
 pub(super) const PORT_BITS: u32 = 24;
@@ -179,18 +180,20 @@ fn sort_tied(tied: &mut [Handoff], lots: Lots) {
     }
 }
 
-/// Merges two runs; of equal keys those of `a` go first.
-fn merge(mut a: &[Handoff], mut b: &[Handoff], out: &mut [Handoff]) {
+/// Merges two runs, both of which hold something; of equal keys those of `a` go first. Which run is next cannot be foreseen, so there is no
+/// branch on it.
+fn merge(a: &[Handoff], b: &[Handoff], out: &mut [Handoff]) {
+    let (mut i, mut j) = (0, 0);
     let mut places = out.iter_mut();
-    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+    while i < a.len() && j < b.len() {
         let Some(place) = places.next() else { return };
-        if other.key < first.key {
-            (*place, b) = (*other, others);
-        } else {
-            (*place, a) = (*first, rest);
-        }
+        let (mine, other) = (&a[i], &b[j]);
+        let later = other.key < mine.key;
+        *place = *select_unpredictable(later, other, mine);
+        j += usize::from(later);
+        i += usize::from(!later);
     }
-    let rest = if a.is_empty() { b } else { a };
+    let rest = if i == a.len() { &b[j..] } else { &a[i..] };
     places.into_slice().copy_from_slice(rest);
 }
 

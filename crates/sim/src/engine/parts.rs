@@ -55,8 +55,8 @@ struct Part {
 /// The parts of a run, and what its threads share.
 pub(super) struct Parts<'a> {
     parts: Vec<Mutex<Part>>,
-    /// Mail for each part: to be opened in this window, and in the next.
-    inboxes: Vec<[Mutex<Mail>; 2]>,
+    /// Mail for each part from each: to be opened in this window, and in the next. Marks that the whole hands out are with those from itself.
+    inboxes: Vec<Vec<[Mutex<Mail>; 2]>>,
     part_of: IndexVec<NodeId, u16>,
     apps: &'a Apps,
     tiers: Option<&'a IndexVec<NodeId, Tier>>,
@@ -118,7 +118,7 @@ impl<'a> Parts<'a> {
         };
         Parts {
             parts: cuts.into_iter().map(part).collect(),
-            inboxes: (0..threads).map(|_| Default::default()).collect(),
+            inboxes: (0..threads).map(|_| (0..threads).map(|_| Default::default()).collect()).collect(),
             part_of,
             apps,
             tiers,
@@ -137,7 +137,8 @@ impl<'a> Parts<'a> {
     pub(super) fn hand_out(&self, whole: &mut Core) {
         let next = (self.round.load(Relaxed) + 1) % 2;
         whole.calendar().hand_on(|node, time| {
-            lock(&self.inboxes[usize::from(self.part_of[node])][next as usize]).marks.push((node, time));
+            let part = usize::from(self.part_of[node]);
+            lock(&self.inboxes[part][part][next as usize]).marks.push((node, time));
         });
     }
 
@@ -190,13 +191,14 @@ impl<'a> Parts<'a> {
         let part = &mut *lock(&self.parts[number]);
         let wheel = part.core.calendar();
         wheel.follow((self.window.load(Relaxed), Time(self.end.load(Relaxed))));
-        part.open(&mut lock(&self.inboxes[number][(round % 2) as usize]));
+        for from in &self.inboxes[number] {
+            part.open(&mut lock(&from[(round % 2) as usize]));
+        }
         let activations = part.core.run_marked(self.apps, self.words, self.tiers);
         part.collect();
         for (to, out) in part.out.iter_mut().enumerate().filter(|(_, out)| !out.packets.is_empty()) {
-            let mut inbox = lock(&self.inboxes[to][((round + 1) % 2) as usize]);
-            inbox.packets.append(&mut out.packets);
-            inbox.extras.append(&mut out.extras);
+            // What is there has been opened, and is empty.
+            std::mem::swap(&mut *lock(&self.inboxes[to][number][((round + 1) % 2) as usize]), out);
         }
         part.result = part.core.result_of_part(activations);
     }
@@ -226,7 +228,7 @@ impl<'a> Parts<'a> {
         let next = ((self.round.into_inner() + 1) % 2) as usize;
         for (part, inboxes) in self.parts.into_iter().zip(self.inboxes) {
             let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
-            part.open(&mut lock(&inboxes[next]));
+            inboxes.iter().for_each(|from| part.open(&mut lock(&from[next])));
             whole.absorb_last(part.core);
         }
     }
