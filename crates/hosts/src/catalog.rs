@@ -96,7 +96,7 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "trim",
         kind: Kind::Law,
-        summary: "TCP-TRIM: keeps the RTT near K, and probes before it uses an old window again; without random waits",
+        summary: "TCP-TRIM: keeps the RTT near K, and probes before it uses an old window again; random waits in `testbed` only",
         needs_ecn: false,
         params: &[
             Param {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// The path of a connection of transport `id`, which TRIM computes its threshold of: all its connections in the guest have one threshold, that
 /// of its first sender, to the last host that it sends to.
-fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
+pub fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
     let tcp = &experiment.groups[id].tcp;
     if tcp.law.name != "trim" {
         return None;

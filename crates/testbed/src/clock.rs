@@ -29,6 +29,11 @@ impl Clock {
         Time::from_ns(monotonic().saturating_sub(self.start))
     }
 
+    /// The time of the run when the kernel's monotonic clock shows `ns`; zero before its start.
+    pub fn at(self, ns: u64) -> Time {
+        Time::from_ns(ns.saturating_sub(self.start))
+    }
+
     /// How long it is until `time`; nothing when it has passed. Counted from before the start of the run too.
     pub fn until(self, time: Time) -> TimeSpec {
         let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic());

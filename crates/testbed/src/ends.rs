@@ -1,5 +1,6 @@
 //! The TCP of the running kernel: sockets in the namespaces of the hosts, and the messages that go through them.
 
+use crate::hold;
 use crate::namespace::Namespace;
 use crate::tcp_info::TcpInfo;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
@@ -11,6 +12,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// Listening sockets of transport `g` have this port plus `g`.
 const FIRST_LISTENING: u16 = 5_000;
@@ -151,6 +153,11 @@ impl Ends {
         (g.header, g.ack_size)
     }
 
+    /// The random waits of `group`, as bits of a mark.
+    pub fn waits(&self, group: u32) -> Option<u32> {
+        hold::waits(&self.groups[group as usize])
+    }
+
     /// A socket in the namespace of `interface` with the properties of `group`.
     fn socket(&self, interface: u32, group: u32) -> io::Result<Socket> {
         let g = &self.groups[group as usize];
@@ -176,6 +183,9 @@ impl Ends {
                 socket.set_send_buffer_size(g.sndbuf as usize)?;
             }
             socket.set_tcp_nodelay(true)?;
+            // However the run ends, no connection lives on to send its last bytes where nobody carries them, and its namespace with it. What is
+            // accepted inherits it.
+            socket.set_linger(Some(Duration::ZERO))?;
             Ok(socket)
         })
     }
@@ -204,6 +214,9 @@ impl Ends {
         let (from, to) = self.addresses(conn, group, src, dst);
         self.listen(dst, group, to)?;
         let socket = self.socket(src, group)?;
+        if let Some(waits) = self.waits(group) {
+            socket.set_mark(hold::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
+        }
         socket.bind(&from.into()).map_err(|e| io_error(&format!("bind {from}"), e))?;
         debug_assert_eq!(conn as usize, self.conns.len());
         if is_datagrams(&self.groups[group as usize]) {

@@ -3,6 +3,7 @@
 
 use crate::clock::{Clock, real_time};
 use crate::ends::{Ends, Interface};
+use crate::hold::{Holds, waits};
 use crate::lateness::Lateness;
 use crate::ledger::{Book, Entry, Published};
 use crate::namespace::{Namespace, sysctl};
@@ -95,6 +96,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
         Incoming::Frame(frame) => setup.take(frame),
         Incoming::Silence | Incoming::End => return Err(disconnected()),
     } {}
+    let holds = setup.groups.iter().any(|g| waits(g).is_some()).then(Holds::open).transpose()?;
     let (mut interfaces, mut devices) = (Vec::new(), Vec::new());
     for i in 0..setup.interfaces.len() {
         let (interface, device) = interface(&setup, i)?;
@@ -113,7 +115,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
 
     let (announce, news) = mpsc::channel();
     let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
-    let wire = Wire::new(Switch::new(network, seed), devices, news, clock, Book::new(book.clone()));
+    let wire = Wire::new(Switch::new(network, seed), devices, news, clock, Book::new(book.clone())).holding(holds);
     let groups = setup.groups.clone();
     thread::scope(|scope| {
         let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, || wire.run(&stop))?;
@@ -281,6 +283,7 @@ fn announce_flow(announce: &Sender<Flow>, ends: &Ends, open: &protocol::Open) {
         class: open.class_of_service as u8,
         header,
         ack_size,
+        waits: ends.waits(open.group).is_some(),
     };
     // The switch ends before its news only when it has failed, which ends the run.
     let _ = announce.send(flow);

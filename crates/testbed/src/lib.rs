@@ -6,6 +6,7 @@ pub mod clock;
 pub mod ends;
 pub mod frame;
 pub mod guest;
+pub mod hold;
 pub mod lateness;
 pub mod ledger;
 pub mod namespace;

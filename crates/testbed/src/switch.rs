@@ -74,6 +74,7 @@ impl<R: Records> Watch<Packet> for Noted<'_, R> {
 enum Due {
     Arrive,
     Depart,
+    Release,
 }
 
 /// An event: time, kind, and the order in which it was announced.
@@ -85,9 +86,11 @@ pub struct Switch {
     /// Ports of each node with shared memory.
     shared: IndexVec<NodeId, Option<Pool>>,
     events: BinaryHeap<Reverse<Key>>,
-    /// Packets that are on a link, by the last part of their key.
+    /// Packets that are on a link or held, by the last part of their key.
     flying: Vec<Option<Parcel<Packet>>>,
     unused: Vec<u32>,
+    /// Of those in `flying`, the ones that have not left their hosts yet, in the order in which they came.
+    held: Vec<u32>,
     announced: u64,
 }
 
@@ -129,6 +132,7 @@ impl Switch {
             events: BinaryHeap::new(),
             flying: Vec::new(),
             unused: Vec::new(),
+            held: Vec::new(),
             announced: 0,
         }
     }
@@ -144,6 +148,26 @@ impl Switch {
         self.arrive(now, port, Parcel { frame: packet, facts }, records);
     }
 
+    /// A host hands over a packet that is not to leave before `until`.
+    pub fn hold(&mut self, until: Time, packet: Packet, facts: Arrival) {
+        let place = self.keep(Parcel { frame: packet, facts });
+        self.held.push(place);
+        self.announce(until, Due::Release, place);
+    }
+
+    /// The packets of `flow` that are held leave at `now`, up to which [`Switch::advance`] has been called.
+    pub fn release(&mut self, now: Time, flow: u64, records: &mut impl Records) {
+        let Switch { held, flying, .. } = self;
+        let of_flow = |place: &mut u32| flying[*place as usize].as_ref().is_some_and(|p| p.facts.flow == flow);
+        // Their places are free again when the time has come that was announced.
+        let places: Vec<u32> = held.extract_if(.., of_flow).collect();
+        for place in places {
+            if let Some(parcel) = self.flying[place as usize].take() {
+                self.arrive(now, parcel.frame.path[0], parcel, records);
+            }
+        }
+    }
+
     /// Lets everything happen that is due by `now`; `deliver` receives what reaches a host.
     pub fn advance(&mut self, now: Time, records: &mut impl Records, mut deliver: impl FnMut(Delivery)) {
         while let Some(Reverse((time, ..))) = self.events.peek()
@@ -152,6 +176,13 @@ impl Switch {
         {
             match due {
                 Due::Depart => self.depart(time, PortId::new(subject), records),
+                Due::Release => {
+                    self.unused.push(subject);
+                    if let Some(parcel) = self.flying[subject as usize].take() {
+                        self.held.retain(|place| *place != subject);
+                        self.arrive(time, parcel.frame.path[0], parcel, records);
+                    }
+                }
                 Due::Arrive => {
                     let mut parcel = self.flying[subject as usize].take().expect("an arrival was announced");
                     self.unused.push(subject);
@@ -196,12 +227,18 @@ impl Switch {
         if let Some(time) = next {
             self.announce(time, Due::Depart, port.get());
         }
+        let place = self.keep(parcel);
+        self.announce(arrival, Due::Arrive, place);
+    }
+
+    /// Where `parcel` is from now on.
+    fn keep(&mut self, parcel: Parcel<Packet>) -> u32 {
         let place = self.unused.pop().unwrap_or_else(|| {
             self.flying.push(None);
             self.flying.len() as u32 - 1
         });
         self.flying[place as usize] = Some(parcel);
-        self.announce(arrival, Due::Arrive, place);
+        place
     }
 
     fn announce(&mut self, time: Time, due: Due, subject: u32) {
@@ -285,6 +322,32 @@ mod tests {
         }
         assert_eq!(got, [(174, 2)]);
         assert_eq!(log.0, [(100, 0, "in"), (112, 0, "out"), (137, 3, "in"), (149, 3, "out")]);
+    }
+
+    /// Held packets leave when it is time, in their order, or when they are released; others pass them.
+    #[test]
+    fn what_is_held_leaves_when_it_is_time_or_released() {
+        let (mut s, mut log, mut got) = (Switch::new(&network(8), 1), Log::default(), Vec::new());
+        let of = |from: u32, id: u64| {
+            let (p, f) = packet(from, id);
+            (p, Arrival { flow: u64::from(from), ..f })
+        };
+        for id in 0..2 {
+            let (p, f) = of(0, id);
+            s.hold(Time::from_us(500), p, f);
+        }
+        let (p, f) = of(1, 2);
+        s.send(Time::ZERO, p, f, &mut log);
+        let (p, f) = of(1, 3);
+        s.hold(Time::from_us(900), p, f);
+        s.advance(Time::from_us(600), &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
+        s.release(Time::from_us(600), 1, &mut log);
+        s.release(Time::from_us(600), 1, &mut log);
+        while let Some(t) = s.next() {
+            s.advance(t, &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
+        }
+        assert_eq!(got, [(74, 2), (574, 0), (586, 1), (674, 3)]);
+        assert_eq!((s.held.len(), s.unused.len()), (0, s.flying.len()), "every place is free again");
     }
 
     /// Times do not depend on when they are computed.

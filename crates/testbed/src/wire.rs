@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, real_time};
 use crate::frame::{self, End};
+use crate::hold::Holds;
 use crate::lateness::Lateness;
 use crate::switch::{Delivery, Packet, Records, Switch};
 use forebay_queues::{Arrival, Codepoint};
@@ -40,6 +41,14 @@ pub struct Flow {
     pub header: u32,
     /// Wire bytes of a packet without.
     pub ack_size: u32,
+    /// Its congestion control says until when data is held.
+    pub waits: bool,
+}
+
+/// Where packets of one direction go: the ports, and whether they may be held before the first.
+struct Way {
+    path: Arc<[PortId]>,
+    waits: bool,
 }
 
 /// A packet that the switch is asked to note: whose it is, beside what its headers say.
@@ -76,6 +85,8 @@ pub struct Wire<L> {
     news: Receiver<Flow>,
     clock: Clock,
     lateness: Lateness,
+    /// Until when packets are held, if some transport wants that.
+    holds: Option<Holds>,
     ledger: L,
     sent: u64,
     strays: u64,
@@ -120,9 +131,15 @@ fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result
 impl<L: Ledger> Wire<L> {
     /// The network of `switch` between `devices`. New flows are announced on `news` before their first packet is sent.
     pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, news: Receiver<Flow>, clock: Clock, ledger: L) -> Wire<L> {
+        let holds = None;
         let (flows, lateness) = (HashMap::new(), Lateness::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
-        Wire { switch, devices, by_address, flows, news, clock, lateness, ledger, sent: 0, strays: 0 }
+        Wire { switch, devices, by_address, flows, news, clock, lateness, holds, ledger, sent: 0, strays: 0 }
+    }
+
+    /// Holds packets as `holds` says.
+    pub fn holding(self, holds: Option<Holds>) -> Wire<L> {
+        Wire { holds, ..self }
     }
 
     /// Carries packets until `stop`.
@@ -180,19 +197,33 @@ impl<L: Ledger> Wire<L> {
             // What is due earlier goes first, or it would meet a packet that came after it.
             self.hand_over();
             match frame::headers(&buffer[..n]).and_then(|h| Some((h, self.flow(h.from, h.to)?))) {
-                Some((headers, (path, facts))) => {
+                Some((headers, (Way { path, waits }, facts))) => {
                     let facts = Arrival { ecn: headers.ecn, ..facts(headers.payload) };
                     let packet = Packet::new(buffer[..n].to_vec(), headers, path, self.sent);
                     self.sent += 1;
-                    self.switch.send(self.clock.now(), packet, facts, &mut self.ledger);
+                    self.send(waits, packet, facts);
                 }
                 None => self.strays += 1,
             }
         }
     }
 
+    /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
+    fn send(&mut self, waits: bool, packet: Packet, facts: Arrival) {
+        let now = self.clock.now();
+        if let Some(holds) = self.holds.as_ref().filter(|_| waits) {
+            let until = holds.until(owner(&facts).conn, self.clock);
+            if until > now {
+                return self.switch.hold(until, packet, facts);
+            }
+            // The hold has ended early: what it kept goes first.
+            self.switch.release(now, facts.flow, &mut self.ledger);
+        }
+        self.switch.send(now, packet, facts, &mut self.ledger);
+    }
+
     /// The way of a packet between these ends, and what disciplines know of one with so much payload.
-    fn flow(&mut self, from: End, to: End) -> Option<(Arc<[PortId]>, impl Fn(u32) -> Arrival + use<L>)> {
+    fn flow(&mut self, from: End, to: End) -> Option<(Way, impl Fn(u32) -> Arrival + use<L>)> {
         if !self.flows.contains_key(&(from, to)) {
             for flow in self.news.try_iter() {
                 self.flows.insert((flow.to, flow.from), (flow.clone(), true));
@@ -209,6 +240,7 @@ impl<L: Ledger> Wire<L> {
             rank: 0,
             flow: name,
         };
-        Some((if *back { flow.back.clone() } else { flow.forth.clone() }, facts))
+        let way = Way { path: if *back { flow.back.clone() } else { flow.forth.clone() }, waits: flow.waits && !*back };
+        Some((way, facts))
     }
 }

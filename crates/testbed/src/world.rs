@@ -7,10 +7,10 @@ use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::world::{Unsupported, World};
-use forebay_kernel::laws::guest_law;
+use forebay_kernel::laws::{GuestLaw, guest_law};
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
-use forebay_linux::plan::Plan;
+use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
 use forebay_linux::world::Linux;
 use forebay_units::{Rate, Time};
@@ -42,6 +42,20 @@ fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
     let there = fib.travel(network, (from, to), 0, bytes);
     let back = fib.travel(network, (to, from), 0, bytes);
     Time((there + back) / TOLERANCE).max(LEAST_TOLERANCE)
+}
+
+/// Parameters that the program TRIM needs of the path, for a command; nothing for other laws. Their places are those of `trim_read`
+/// (trim_core.h), behind two numbers that every law has.
+fn trim_params(law: &GuestLaw) -> String {
+    const EXPLICIT_K: u64 = 3;
+    let number = |at: usize| law.param[2 + at];
+    if law.name != "forebay_trim" {
+        return String::new();
+    }
+    let (k, endless) = (if number(4) == EXPLICIT_K { number(5) } else { 0 }, u64::from(u32::MAX));
+    let all =
+        [("packet_ps", number(0)), ("k", k), ("buffer", number(3) % endless), ("guard", number(6)), ("min_cwnd", number(2))];
+    all.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!(" --param {name}={n}")).collect()
 }
 
 /// Why a run is invalid, if it is.
@@ -88,24 +102,21 @@ impl World for Testbed {
                 let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);
                 refuse("transport.shim", reason);
             }
-            // A program at a congestion control cannot hold packets back (crates/kernel/bpf/trim).
-            if group.tcp.law.name == "trim" && group.tcp.law.values.text("at") != "off" {
-                let reason = "on the running kernel TRIM is a BPF program without random waits; legal: `at = \"off\"`, or `world = \"linux\"`";
-                refuse("transport.cc", reason.into());
-            }
         }
         cannot
     }
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let mut all = Linux.explain(experiment);
-        for group in &experiment.groups {
-            if let Ok(Some(law)) = guest_law(&group.tcp, None) {
+        for (id, group) in experiment.groups.enumerate() {
+            if let Ok(Some(law)) = guest_law(&group.tcp, route(experiment, id).as_ref()) {
                 let own = law.name.trim_start_matches("forebay_");
                 all.push(format!(
-                    "{}: the running kernel has `{own}` as a BPF program: `forebay attach {own} --name {} --default` before, with its parameters \
+                    "{}: the running kernel has `{own}` as a BPF program: `forebay attach {own} --name {} --default{}` before, with its parameters \
                      as --param; those of the scenario's law do not reach it",
-                    group.name, law.name
+                    group.name,
+                    law.name,
+                    trim_params(&law)
                 ));
             }
         }

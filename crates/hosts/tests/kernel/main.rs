@@ -23,6 +23,7 @@ mod snapshot;
 mod soak;
 mod swap;
 mod traffic;
+mod waits;
 mod windows;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("law-without-ecn", laws::without_ecn),
     ("law-losses", laws::losses),
     ("law-trim-probes", laws::trim_probes),
+    ("law-trim-waits", waits::trim),
     ("message-option", messages::option),
     ("message-deadlines", messages::deadlines),
     ("message-tail", messages::tail),

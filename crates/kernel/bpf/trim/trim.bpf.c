@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* TCP-TRIM as a BPF program; the arithmetic is trim_core.h and trim_probe.h. Gaps are found where new data is about to leave:
- * tcp_write_xmit asks for min_tso_segs before it looks at the window. A program cannot hold a packet back, so the random waits AD and AS
- * do not exist here, and that a probe is late is seen when the next ACK comes: until then the window lets nothing leave anyway. */
+ * tcp_write_xmit asks for min_tso_segs before it looks at the window. That a probe is late is seen when the next ACK comes: until then the
+ * window lets nothing leave anyway. A program cannot hold a packet back: the random waits AD and AS need an egress that does (trim_hold.bpf.h). */
 #include "../include/law.bpf.h"
 #include "trim_probe.h"
 
@@ -26,6 +26,9 @@ struct counters {
 	u64 episodes;
 	u64 probes;
 	u64 late;
+	/* Random waits (AD, AS), and their lengths together. */
+	u64 waits;
+	u64 waited_us;
 	/* Cuts because an RTT was above K, reductions for losses, timeouts. */
 	u64 cuts_by_rtt;
 	u64 cuts_by_loss;
@@ -44,7 +47,9 @@ struct state {
 };
 _Static_assert(sizeof(struct state) <= 104, "what the kernel keeps for a congestion control (ICSK_CA_PRIV_SIZE)");
 
-static __always_inline struct trim_params law_of(const struct params *p)
+#include "trim_hold.bpf.h"
+
+static __always_inline struct trim_params law_of(const struct params *p, u32 mark)
 {
 	return (struct trim_params){
 		.packet_ps = p ? p->packet_ps : 0,
@@ -58,6 +63,9 @@ static __always_inline struct trim_params law_of(const struct params *p)
 		.gap_in_flight = 1,
 		.sets = TRIM_SETS_ALL,
 		.handshake = 0,
+		.wait_before = hold_asks(mark, HOLD_BEFORE),
+		.wait_after = hold_asks(mark, HOLD_AFTER),
+		.wait_at_start = hold_asks(mark, HOLD_AT_START),
 	};
 }
 
@@ -66,7 +74,7 @@ void BPF_PROG(trim_init_sock, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
-	struct trim_params p = law_of(parameters());
+	struct trim_params p = law_of(parameters(), hold_mark(sk));
 	u32 srtt = tp->srtt_us >> 3;
 	trim_init(&s->law, &p);
 	trim_established(&s->law, &p, srtt ? srtt : LAW_NONE);
@@ -100,7 +108,7 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
-	struct trim_params p = law_of(parameters());
+	struct trim_params p = law_of(parameters(), hold_mark(sk));
 	struct law_window w;
 	struct trim_opportunity at;
 	u32 allowed;
@@ -109,16 +117,25 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 	note_sent(tp, s);
 	w = law_window_of(tp);
 	at = (struct trim_opportunity){
-		.now = tp->tcp_mstamp,
-		.last_tx = tp->data_segs_out ? tp->tcp_wstamp_ns / 1000 : TRIM_NEVER,
+		.now = hold_time(sk, tp->tcp_mstamp),
+		.last_tx = tp->data_segs_out ? hold_time(sk, tp->tcp_wstamp_ns / 1000) : TRIM_NEVER,
 		.flight = tp->snd_nxt - tp->snd_una,
 		.unsent = tp->write_seq - tp->snd_nxt,
 		.recovering = inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery,
 		.mss = tp->mss_cache,
+		.random = bpf_get_prandom_u32(),
 	};
 	if (was == TRIM_PROBING && s->law.acked < s->law.count && at.now >= s->law.due)
 		COUNT(late, 1);
 	allowed = trim_gate(&s->law, &p, &w, &at);
+	if (!allowed && at.unsent && (s->law.state == TRIM_AD_WAIT || s->law.state == TRIM_AS_WAIT)) {
+		/* A wait begins: what leaves now is held until its end, and for the law it is then already. */
+		hold_until(sk, tp->tcp_mstamp, s->law.due);
+		COUNT(waits, 1);
+		COUNT(waited_us, s->law.due - at.now);
+		at.now = s->law.due;
+		allowed = hold_waited(&s->law, at.now);
+	}
 	if (s->law.state == TRIM_PROBING) {
 		if (was != TRIM_PROBING)
 			COUNT(episodes, 1);
@@ -136,7 +153,7 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
-	struct trim_params p = law_of(parameters());
+	struct trim_params p = law_of(parameters(), hold_mark(sk));
 	struct law_ack a = law_ack_of(tp);
 	struct law_window w;
 	u32 cwnd;
@@ -148,7 +165,7 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	cwnd = w.cwnd;
 	note_sent(tp, s);
 	if (sample->rtt_us >= 0)
-		a.rtt = sample->rtt_us;
+		a.rtt = hold_rtt(sk, a.now, sample->rtt_us);
 	trim_sample(&s->law, &p, &a, 1);
 	COUNT(acks, 1);
 	if (s->law.k != LAW_NONE) {
@@ -168,7 +185,7 @@ void BPF_PROG(trim_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
-	struct trim_params p = law_of(parameters());
+	struct trim_params p = law_of(parameters(), hold_mark(sk));
 	struct law_window w = law_window_of(tp);
 	if (!law_may_grow(tp))
 		return;
@@ -188,6 +205,9 @@ SEC("struct_ops")
 void BPF_PROG(trim_set_state, struct sock *sk, u8 new_state)
 {
 	struct state *s = inet_csk_ca(sk);
+	/* What is lost is sent again at once. */
+	if (new_state >= TCP_CA_Recovery)
+		hold_end(sk, tcp_sk(sk)->tcp_mstamp);
 	if (new_state == TCP_CA_Recovery) {
 		trim_recovery(&s->law);
 	} else if (new_state == TCP_CA_Loss) {
