@@ -353,6 +353,12 @@ pub trait CongestionControl: Sized {
         false
     }
 
+    /// Whether the delay of this ACK is to be left alone, also by the slow start beside the law: queues may still be as full as before a
+    /// reduction (`cubictcp_acked`).
+    fn ignores_delay(&self, _ack: &Ack) -> bool {
+        false
+    }
+
     /// Something else happened to the window; called after it was changed.
     fn cwnd_event(&mut self, _w: &mut Window, _event: Event) {}
 

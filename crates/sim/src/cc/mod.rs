@@ -106,6 +106,9 @@ impl Law {
     pub fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         each!(self, l => l.cwnd_event(w, event));
     }
+    pub fn ignores_delay(&self, ack: &Ack) -> bool {
+        each!(self, l => l.ignores_delay(ack))
+    }
     pub fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         each!(self, l => l.undo_cwnd(w, prior))
     }

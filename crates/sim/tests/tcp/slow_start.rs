@@ -97,6 +97,55 @@ fn hystart_delay_of_a_long_path() {
     }
 }
 
+/// Writes `segments` at `ms`; whatever leaves is acknowledged 100 us later, until everything is.
+fn exchange(t: &mut Script, ms: u64, segments: u64) {
+    t.at(ms * 1000).write(segments);
+    while !t.s.all_acked() {
+        let now = t.now + 100;
+        t.at(now).settle();
+    }
+}
+
+/// A whole connection of Linux's CUBIC: congestion avoidance for `busy` ms, then a pause after which slow start begins again (tcp_cwnd_restart),
+/// with a delay of 5 ms on a path of 100 us. The threshold behind nine samples of that delay, and the one that the pause left.
+fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
+    let mut t = Script::new(config("linux", "cubic"), 10);
+    round(&mut t, 200, None);
+    (t.s.w_mut().cwnd, t.s.w_mut().ssthresh) = (40.0, 40.0.into());
+    // More than a window, so that its ACKs let the curve begin; then a segment in 20 ms, each before the one before it is acknowledged: a time
+    // without anything outstanding would not be the epoch's.
+    exchange(&mut t, 1, 100);
+    let mut sent = t.s.high() / u64::from(t.c.mss);
+    t.write(1);
+    for ms in (20..busy).step_by(20) {
+        t.at(ms * 1000).write(1);
+        sent += 1;
+        t.ack(sent);
+    }
+    exchange(&mut t, busy, 1);
+    t.at((busy + 300) * 1000).write(1_000);
+    let left = t.ssthresh();
+    assert!(t.cwnd() >= 16.0 && t.cwnd() < left, "slow start: {} of {left}", t.cwnd());
+    let now = t.now + 5_000;
+    let una = t.s.una() / u64::from(t.c.mss);
+    t.at(now);
+    for next in una + 1..=una + 9 {
+        t.ack(next);
+    }
+    (t.ssthresh(), left)
+}
+
+/// cubictcp_acked: in the first second of an epoch, which does not count pauses, delays end no slow start.
+#[test]
+fn hystart_waits_for_a_second_of_the_epoch() {
+    let (threshold, left) = slow_start_in_an_epoch(100);
+    assert_eq!(threshold, left, "100 ms of the epoch");
+    let (threshold, left) = slow_start_in_an_epoch(900);
+    assert_eq!(threshold, left, "0.9 s of the epoch");
+    let (threshold, left) = slow_start_in_an_epoch(1_100);
+    assert!(threshold < left, "1.1 s of the epoch: the delay has ended slow start at {threshold} of {left}");
+}
+
 /// RFC 9406 section 4.2: after eight late samples the window grows by a quarter, for five rounds with the one it began in; then slow start
 /// is over. A round ends when what was sent before it is acknowledged.
 #[test]

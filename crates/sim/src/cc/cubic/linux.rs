@@ -67,11 +67,16 @@ impl Cubic {
         (u128::from(t.0) * u128::from(self.hz) / u128::from(Time::from_secs(1).0)) as u64
     }
 
-    /// `cubictcp_acked`: the delay that the curve is ahead by. Not in the first second of an epoch, where queues may still be full.
+    /// `cubictcp_acked`: no delay counts in the first second of an epoch, where queues may still be full.
+    pub(super) fn ignores_delay(&self, ack: &Ack) -> bool {
+        let now = self.ticks(ack.now);
+        self.epoch.is_some_and(|epoch| now.saturating_sub(epoch) < self.hz)
+    }
+
+    /// `cubictcp_acked`: the delay that the curve is ahead by.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         let Some(rtt) = ack.newest_rtt else { return };
-        let now = self.ticks(ack.now);
-        if self.epoch.is_some_and(|epoch| now.saturating_sub(epoch) < self.hz) {
+        if self.ignores_delay(ack) {
             return;
         }
         let delay = rtt.as_us().max(1);

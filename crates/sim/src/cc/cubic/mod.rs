@@ -59,6 +59,10 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn ignores_delay(&self, ack: &Ack) -> bool {
+        matches!(self, Cubic::Linux(law) if law.ignores_delay(ack))
+    }
+
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if let Cubic::Linux(law) = self {
             return law.grow(w, ack, ack.grow);

@@ -368,7 +368,8 @@ impl Sender {
     /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         if let Some(s) = &mut self.slow_start {
-            s.pkts_acked(&mut self.w, ack);
+            let newest_rtt = ack.newest_rtt.filter(|_| !self.law.ignores_delay(ack));
+            s.pkts_acked(&mut self.w, &Ack { newest_rtt, ..*ack });
         }
         self.law.pkts_acked(&mut self.w, ack);
     }
