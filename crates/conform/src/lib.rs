@@ -14,12 +14,14 @@ pub mod page;
 mod parser;
 mod run;
 pub mod script;
+mod seen;
 mod settings;
 mod show;
 mod socket;
 
 pub use outcome::{Options as RunOptions, Outcome, Stack};
-pub use run::{run_file, run_text};
+pub use run::{run_file, run_text, watch_text};
+pub use seen::{Seen, as_linux, difference};
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! Runs a script: its events in order, in virtual time.
 
+mod watch;
+
 use crate::code::{self, Fault, Names};
 use crate::command::{Effect, effects};
 use crate::connection::Sent;
@@ -9,6 +11,7 @@ use crate::kernel::{self, Kernel};
 use crate::outcome::{Options, Outcome, Stack};
 use crate::parser::parse;
 use crate::script::{Arg, Call, Event, Options as TcpOptions, Problem, Script, Segment, What, When, flag};
+use crate::seen::Seen;
 use crate::settings::Settings;
 use crate::show::{seconds, show};
 use crate::socket::Sockets;
@@ -24,43 +27,54 @@ pub fn run_file(path: &Path, options: &Options) -> Outcome {
 
 /// Runs the script `text`.
 pub fn run_text(text: &str, options: &Options) -> Outcome {
+    match play(text, options, None) {
+        Ok((Ok(()), _)) => Outcome::Passed,
+        Ok((Err(f), _)) => Outcome::Failed { line: f.line, expected: f.expected, got: f.got },
+        Err(outcome) => outcome,
+    }
+}
+
+/// What the endpoint does with what the script sends it and calls, whatever the script expects of it.
+///
+/// # Errors
+/// It could not be run, or came to an end that no script has.
+pub fn watch_text(text: &str, options: &Options) -> Result<Vec<Seen>, Outcome> {
+    match play(text, options, Some(Vec::new()))? {
+        (Ok(()), seen) => Ok(seen),
+        (Err(f), _) => Err(Outcome::Failed { line: f.line, expected: f.expected, got: f.got }),
+    }
+}
+
+/// Runs the script `text`; with `seen` it is watched instead of tested.
+fn play(text: &str, options: &Options, seen: Option<Vec<Seen>>) -> Result<(Result<(), Failure>, Vec<Seen>), Outcome> {
     let parsed = parse(text);
     let stack = options.stack.as_deref().unwrap_or("linux");
     let missing = features::missing(text, parsed.as_ref().ok(), stack);
     if !missing.is_empty() {
-        return Outcome::NotApplicable(missing);
+        return Err(Outcome::NotApplicable(missing));
     }
-    let script = match parsed {
-        Ok(script) => script,
-        Err(problem) => return Outcome::Invalid(problem),
-    };
+    let script = parsed.map_err(Outcome::Invalid)?;
     let mut settings = Settings::new(stack);
     settings.strict = options.strict;
     for s in &script.settings {
-        if let Err(message) = settings.option(&s.name, &s.value) {
-            return Outcome::Invalid(Problem::new(s.line, message));
-        }
+        settings.option(&s.name, &s.value).map_err(|message| Outcome::Invalid(Problem::new(s.line, message)))?;
     }
     if let Some(us) = options.tolerance {
         settings.tolerance = i64::from(us) * 1000;
     }
-    let tested = match options.of {
-        Stack::Simulator => Runner::new(Sockets::new(settings.clone()), &settings).run(&script),
+    match options.of {
+        Stack::Simulator => Ok(Runner::new(Sockets::new(settings.clone()), &settings, seen).all(&script)),
         Stack::Linux => {
-            let missing = kernel::missing(&script, &settings);
+            let missing = kernel::missing(&script, &settings, seen.is_some());
             if !missing.is_empty() {
-                return Outcome::NotApplicable(missing);
+                return Err(Outcome::NotApplicable(missing));
             }
             let parameters = kernel::parameters(&script, &mut settings);
             match Kernel::start(&settings, parameters) {
-                Ok(kernel) => Runner::new(kernel, &settings).run(&script),
-                Err(problem) => Err(broken(problem)),
+                Ok(kernel) => Ok(Runner::new(kernel, &settings, seen).all(&script)),
+                Err(problem) => Ok((Err(broken(problem)), Vec::new())),
             }
         }
-    };
-    match tested {
-        Ok(()) => Outcome::Passed,
-        Err(f) => Outcome::Failed { line: f.line, expected: f.expected, got: f.got },
     }
 }
 
@@ -96,13 +110,24 @@ struct Runner<E> {
     tolerance: i64,
     tick: i64,
     strict: bool,
+    /// What has been seen so far, where the script is not tested.
+    seen: Option<Vec<Seen>>,
+    /// Whether the application has its end of the connection.
+    open: bool,
 }
 
 impl<E: Endpoint> Runner<E> {
-    fn new(endpoint: E, settings: &Settings) -> Runner<E> {
+    fn new(endpoint: E, settings: &Settings, seen: Option<Vec<Seen>>) -> Runner<E> {
         let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         let (tolerance, tick, strict) = (settings.tolerance, settings.tick, settings.strict);
-        Runner { endpoint, now: ps(0), last: 0, names, waiting: Vec::new(), stamps: Vec::new(), tolerance, tick, strict }
+        let (waiting, stamps) = (Vec::new(), Vec::new());
+        Runner { endpoint, now: ps(0), last: 0, names, waiting, stamps, tolerance, tick, strict, seen, open: false }
+    }
+
+    /// All of the script, and what was seen.
+    fn all(mut self, script: &Script) -> (Result<(), Failure>, Vec<Seen>) {
+        let result = self.run(script);
+        (result, self.seen.unwrap_or_default())
     }
 
     fn run(&mut self, script: &Script) -> Result<(), Failure> {
@@ -115,6 +140,10 @@ impl<E: Endpoint> Runner<E> {
             };
             self.event(event, base, range)?;
             self.last = if event.when == When::Any { self.time() } else { range.0 };
+        }
+        if self.seen.is_some() {
+            self.note(script.events.last().map_or(1, |e| e.line), None);
+            return Ok(());
         }
         if let Some((line, call, range)) = self.waiting.first() {
             return Err(failure(*line, format!("{} returns by {} s", call.name, seconds(range.1)), "it still waits"));
@@ -130,10 +159,16 @@ impl<E: Endpoint> Runner<E> {
 
     fn event(&mut self, event: &Event, base: i64, range: (i64, i64)) -> Result<(), Failure> {
         if let What::Out(segment) = &event.what {
-            return self.expect(event.line, range, segment);
+            return match self.seen {
+                None => self.expect(event.line, range, segment),
+                Some(_) => self.look(event.line, (event.when != When::Any).then(|| ps(range.0)), segment),
+            };
         }
         if event.when != When::Any {
             self.advance(ps(range.0))?;
+        }
+        if self.seen.is_some() {
+            return self.act(event, base);
         }
         self.no_more(event.line)?;
         match &event.what {
@@ -321,10 +356,11 @@ impl<E: Endpoint> Runner<E> {
     fn wake(&mut self) -> Result<(), Failure> {
         for (line, call, range) in std::mem::take(&mut self.waiting) {
             match self.endpoint.call(self.now, &call) {
-                Ok(Returned::Waits) if self.time() > range.1.saturating_add(self.tolerance) => {
+                Ok(Returned::Waits) if self.seen.is_none() && self.time() > range.1.saturating_add(self.tolerance) => {
                     return Err(failure(line, format!("{} returns by {} s", call.name, seconds(range.1)), "it still waits"));
                 }
                 Ok(Returned::Waits) => self.waiting.push((line, call, range)),
+                Ok(Returned::Value(..)) if self.seen.is_some() => {}
                 Ok(Returned::Value(value, error)) => {
                     if self.time() < range.0 - self.tolerance {
                         let got = format!("it returned at {} s", seconds(self.time()));

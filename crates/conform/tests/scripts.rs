@@ -1,7 +1,7 @@
 //! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
 
 use forebay_conform::page::{Checked, Elsewhere, Other, citations, differences, places, table};
-use forebay_conform::{Outcome, RunOptions, Stack, run_text, scripts};
+use forebay_conform::{Outcome, RunOptions, Seen, Stack, as_linux, difference, run_text, scripts, watch_text};
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -91,17 +91,69 @@ fn field(text: &str) -> String {
     text.replace(';', ",").replace('\n', " ")
 }
 
-#[test]
-fn a_kernel_does_what_is_written_down() {
+/// The release of this machine's kernel for guests; `None` where it cannot build one.
+fn release() -> Option<String> {
     if let Err(why) = forebay_conform::kernel() {
         let fails =
             |c: &forebay_doctor::Check| matches!((c.look)(), forebay_doctor::Finding::Fails { .. }) && c.title != "kernel";
         let cannot = forebay_kernel::doctor::PART.checks.iter().any(fails);
         assert!(cannot, "this machine can build a kernel: {why}");
         eprintln!("skipped: this machine cannot build a kernel: {why}");
+        return None;
+    }
+    Some(forebay_conform::release().unwrap())
+}
+
+/// Holds `file` in `tests/conform` to `new`, whose first line names the kernel; or writes it.
+fn hold(file: &str, release: &str, new: &str, what: &str) {
+    let path = root().join("tests/conform").join(file);
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        std::fs::write(&path, new).unwrap();
+    }
+    let current = std::fs::read_to_string(&path).unwrap();
+    if current.lines().next() != Some(&format!("# {release}")) {
+        eprintln!("{file} is of another kernel than {release}, whose TCP may differ");
         return;
     }
-    let release = forebay_conform::release().unwrap();
+    let differs = current.lines().zip(new.lines()).find(|(a, b)| a != b);
+    assert!(
+        current == new,
+        "tests/conform/{file} is not {what}: FOREBAY_UPDATE=1 writes it anew, if that is right\n{differs:#?}"
+    );
+}
+
+/// The same input for the simulator's stack `linux` and for a kernel: every packet at its nanosecond and what either knows after each packet of the peer
+/// (state, window, threshold, counts, back-off), to the end of every script. Where they part is in `stack-linux.csv`, with the cause.
+#[test]
+fn the_stack_linux_does_what_a_kernel_does() {
+    let Some(release) = release() else { return };
+    let causes = lines("stack-linux.csv");
+    let mut new = format!("# {release}\n# script; the simulator's stack `linux`; the kernel; cause\n");
+    let mut compared = 0;
+    for file in scripts(&[root().join("tests/conform")]).unwrap() {
+        let text = as_linux(&std::fs::read_to_string(&file).unwrap());
+        let path = file.strip_prefix(root().join("tests/conform")).unwrap().to_string_lossy().into_owned();
+        let watch = |of| watch_text(&text, &RunOptions { of, ..RunOptions::default() });
+        let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            (Err(Outcome::NotApplicable(_)), _) | (_, Err(Outcome::NotApplicable(_))) => continue,
+            (ours, theirs) => panic!("{path}: {:?} {:?}", ours.err(), theirs.err()),
+        };
+        assert!(!ours.is_empty(), "{path}: nothing is compared");
+        compared += 1;
+        if let Some((a, b)) = difference(&ours, &theirs) {
+            let show = |seen: Option<&Seen>| field(&seen.map_or_else(|| "nothing".into(), Seen::to_string));
+            let cause = causes.iter().find(|c| c[0] == path).map_or("unknown", |c| &c[3]);
+            new += &format!("{path}; {}; {}; {cause}\n", show(a), show(b));
+        }
+    }
+    assert!(compared >= 140, "{compared} scripts compared");
+    hold("stack-linux.csv", &release, &new, "where the stack `linux` and the kernel part");
+}
+
+#[test]
+fn a_kernel_does_what_is_written_down() {
+    let Some(release) = release() else { return };
     let options = RunOptions { of: Stack::Linux, strict: true, ..RunOptions::default() };
     let mut new = format!("# {release}\n# script; result; line; what the script says; what the kernel does\n");
     for script in checked() {
@@ -115,19 +167,7 @@ fn a_kernel_does_what_is_written_down() {
             Outcome::Invalid(problem) => panic!("{path}: {problem:?}"),
         };
     }
-    let file = root().join("tests/conform/linux.csv");
-    if std::env::var_os("FOREBAY_UPDATE").is_some() {
-        std::fs::write(&file, &new).unwrap();
-    }
-    let current = std::fs::read_to_string(&file).unwrap();
-    if current.lines().next() != Some(&format!("# {release}")) {
-        eprintln!("linux.csv is of another kernel than {release}, whose TCP may differ");
-        return;
-    }
-    assert!(
-        current == new,
-        "tests/conform/linux.csv is not what the kernel does: FOREBAY_UPDATE=1 writes it anew, if that is right"
-    );
+    hold("linux.csv", &release, &new, "what the kernel does");
 }
 
 #[test]

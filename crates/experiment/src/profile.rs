@@ -59,7 +59,11 @@ pub const PARAMS: &[Param] = &[
         Kind::Int(0, 1_000),
         "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
     ),
-    p("recovery", Kind::Choice(&choices::<4, _>(RECOVERY)), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
+    p(
+        "recovery",
+        Kind::Choice(&choices::<4, _>(RECOVERY)),
+        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `reduce = \"cwnd\"` and `rto-rule = \"linux\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
+    ),
     p(
         "reduce",
         Kind::Choice(&choices::<3, _>(REDUCE)),
@@ -88,11 +92,15 @@ pub const PARAMS: &[Param] = &[
     ),
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
     p("timestamp-clock", Kind::Time, "tick of the timestamp clock, for `eifel`; RTT samples of senders are exact whatever it is"),
-    p("frto", Kind::Bool, "F-RTO (RFC 5682): after a timeout new data is sent to find out whether it was spurious; with SACK"),
+    p(
+        "frto",
+        Kind::Bool,
+        "F-RTO (RFC 5682): after a timeout new data is sent to find out whether it was spurious; with SACK, or as Linux without",
+    ),
     p(
         "eifel",
         Kind::Bool,
-        "a reduction is taken back when a timestamp echo shows that the original had arrived (RFC 3522, 4015); with SACK and timestamps",
+        "a reduction is taken back when a timestamp echo shows that the original had arrived (RFC 3522, 4015); with timestamps, and with SACK or as Linux without",
     ),
     p(
         "ecn",

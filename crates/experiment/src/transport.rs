@@ -243,9 +243,9 @@ pub struct Stack {
     pub timestamps: bool,
     /// Tick of the timestamp clock where endpoints compare or measure with echoes; RTT samples of senders are exact.
     pub timestamp_clock: Time,
-    /// F-RTO (RFC 5682) of senders with SACK.
+    /// F-RTO (RFC 5682) of senders with a scoreboard.
     pub frto: bool,
-    /// Reductions are taken back when an echoed timestamp shows that the original had arrived (RFC 3522); senders with SACK and timestamps.
+    /// Reductions are taken back when an echoed timestamp shows that the original had arrived (RFC 3522); senders with a scoreboard and timestamps.
     pub eifel: bool,
     /// ECN.
     pub ecn: Ecn,
@@ -280,4 +280,12 @@ pub struct Stack {
     pub send_jitter: Time,
     /// Initial sequence number; `None`: drawn per connection.
     pub isn: Option<u32>,
+}
+
+impl Stack {
+    /// Whether a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
+    /// by RFC 6582: where it reduces and times as Linux.
+    pub fn counts_duplicates(&self) -> bool {
+        self.recovery == Recovery::NewReno && self.reduce == Reduce::Cwnd && self.rto_rule == RtoRule::Linux
+    }
 }

@@ -153,7 +153,7 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     refuse(
         "transport.recovery",
         t.recovery == Recovery::Reno,
-        "Linux without SACK recovers as RFC 6582; legal: newreno, sack, rack".into(),
+        "Linux without SACK recovers on partial ACKs (tcp_newreno_mark_lost); legal: newreno, sack, rack".into(),
     );
     refuse("transport.dup-thresh", !(1..=127).contains(&t.dup_thresh), "legal: 1 to 127 (tcp_reordering)".into());
     refuse(

@@ -212,17 +212,12 @@ pub(crate) fn cases() -> Vec<Case> {
 /// Of receive windows that are given.
 const GIVEN_WINDOW: &str = "a window that is given is exact in the simulator; a kernel opens that of a buffer of twice the size from 62 640 bytes to \
                             80 480 and acknowledges every segment meanwhile (tcp_grow_window)";
-/// Of recovery without SACK.
-const RENO_WITHOUT_SACK: &str = "without SACK a kernel counts duplicate ACKs as if they were SACKed segments (tcp_add_reno_sack) and reduces proportionally; the \
-                    simulator follows RFC 6582";
 /// Of the profile of another simulator.
 const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
 /// Why the worlds differ in a scenario, as far as the packets of their first divergence have shown it.
 const CAUSES: &[(&str, &str)] = &[
-    ("newreno without SACK", RENO_WITHOUT_SACK),
     ("newreno window of 64 KB", GIVEN_WINDOW),
-    ("cubic without SACK", RENO_WITHOUT_SACK),
     ("cubic window of 64 KB", GIVEN_WINDOW),
     ("incast 2 stack ns2", NS2),
     ("incast 4 stack ns2", NS2),
@@ -230,8 +225,6 @@ const CAUSES: &[(&str, &str)] = &[
     ("incast 16 stack ns2", NS2),
     ("incast 32 stack ns2", NS2),
     ("incast 64 stack ns2", NS2),
-    ("newreno without SACK 0.1 % lost", RENO_WITHOUT_SACK),
-    ("newreno without SACK 1 % lost", RENO_WITHOUT_SACK),
     ("spurious timeouts", GIVEN_WINDOW),
     ("spurious timeouts found by echoes", GIVEN_WINDOW),
 ];

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::print;
-use forebay_conform::{Outcome, RunOptions, Stack, run_file, scripts};
+use forebay_conform::{Outcome, RunOptions, Stack, as_linux, difference, run_file, scripts, watch_text};
 use forebay_experiment::profile::PROFILES;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Fail when a packet is sent that the script does not expect
     #[arg(long)]
     strict: bool,
+    /// Say instead where the simulator's stack `linux` and a Linux kernel first differ when a script is nothing but their input, whatever it expects
+    #[arg(long, conflicts_with_all = ["world", "stack", "strict", "tolerance"])]
+    compare: bool,
     /// Only the summary
     #[arg(long, short)]
     quiet: bool,
@@ -83,9 +86,56 @@ impl Sums {
     }
 }
 
+/// How much of what both did is shown before a difference.
+const BEFORE: usize = 6;
+
+/// Gives each script to the simulator's stack `linux` and to a kernel, and prints where they part.
+fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
+    forebay_conform::kernel().map_err(Failure::Usage)?;
+    let (mut same, mut out) = (0, String::new());
+    let (mut differ, mut other) = (0, 0);
+    for file in files {
+        let name = file.display();
+        let text = std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
+        let watch = |of| watch_text(&as_linux(&text), &RunOptions { of, ..RunOptions::default() });
+        let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
+            (Ok(ours), Ok(theirs)) => (ours, theirs),
+            (Err(Outcome::NotApplicable(why)), _) | (_, Err(Outcome::NotApplicable(why))) => {
+                other += 1;
+                let _ = writeln!(out, "not applicable  {name}: uses {}", why.join("; "));
+                continue;
+            }
+            (Err(outcome), _) | (_, Err(outcome)) => return Err(Failure::Usage(format!("{name}: {outcome:?}"))),
+        };
+        let Some((a, b)) = difference(&ours, &theirs) else {
+            same += 1;
+            let _ = writeln!(out, "the same        {name}");
+            continue;
+        };
+        differ += 1;
+        let _ = writeln!(out, "DIFFER          {name}");
+        let common = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        for seen in &ours[common.saturating_sub(BEFORE)..common] {
+            let _ = writeln!(out, "    both       {seen}");
+        }
+        for (world, seen) in [("simulator", a), ("kernel   ", b)] {
+            let _ = writeln!(out, "    {world}  {}", seen.map_or_else(|| "nothing more".into(), ToString::to_string));
+        }
+    }
+    if quiet {
+        out.clear();
+    }
+    let _ = writeln!(out, "{same} the same, {differ} differ, {other} not applicable");
+    print(&out)?;
+    if differ == 0 { Ok(()) } else { Err(Failure::Reported(1)) }
+}
+
 /// Runs the scripts and prints what came of each.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let files = scripts(&args.scripts).map_err(Failure::Usage)?;
+    if args.compare {
+        return compare(&files, args.quiet);
+    }
     let mut all = Vec::new();
     for world in &args.world {
         let of = if world == "linux" { Stack::Linux } else { Stack::Simulator };

@@ -27,8 +27,8 @@ const PARAMETERS: &[&str] = &[
     "tcp_notsent_lowat",
 ];
 
-/// What of `script` a kernel has not; `settings` are the script's, without its parameters.
-pub(crate) fn missing(script: &Script, settings: &Settings) -> Vec<String> {
+/// What of `script` a kernel has not; `settings` are the script's, without its parameters. What is only watched is not asked for values.
+pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Vec<String> {
     let mut all = match settings.transport() {
         Ok(transport) => forebay_linux::script::refused(&transport),
         Err(problem) => vec![problem],
@@ -37,7 +37,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings) -> Vec<String> {
     for event in &script.events {
         let What::Code(text) = &event.what else { continue };
         for name in code::used(text).unwrap_or_default() {
-            if ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {
+            if !watched && ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {
                 all.push(format!("the value {name}, which a kernel does not tell"));
             }
         }

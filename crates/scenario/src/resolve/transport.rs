@@ -287,12 +287,16 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
             error(&[key], format!("`{key}` is zero"), "must be above zero");
         }
     }
-    let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+    let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) || tcp.counts_duplicates();
     let set = |key: &str| places.iter().any(|p| p.0 == key);
     for (key, on, needs) in [("frto", tcp.frto, sack), ("eifel", tcp.eifel, sack && tcp.timestamps)] {
         if on && set(key) && !needs {
             let also = if key == "eifel" { " and `timestamps`" } else { "" };
-            error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
+            error(
+                &[key],
+                format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}, or `newreno` of the stack `linux`"),
+                "has no effect here",
+            );
         }
     }
     let on_syn = tcp.shims.iter().find(|s| shim::entry(cx.worlds, s).is_some_and(|e| e.needs_handshake));

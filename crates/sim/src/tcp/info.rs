@@ -26,8 +26,14 @@ impl Sender {
             let unacked = self.flight().div_ceil(u64::from(c.mss)) as u32;
             return Counts { unacked, sacked: self.dupacks.min(unacked), ..Counts::default() };
         };
+        let counted = (s.reordering > 0).then_some(s.board.sacked_segs);
         let count = |flag: u8| s.board.iter().filter(|seg| seg.is(flag)).count() as u32;
-        Counts { unacked: s.board.len() as u32, sacked: count(SACKED), lost: count(LOST), retrans: count(RETX) }
+        Counts {
+            unacked: s.board.len() as u32,
+            sacked: counted.unwrap_or_else(|| count(SACKED)),
+            lost: count(LOST),
+            retrans: count(RETX),
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Rack {
     /// Highest offset delivered.
     fack: u64,
     reordering_seen: bool,
+    /// Packets have been out of order by more than duplicate ACKs are waited for (Linux `reordering`).
+    pub(crate) far: bool,
     /// Multiplier of the reordering window, minus one.
     extra: u32,
     persist: u32,

@@ -1,4 +1,4 @@
-//! What a sender with a SACK scoreboard has besides what every sender has.
+//! What a sender with a scoreboard has besides what every sender has.
 
 use super::lazy::{Fresh, Lazy};
 use super::prr::Prr;
@@ -6,13 +6,15 @@ use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
 
-/// State that only SACK stacks need; connections of the others do not carry it.
+/// State that only stacks with a scoreboard need; connections of the others do not carry it.
 #[derive(Debug, Clone, Default)]
 pub struct SackState {
     /// Outstanding segments.
     pub board: Scoreboard,
     /// Time-based loss detection.
     pub rack: Rack,
+    /// Where duplicate ACKs are counted instead of SACKs, how many of them are a loss (Linux `reordering`); 0 with SACK.
+    pub reordering: u32,
     /// The last episode, if there has been one.
     pub episode: Lazy<Episode>,
 }

@@ -84,7 +84,7 @@ pub struct Scoreboard {
     pub(crate) base: u64,
     /// Bytes of SACKed segments.
     pub(crate) sacked: u64,
-    /// Number of SACKed segments.
+    /// Number of SACKed segments; without SACK of duplicate ACKs, each of which stands for one.
     pub(crate) sacked_segs: u32,
     /// Number of outstanding retransmissions.
     pub(crate) retx_segs: u32,
@@ -316,6 +316,24 @@ impl Scoreboard {
         }
     }
 
+    /// Where the highest SACKed segment begins (Linux tcp_highest_sack_seq).
+    pub fn highest_sacked(&self) -> Option<u64> {
+        let top = self.search.top_sacked.checked_sub(1).filter(|top| *top >= self.base)?;
+        self.segs.get(self.index(top)).map(|seg| seg.start)
+    }
+
+    /// Number of segments deemed lost.
+    pub fn lost_segs(&self) -> u32 {
+        self.lost_segs
+    }
+
+    /// Marks the oldest segment as lost, unless it is (tcp_newreno_mark_lost).
+    pub fn mark_first_lost(&mut self) {
+        if !self.segs[0].is(LOST) {
+            self.mark_lost(0);
+        }
+    }
+
     /// Index of the first segment that is lost and not retransmitted.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.waiting == 0 {
@@ -360,12 +378,13 @@ impl Scoreboard {
         }
     }
 
-    /// Clears the loss marks of segments that are still outstanding: the reduction was spurious.
+    /// Clears the loss marks of segments that are still outstanding: the reduction was spurious. Repetitions stay under way (Linux
+    /// tcp_undo_cwnd_reduction).
     pub fn unmark_lost(&mut self) {
         for index in 0..self.segs.len() {
             let flags = self.segs[index].flags;
             if flags & LOST != 0 {
-                self.set_flags(index, flags & !(LOST | RETX));
+                self.set_flags(index, flags & !LOST);
             }
         }
         self.search.lost_hint = self.base;
@@ -377,12 +396,14 @@ impl Scoreboard {
         self.find_order();
     }
 
-    /// Recounts; see `Sender::audit`.
-    pub fn audit(&self) {
+    /// Recounts; see `Sender::audit`. `counted`: duplicate ACKs stand for segments that nobody knows.
+    pub fn audit(&self, counted: bool) {
         let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
         assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
         let segs = |is: &dyn Fn(&Seg) -> bool| self.segs.iter().filter(|s| is(s)).count() as u32;
-        let counts = (segs(&|s| s.is(SACKED)), segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
+        let sacked = if counted { self.sacked_segs } else { segs(&|s| s.is(SACKED)) };
+        assert!(sacked <= self.segs.len() as u32, "more delivered than sent");
+        let counts = (sacked, segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
         assert_eq!((self.sacked_segs, self.retx_segs, self.lost_segs, self.waiting), counts, "scoreboard segments");
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);

@@ -49,6 +49,8 @@ impl Sender {
         //# acknowledgment.
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
         let window_update = edge != self.edge && ack == self.una && ack > 0;
+        // tcp_may_update_window: a window that shrinks is none.
+        let widens = edge > self.edge;
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
         // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Windows of zero do not occur (applications read at once,
         // shims leave a segment), so there is no persist timer.
@@ -65,9 +67,14 @@ impl Sender {
         let ece = self.ecn && p.has(flag::ECE);
         let facts = self.facts(c, now, acked, ece, rtt);
         self.count_ece(ece, acked);
-        if self.sack.is_some() {
+        if let Some(s) = &self.sack {
             // Copies for the rare branches keep the facts of the usual one in registers.
-            self.on_ack_sack(c, &mut { facts }, sack, false, out);
+            if s.reordering == 0 {
+                self.on_ack_sack(c, &mut { facts }, sack, false, out);
+            } else {
+                let duplicate = acked == 0 && self.flight() > 0 && !widens;
+                self.on_ack_counted(c, &mut { facts }, duplicate, out);
+            }
         } else {
             if self.hears.0 {
                 self.law.in_ack_event(&mut self.w, &facts);

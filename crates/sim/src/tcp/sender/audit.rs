@@ -15,6 +15,6 @@ impl Sender {
             next = seg.end();
         }
         assert_eq!(next, self.nxt, "the scoreboard ends elsewhere than the data sent");
-        s.board.audit();
+        s.board.audit(s.reordering > 0);
     }
 }

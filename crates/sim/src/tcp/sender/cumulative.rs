@@ -1,4 +1,4 @@
-//! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582).
+//! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582). That of Linux is in `counted`.
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};

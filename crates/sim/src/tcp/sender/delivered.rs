@@ -33,6 +33,8 @@ pub(super) struct Delivered<'a> {
     pub echo: Option<(Time, Time)>,
     /// The episode ends here.
     pub recover: u64,
+    /// The lowest of them that was sent once and arrived after data behind it.
+    pub late: Option<u64>,
     /// Data from before that, sent once, is among them (Linux FLAG_ORIG_SACK_ACKED).
     pub original: bool,
     /// The cumulative ACK covers news that was sent more than once.
@@ -50,6 +52,9 @@ impl Delivered<'_> {
             law.segment_arrived(number, &Arrival { now: self.now, left: seg.sent(), end: seg.end(), bytes: seg.len, again });
         }
         self.original |= !again && seg.end() <= self.recover;
+        if !again && seg.end() < beyond {
+            self.late = Some(self.late.map_or(seg.start, |late| late.min(seg.start)));
+        }
         // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
         // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
         let earlier = again && self.echo.is_some_and(|(echo, tick)| older(Some(echo), Some(seg.sent()), tick));

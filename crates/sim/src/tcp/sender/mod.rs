@@ -1,5 +1,5 @@
 //! The sending endpoint: what it knows, and how it begins and ends. The work is in the files beside this one: `application` (opening, writing,
-//! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative` and `sack` (recovery), `probes` (tail loss
+//! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative`, `sack` and `counted` (recovery), `probes` (tail loss
 //! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a law limits or paces them), `retransmit`. State that has rules of its
 //! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
 
@@ -7,6 +7,7 @@ mod acks;
 mod application;
 mod audit;
 mod booking;
+mod counted;
 mod cumulative;
 mod delivered;
 mod gated;
@@ -245,10 +246,15 @@ impl Sender {
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         let hooks = c.law.hooks();
-        let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack).then(|| {
+        let counts = c.counts_duplicates();
+        let sack = (counts || matches!(c.recovery, Recovery::Sack | Recovery::Rack)).then(|| {
             let mut state = lent.unwrap_or_default();
             state.clear();
             state.board.losses = hooks.records.then(Box::default);
+            if counts {
+                // None at all where no number of duplicates is a loss.
+                state.reordering = c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1);
+            }
             state
         });
         let law = c.law.start();

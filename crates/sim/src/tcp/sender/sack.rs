@@ -27,7 +27,7 @@ impl Reported {
 }
 
 /// What the SACK option of one ACK said.
-struct News {
+pub(super) struct News {
     /// It reported a duplicate (RFC 2883).
     dsack: bool,
     /// Offset behind the reported duplicate.
@@ -35,11 +35,13 @@ struct News {
     /// It SACKed something new.
     sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
-    original: bool,
+    pub(super) original: bool,
     /// Segments that it reported for the first time, by SACK or by the cumulative ACK.
-    segments: u32,
+    pub(super) segments: u32,
+    /// Some of what the cumulative ACK covers had been sent more than once.
+    pub(super) repeated: bool,
     /// Ages of the segments that it covers (Karn: if none was sent twice), and SACKs.
-    ages: (Ages, Ages),
+    pub(super) ages: (Ages, Ages),
 }
 
 impl Sender {
@@ -115,6 +117,8 @@ impl Sender {
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
+        // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
+        let raises = ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
         let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
         if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
@@ -123,10 +127,10 @@ impl Sender {
             self.ca = if plain { CaState::Open } else { CaState::Disorder };
             self.limited = if plain { 0 } else { self.limited };
             let reduced = self.reduce_on_ece(c, ack);
-            if !reduced && ack.acked > 0 {
+            if !reduced && raises {
                 self.grow(c, ack);
             }
-        } else if self.ca == CaState::Loss && ack.acked > 0 {
+        } else if self.ca == CaState::Loss && raises {
             self.grow(c, ack);
         } else if ack.acked > 0 && !linux {
             self.pkts_acked(ack);
@@ -147,11 +151,17 @@ impl Sender {
         }
     }
 
-    fn update_scoreboard(&mut self, c: &TcpConfig, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
+    pub(super) fn update_scoreboard(
+        &mut self,
+        c: &TcpConfig,
+        s: &mut SackState,
+        ack: &mut Ack,
+        blocks: Option<&SackBlocks>,
+    ) -> News {
         let before = s.board.sacked;
         let missing = s.board.missing();
         let reported = blocks.map_or_else(Reported::default, |blocks| self.reported(blocks));
-        let SackState { board, rack, .. } = s;
+        let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
         let mut delivered = Delivered {
             now: self.stamp(c, ack.now),
@@ -160,6 +170,7 @@ impl Sender {
             recover: self.recover,
             law: self.hooks.records.then_some(&mut self.law),
             rack,
+            late: None,
             original: false,
             repeated: false,
             acked: Ages::default(),
@@ -171,7 +182,12 @@ impl Sender {
         let early = linux && delivered.sack(board, reported.above());
         let again = delivered.acknowledge(board, self.una, linux.then_some(beyond));
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
-        let Delivered { original, acked, sacked: ages, repeated, .. } = delivered;
+        let Delivered { late, original, acked, sacked: ages, repeated, .. } = delivered;
+        if let Some(late) = late.filter(|_| linux && (self.ca != CaState::Loss || episode.undo.open)) {
+            // tcp_sacktag_write_queue, tcp_check_sack_reordering.
+            let highest = board.highest_sacked().unwrap_or(self.una);
+            rack.far |= highest.saturating_sub(late) > u64::from(c.dup_thresh * c.mss);
+        }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records {
             self.law.forget(board.base);
@@ -183,6 +199,7 @@ impl Sender {
             sacked,
             original,
             segments: missing - board.missing(),
+            repeated: spoilt,
             ages: (if spoilt { Ages::default() } else { acked }, ages),
         }
     }
@@ -211,7 +228,7 @@ impl Sender {
     /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
     /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
     /// of the newest.
-    fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) {
+    pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
         let by_echo = || {
             let tick = c.timestamp_clock.max(Time::from_us(1));
@@ -331,7 +348,7 @@ impl Sender {
     }
 
     /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
-    fn leave_episode(&mut self, c: &TcpConfig) {
+    pub(super) fn leave_episode(&mut self, c: &TcpConfig) {
         let done = match self.ca {
             // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
             CaState::Cwr if c.reduce == Reduce::Cwnd => self.una > self.cwr_end,

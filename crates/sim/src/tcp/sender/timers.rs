@@ -122,6 +122,7 @@ impl Sender {
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
         // timeout ends a reduction that has begun, and of which not all is acknowledged.
         let repeated = self.ca == CaState::Loss && self.una == self.timed_out;
+        let disordered = self.ca <= CaState::Disorder;
         let answered = self.una < self.cwr_end && self.marks_answered();
         let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
         self.timed_out = self.una;
@@ -169,6 +170,12 @@ impl Sender {
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
                 }
+                if s.reordering > 0 {
+                    // tcp_timeout_mark_lost: nobody knows which segments the duplicates stood for.
+                    s.board.sacked_segs = 0;
+                }
+                // tcp_enter_loss: with many duplicates before it, a timeout says that reordering was overestimated.
+                s.rack.far &= !(disordered && s.board.sacked_segs >= c.dup_thresh);
                 s.rack.probe_end = None;
                 s.episode.rescued = false;
                 self.report_losses(now);

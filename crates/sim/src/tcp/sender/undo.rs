@@ -112,6 +112,11 @@ impl Sender {
 
     /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
     pub(super) fn undo(&mut self, unmark: bool) -> bool {
+        self.restore_window() && self.forget_timeout(unmark)
+    }
+
+    /// The window is again what it was before the episode, if that may be. True if there was an episode.
+    pub(super) fn restore_window(&mut self) -> bool {
         let Some(s) = &mut self.sack else { return false };
         if !std::mem::take(&mut s.episode.undo.open) {
             return false;
@@ -123,11 +128,11 @@ impl Sender {
                 self.cwr_pending = false;
             }
         }
-        self.forget_timeout(unmark)
+        true
     }
 
     /// No episode is running, and nothing is lost after all.
-    fn forget_timeout(&mut self, unmark: bool) -> bool {
+    pub(super) fn forget_timeout(&mut self, unmark: bool) -> bool {
         if let Some(s) = &mut self.sack {
             if unmark {
                 s.board.unmark_lost();

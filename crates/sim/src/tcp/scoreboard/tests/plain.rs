@@ -103,7 +103,7 @@ impl Plain {
 
     pub(super) fn unmark_lost(&mut self) {
         for seg in self.segs.iter_mut().filter(|s| s.is(LOST)) {
-            seg.flags &= !(LOST | RETX);
+            seg.flags &= !LOST;
         }
         self.marked = 0;
     }

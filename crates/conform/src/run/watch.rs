@@ -1,0 +1,97 @@
+//! A script as nothing but input: its packets and calls come at the script's times, whatever it expects of the endpoint.
+
+use super::{BEGIN, Failure, Runner, broken};
+use crate::command::{Effect, effects};
+use crate::endpoint::Endpoint;
+use crate::script::{Event, Segment, What, flag};
+use crate::seen::Seen;
+use crate::show::show;
+
+/// How long a packet is waited for that a script expects at any time, ps.
+const PATIENCE: u64 = 10_000_000_000_000;
+
+/// What is asked of the endpoint after a packet of its peer.
+const VALUES: &[&str] = &[
+    "tcpi_ca_state",
+    "tcpi_snd_cwnd",
+    "tcpi_snd_ssthresh",
+    "tcpi_unacked",
+    "tcpi_sacked",
+    "tcpi_lost",
+    "tcpi_retrans",
+    "tcpi_backoff",
+];
+
+impl<E: Endpoint> Runner<E> {
+    /// A packet is expected at `time`, ps; `None`: at any time. Which one leaves instead is noted.
+    pub(super) fn look(&mut self, line: usize, time: Option<u64>, expected: &Segment) -> Result<(), Failure> {
+        match time {
+            Some(time) => {
+                self.advance(time)?;
+                while self.happens(self.now)? {}
+            }
+            None => {
+                let latest = self.now + PATIENCE;
+                while self.endpoint.first_sent().is_none() && self.happens(latest)? {}
+            }
+        }
+        self.note(line, Some(expected));
+        Ok(())
+    }
+
+    /// What the script does, without anything that it expects of it.
+    pub(super) fn act(&mut self, event: &Event, base: i64) -> Result<(), Failure> {
+        match &event.what {
+            What::Out(_) | What::Code(_) => {}
+            What::In(segment) => {
+                self.note(event.line, None);
+                let segment = self.translate(segment);
+                // What an endpoint cannot be given does not arrive.
+                let arrived = self.endpoint.arrive(self.now, &segment);
+                if let Err(problem) = arrived {
+                    self.add(event.line, self.now, problem);
+                } else if self.open && segment.flags & flag::SYN == 0 {
+                    let values = self.endpoint.info().map_err(broken)?;
+                    let of = |name: &str| values.iter().find(|v| v.0 == name).map(|v| format!("{} {}", &name[5..], v.1));
+                    let texts: Vec<String> = VALUES.iter().filter_map(|name| of(name)).collect();
+                    self.add(event.line, self.now, texts.join(", "));
+                }
+            }
+            What::Call(call) => {
+                self.open = self.open && call.name != "close" || ["accept", "connect"].contains(&call.name.as_str());
+                // Another result than the script's changes nothing of its other calls.
+                let _ = self.call(event.line, call, base, event.when);
+            }
+            What::Command(text) => {
+                for effect in effects(text) {
+                    if let Effect::Set(name, value) = effect {
+                        self.endpoint.set(&name, &value);
+                    }
+                }
+            }
+        }
+        self.wake()
+    }
+
+    /// Notes the packets that have left; the first of them is the one that the script expects, if it does.
+    pub(super) fn note(&mut self, line: usize, expected: Option<&Segment>) {
+        let mut expected = expected;
+        while let Some(sent) = self.endpoint.take_sent() {
+            if let Some(expected) = expected.take() {
+                self.note_stamp(expected, &sent.segment);
+            }
+            // Windows that are offered, and the push flag, are not compared.
+            let mut segment = Segment { win: None, ..self.back(&sent.segment) };
+            segment.flags &= !flag::PSH;
+            if let Some(options) = &mut segment.options {
+                (options.wscale, options.ts) = (None, None);
+            }
+            self.add(line, sent.time, show(&segment));
+        }
+    }
+
+    fn add(&mut self, line: usize, ps: u64, what: String) {
+        let time = (ps / 1000) as i64 - BEGIN;
+        self.seen.get_or_insert_default().push(Seen { line, time, what });
+    }
+}
