@@ -38,6 +38,10 @@ fn a_scenario_runs_in_the_world_of_the_models() {
     for part in ["small.toml:13", "no transport runs dctcp", "no incast workload", "`transport.cc`", "`workload`"] {
         assert!(err.contains(part), "no {part} in: {err}");
     }
+    // Of several variants those are named that are refused.
+    scratch.file("both.toml", &marked.replace("\"newreno\"", "[\"newreno\", \"dctcp\"]"));
+    let err = text(&forebay(&scratch.0, &["check", "both.toml", "--world", "model"]).stderr);
+    assert!(err.contains("`model` does not run the variant `newreno`: ") && !err.contains("the variant `dctcp`"), "{err}");
     let out = forebay(&scratch.0, &["run", "small.toml", "--world", "moon"]);
     assert!(text(&out.stderr).contains("sim") && text(&out.stderr).contains("model"), "{}", text(&out.stderr));
 }

@@ -33,15 +33,23 @@ impl GridCell {
         GridCell { text: text.into(), ..GridCell::default() }
     }
 
-    /// A number in its unit, with how far its interval reaches; a dash without one.
+    /// A number in its unit, with how far its interval reaches; a dash without one. A unit that all of them have is said once.
     pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
-        let spread = c.spread_in(unit);
-        GridCell {
-            text: format!("{}{}{spread}", if c.at_least { "≥ " } else { "" }, quantity(c.mean, unit)),
-            value: Some(c.mean),
-            shade: None,
-        }
+        let mean = quantity(c.mean, unit);
+        let once = mean.split_once(' ').and_then(|(number, unit_shown)| {
+            let same = std::cell::Cell::new(true);
+            let spread = c.spread(|v| match quantity(v, unit).split_once(' ') {
+                Some((of, shown)) if v == 0.0 || shown == unit_shown => of.to_owned(),
+                _ => {
+                    same.set(v == 0.0 && same.get());
+                    "0".to_owned()
+                }
+            })?;
+            same.get().then(|| format!("{number} {spread} {unit_shown}"))
+        });
+        let text = once.unwrap_or_else(|| mean + &c.spread_in(unit));
+        GridCell { text: if c.at_least { format!("≥ {text}") } else { text }, value: Some(c.mean), shade: None }
     }
 }
 
@@ -169,6 +177,16 @@ mod tests {
             ]
         );
         assert_eq!(grid.heads.len(), rows[0].len());
+    }
+
+    #[test]
+    fn a_unit_that_a_number_shares_with_its_interval_is_said_once() {
+        let text = |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, log: None }), unit).text;
+        assert_eq!(text(0.012, Some((0.011, 0.013)), Dimension::Seconds), "≥ 12 ± 1 ms");
+        assert_eq!(text(0.012, Some((0.012, 0.015)), Dimension::Seconds), "≥ 12 +3 −0 ms");
+        assert_eq!(text(1.2, Some((1.1, 1.3)), Dimension::Seconds), "≥ 1.2 s ± 100 ms");
+        assert_eq!(text(1.2, None, Dimension::Seconds), "≥ 1.2 s");
+        assert_eq!(text(3.0, Some((2.0, 4.0)), Dimension::Count), "≥ 3 ± 1");
     }
 
     #[test]

@@ -36,7 +36,8 @@ fn incast() -> Data {
         receiver: None,
         ..Query::default()
     };
-    d.queries = vec![query(0, Some(0.25)), query(3, Some(0.25)), query(6, Some(0.02)), query(6, None)];
+    d.queries = [[query(0, Some(0.25)); 10], [query(3, Some(0.25)); 10], [query(6, Some(0.02)); 10]].concat();
+    d.queries.push(query(6, None));
     d
 }
 
@@ -62,6 +63,17 @@ fn who_is_ahead_by_how_much_and_why() {
              with cubic.",
         ]
     );
+}
+
+/// Three queries prove little: how few it were is said.
+#[test]
+fn a_reason_says_on_how_few_queries_it_rests() {
+    let mut d = incast();
+    let all = std::mem::take(&mut d.queries);
+    d.queries = all.iter().step_by(4).copied().collect();
+    let said = sentences(&d);
+    let begin = "As far as 3 queries of newreno and 2 queries of cubic can show, the reason is timeouts per query: **1.2 with newreno and";
+    assert!(said[1].starts_with(begin), "{said:?}");
 }
 
 #[test]

@@ -27,6 +27,8 @@ const SMALL: f64 = 0.05;
 /// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
 /// by the median, and timers that back off wait longer.
 const CAUSE: f64 = 0.5;
+/// Fewer queries than this are named as what a cause rests on. Our choice.
+const FEW_QUERIES: usize = 10;
 
 fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
@@ -159,13 +161,33 @@ pub(crate) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<St
         guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
     let needs = link_time(data, times.best, None)
         .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Dimension::Seconds)));
+    let few: Vec<String> = guilty
+        .iter()
+        .map(|g| (queries(data, *g), *g))
+        .filter(|(n, _)| *n < FEW_QUERIES)
+        .take(MAX_NAMED)
+        .map(
+            |(n, g)| {
+                if n == 1 { format!("one query of {}", name(data, g)) } else { format!("{n} queries of {}", name(data, g)) }
+            },
+        )
+        .collect();
+    let reason =
+        if few.is_empty() { "The reason is".into() } else { format!("As far as {} can show, the reason is", list(&few)) };
     Some(format!(
-        "The reason is timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
+        "{reason} timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
         bold(&list(&each)),
         number(mean(&rates, times.best)),
         name(data, times.best),
         bold(&quantity(wait, Dimension::Seconds)),
     ))
+}
+
+/// Queries of a subject that began, in all runs.
+fn queries(data: &Data, subject: usize) -> usize {
+    let s = &data.subjects[subject];
+    let bit = 1 << (subject - data.networks[s.network].first).min(63);
+    data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0).count()
 }
 
 /// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["half", "interval", "jain", "mean", "spearman"]
 
 
-def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+def interval(values: Sequence[float], *, least: float = 0.0, most: float = math.inf) -> tuple[float, float | None, float | None]:
     """Mean of independent values and the ends of its 95 % confidence interval; no ends for fewer than two values.
 
-    Values that are not a number (a seed in which there was nothing to measure) are left out.
+    The interval ends at `least` and `most`, between which such values lie: a difference has `least=-math.inf`. Values
+    that are not a number (a seed in which there was nothing to measure) are left out.
     """
-    mean, half, n, *_ = estimate(values)
-    return (mean, None, None) if n < 2 else (mean, mean - half, mean + half)
+    mean, _, n, low, high = estimate(values, least=least, most=most)
+    return (mean, None, None) if n < 2 else (mean, low, high)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -30,8 +32,8 @@ def mean(values: Sequence[float]) -> float:
 
 def half(values: Sequence[float]) -> float:
     """Half width of the 95 % confidence interval; 0 where there is none."""
-    _, low, high = interval(values)
-    return 0.0 if low is None or high is None else (high - low) / 2
+    _, half, n, *_ = estimate(values)
+    return half if n > 1 else 0.0
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 import forebay.repro
 from forebay.repro import Table
+from forebay.repro._stats import half, interval
 
 
 @pytest.mark.parametrize("module", sorted(m.name for m in pkgutil.iter_modules(forebay.repro.__path__) if m.name != "__main__"))
@@ -26,3 +27,15 @@ def test_rows_are_chosen_by_value() -> None:
     assert "n" in t
     with pytest.raises(KeyError, match="there are transport, n"):
         t["m"]
+
+
+def test_intervals_end_at_what_is_possible() -> None:
+    """Of two times that differ by a factor a t interval would begin below 0; that of a difference does."""
+    mean, low, high = interval([0.01, 0.2])
+    assert low == 0.0
+    assert high == pytest.approx(mean + half([0.01, 0.2]))
+    _, low, high = interval([0.01, 0.2], least=-np.inf, most=1.0)
+    assert low == pytest.approx(mean - half([0.01, 0.2]))
+    assert high == 1.0
+    assert half([0.01, 0.2]) == pytest.approx(12.706 * 0.095, rel=1e-3)
+    assert interval([3.0]) == (3.0, None, None)

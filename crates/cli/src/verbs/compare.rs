@@ -214,11 +214,21 @@ impl Watcher for Collector {
     }
 }
 
-/// Why a world does not run the scenario.
+/// Why a world does not run the scenario, or some of its variants.
 fn reasons(errors: &Errors, world: &str) -> String {
-    let refused = format!("the world `{world}` does not run this: ");
+    let refused = format!("the world `{world}` does not run ");
     let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
-    format!("does not run this: {}", all.collect::<Vec<_>>().join("; "))
+    // What is refused is said once.
+    let mut whom = String::new();
+    let mut one = |text: String| match text.split_once(": ") {
+        Some((of, reason)) if of == whom => reason.to_owned(),
+        Some((of, _)) => {
+            of.clone_into(&mut whom);
+            text
+        }
+        None => text,
+    };
+    format!("does not run {}", all.map(&mut one).collect::<Vec<_>>().join("; "))
 }
 
 /// The numbers for programs: by way, variant, run and transport group.

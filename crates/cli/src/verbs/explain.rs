@@ -1,7 +1,7 @@
 //! `forebay explain`: what a key of a scenario means, from the reference (`docs/scenario.md`); and of results, why messages were late.
 
 use super::check::Printed;
-use super::reference::{Entry, everything};
+use super::reference::{self, Entry, everything};
 use crate::failure::Failure;
 use crate::output::{print, print_data};
 use crate::style::{self, BOLD, DIM, NAME, paint};
@@ -44,25 +44,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         return messages(args, dir);
     }
     let all = everything();
-    let parts: Vec<&str> = args.what.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
-    let key = parts.last().copied().unwrap_or_default();
-    let named: Vec<&Entry> = all.iter().filter(|e| e.key == key).collect();
-    // What stands before the key chooses among several of the name, where it says anything.
-    let before: Vec<&str> = parts.iter().rev().skip(1).copied().collect();
-    let mut found: Vec<&Entry> = named.iter().filter(|e| before.iter().any(|word| e.stands_in(word))).copied().collect();
-    if found.is_empty() {
-        found = named;
-    }
+    let key = args.what.rsplit('.').find(|p| p.parse::<u32>().is_err()).unwrap_or_default();
+    let mut found = reference::found(&all, &args.what);
     if found.is_empty() && super::list::knows(key) {
         return super::list::execute(&super::list::Args::of(key, args.format));
     }
     if found.is_empty() {
-        // A table of the scenario: all that stands in it.
-        found = all.iter().filter(|e| e.is_of_table(key)).collect();
+        found = reference::table(&all, &args.what);
     }
     if found.is_empty() {
         let guess = nearest(key, all.iter().map(|e| e.key.as_str()));
-        let guess = guess.map_or(String::new(), |g| format!("; did you mean `{g}`?"));
+        let guess = guess.map_or(";".to_owned(), |g| format!("; did you mean `{g}`?"));
         return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` names what there is")));
     }
     if args.format == Printed::Json {

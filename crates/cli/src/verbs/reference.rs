@@ -23,10 +23,33 @@ impl Entry {
     }
 
     /// Whether it stands in the table `table` of a scenario, such as `observe`.
-    pub(super) fn is_of_table(&self, table: &str) -> bool {
+    fn is_of_table(&self, table: &str) -> bool {
         let place = self.place.trim_start_matches('[');
         self.place.starts_with('[') && place.split([']', '.']).next() == Some(table)
     }
+}
+
+/// The keys of `all` that `path` names: `rto-min`, `transport.rto-min`, `workload.0.sizes`; of a table, such as `observe`, all that stand in it.
+pub(super) fn found<'a>(all: &'a [Entry], path: &str) -> Vec<&'a Entry> {
+    let parts: Vec<&str> = path.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
+    let key = parts.last().copied().unwrap_or_default();
+    let named: Vec<&Entry> = all.iter().filter(|e| e.key == key).collect();
+    // What stands before the key chooses among several of the name, where it says anything.
+    let before: Vec<&str> = parts.iter().rev().skip(1).copied().collect();
+    let mut found: Vec<&Entry> = named.iter().filter(|e| before.iter().any(|word| e.stands_in(word))).copied().collect();
+    if found.is_empty() {
+        found = named;
+    }
+    // Keys of a table within another say whose they are.
+    let whose = format!("of a {key}: ");
+    found.extend(all.iter().filter(|e| e.meaning.starts_with(&whose)));
+    found
+}
+
+/// All that stands in the table `table` of a scenario.
+pub(super) fn table<'a>(all: &'a [Entry], path: &str) -> Vec<&'a Entry> {
+    let last = path.rsplit('.').find(|p| p.parse::<u32>().is_err()).unwrap_or_default();
+    all.iter().filter(|e| e.is_of_table(last)).collect()
 }
 
 /// The keys of the reference, those that choose from a registry, and of the registries those that it describes elsewhere than in a table.
@@ -68,6 +91,8 @@ fn chooses(usage: &str) -> Option<(String, String)> {
     let end = after.trim_start_matches("\"...\"").trim();
     let (place, key) = before.rsplit_once(' ').unwrap_or(("the scenario", before));
     let place = if end.starts_with("of a ") { end.trim_start_matches("of a ") } else { place };
+    // Tables and mixtures of sizes are written in braces.
+    let place = if place == "{" { "sizes" } else { place };
     key.chars().all(|c| c.is_alphanumeric() || c == '-').then(|| (place.to_owned(), key.to_owned()))
 }
 
@@ -109,7 +134,7 @@ fn entries(reference: &str) -> Vec<Entry> {
                 }
             };
             // A kind's own table stands under a line with its name.
-            let place = if within.len() < 80 { format!("{place} {within}") } else { place.clone() };
+            let place = if within.len() < 80 && !place.starts_with('[') { format!("{place} {within}") } else { place.clone() };
             all.push(Entry {
                 place: place.trim().to_owned(),
                 key: plain(key),
@@ -169,10 +194,71 @@ mod tests {
                 }
             }
         }
-        for key in
-            ["rto-min", "recovery", "warmup", "timeouts", "class", "objective", "seeds", "reroute", "bit-errors", "host-queue"]
-        {
+        for key in [
+            "rto-min",
+            "recovery",
+            "warmup",
+            "timeouts",
+            "class",
+            "objective",
+            "seeds",
+            "reroute",
+            "bit-errors",
+            "host-queue",
+            "group",
+            "every",
+        ] {
             assert!(all.iter().any(|e| e.key == key && !e.meaning.is_empty()), "{key}");
+        }
+    }
+
+    /// Whatever the files of this repository say, in tables within tables, too.
+    #[test]
+    fn every_key_that_a_file_writes_is_found() {
+        let all = everything();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut folders: Vec<_> = ["scenarios", "papers", "crates/cli/tests"].map(|f| root.join(f)).into();
+        let (mut files, mut seen) = (0, HashSet::new());
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "toml") {
+                    let text = std::fs::read_to_string(path).unwrap();
+                    // Claims are written in the same notation.
+                    if text.contains("[topology]") {
+                        files += 1;
+                        keys(&text, &mut seen);
+                    }
+                }
+            }
+        }
+        assert!(files > 150 && seen.len() > 120, "{files} files, {} keys", seen.len());
+        let missing: Vec<&String> = seen
+            .iter()
+            .filter(|k| found(&all, k).is_empty() && table(&all, k).is_empty() && !super::super::list::knows(k))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        for (path, key) in [("transport.group", "hosts"), ("topology.failure", "reroute"), ("topology.corruption", "bit-errors")]
+        {
+            assert!(found(&all, path).iter().any(|e| e.key == key), "{path} has {key}");
+        }
+    }
+
+    /// The tables and keys of a scenario's text, each behind the table that it stands in; those of links, which a topology names, and of a
+    /// sweep, which are paths, are not among them.
+    fn keys(text: &str, seen: &mut HashSet<String>) {
+        let mut table = String::new();
+        for line in text.lines().map(|l| l.split('#').next().unwrap_or_default().trim()) {
+            if line.starts_with('[') && line.ends_with(']') && !line.contains('=') && !line.contains('"') {
+                table = line.trim_matches(['[', ']']).to_owned();
+                seen.extend((!table.starts_with("sweep.") && !table.is_empty()).then(|| table.clone()));
+            } else if !table.starts_with("sweep") {
+                let words: Vec<&str> = line.split([' ', '{', ',']).filter(|w| !w.is_empty()).collect();
+                for pair in words.windows(2).filter(|p| p[1] == "=" && !p[0].contains(['.', '"'])) {
+                    seen.insert(format!("{table}.{}", pair[0]).trim_start_matches('.').to_owned());
+                }
+            }
         }
     }
 

@@ -209,7 +209,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             world.name()
         ));
     }
-    crate::resolve::world::supported(cx, &scenario.root, world, variants.iter().map(|v| &v.config));
+    crate::resolve::world::supported(cx, &scenario.root, world, &variants);
     Some(Resolved {
         name: name?,
         seed: seed?,

@@ -1,10 +1,10 @@
 //! `world = "..."`: what runs the scenario, and what of it that world cannot do.
 
+use crate::resolve::scenario::Variant;
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::text::doc::{Raw, TomlTable};
 use crate::text::source::At;
-use forebay_experiment::Experiment;
 use forebay_experiment::world::{Unsupported, World};
 
 /// Reads the key `world`.
@@ -15,17 +15,23 @@ pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn
     worlds.find(word(&item.node, "`world`", &names, &mut cx.sink)?)
 }
 
-/// Says for each key of the scenario what `world` cannot do about it.
-pub(crate) fn supported<'a>(cx: &mut Cx, root: &TomlTable, world: &dyn World, experiments: impl Iterator<Item = &'a Experiment>) {
-    let mut said: Vec<Unsupported> = Vec::new();
-    for what in experiments.flat_map(|e| world.supports(e)) {
-        if said.contains(&what) {
-            continue;
+/// Says for each key of the scenario what `world` cannot do about it; and which variants it refuses, where it runs others.
+pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, variants: &[Variant]) {
+    let mut said: Vec<(Unsupported, Vec<&str>)> = Vec::new();
+    for v in variants {
+        for what in world.supports(&v.config) {
+            match said.iter_mut().find(|s| s.0 == what) {
+                Some(s) => s.1.push(&v.label),
+                None => said.push((what, vec![&v.label])),
+            }
         }
-        let message = format!("the world `{}` does not run this: {}", world.name(), what.reason);
+    }
+    for (what, of) in said {
+        let named: Vec<String> = of.iter().map(|label| format!("`{label}`")).collect();
+        let whom = if of.len() == variants.len() { "this".into() } else { format!("the variant {}", named.join(", ")) };
+        let message = format!("the world `{}` does not run {whom}: {}", world.name(), what.reason);
         let help = Some(format!("`{}` is what it cannot do; other worlds: `forebay list worlds`", what.key));
         cx.sink.error(place(root, what.key), message, "asked for here", help);
-        said.push(what);
     }
 }
 
