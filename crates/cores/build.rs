@@ -18,6 +18,7 @@ fn main() -> io::Result<()> {
         let name = entry?.file_name().into_string().unwrap_or_default();
         if name.ends_with(".c")
             && (name.starts_with("queue")
+                || name.starts_with("proboscis")
                 || name == "shared.c"
                 || name == "ways.c"
                 || name == "links.c"

@@ -3,9 +3,11 @@
 //! Nothing but tests depends on this crate, so that whoever installs the program needs no C compiler.
 
 mod network;
+mod proboscis;
 mod queue;
 mod tag;
 
 pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
+pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
 pub use queue::{Core, Effect, Seen};
 pub use tag::{Segment, class};

@@ -138,6 +138,7 @@ static void open_conn(const struct fb_open *open)
 	local_bh_enable();
 	if (error)
 		fb_die("connection %u: the network refuses its path: error %d", open->conn, -error);
+	fb_shim_open(conn);
 	if (conn->datagrams)
 		fb_datagram_open(conn);
 	else
@@ -219,6 +220,8 @@ static void __noreturn quit(void)
 	for (i = 0; i < conns; i++)
 		fb_watch_final(fb_conn(i));
 	local_bh_disable();
+	for (i = 0; i < conns; i++)
+		fb_shim_report(fb_conn(i));
 	fb_wire_done(&done);
 	fb_record(FB_DONE, &done, sizeof(done));
 	fb_flush();
@@ -328,6 +331,7 @@ void fb_run(void)
 	if (!blocks)
 		fb_die("no memory for connections: give the guest more (mem=)");
 	fb_tcp_init();
+	fb_shim_init();
 	forebay_read_cost = 0;
 	start_ns = start();
 	local_bh_disable();

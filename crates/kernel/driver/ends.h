@@ -18,6 +18,8 @@ struct fb_setup {
 	struct fb_profile *profiles;
 	struct fb_group *groups;
 	struct fb_interface *interfaces;
+	struct fb_shim_host *shim_hosts;
+	u32 nshim_hosts;
 };
 extern struct fb_setup fb_setup;
 
@@ -61,6 +63,7 @@ struct fb_conn {
 	struct fb_message *unwritten; /* the oldest that the socket has not taken whole; NULL: none */
 	struct socket *sender;
 	struct socket *receiver;
+	struct fb_shim_ends *shim; /* between TCP and the interfaces; NULL: nothing */
 };
 #define FB_TODO_READ 1
 #define FB_TODO_WRITE 2
@@ -117,6 +120,18 @@ void fb_tcp_work(struct fb_conn *conn, u8 work);
 void fb_tcp_report(struct fb_conn *conn);
 /* Bytes of the application that have been acknowledged. */
 u64 fb_tcp_acked(const struct fb_conn *conn);
+
+/* ends_shim.c: shims between TCP and the interfaces (fb_group.shim). */
+
+void fb_shim_init(void);
+/* A new connection. */
+void fb_shim_open(struct fb_conn *conn);
+/* A packet leaves host `node` through the shim, if its connection has one. Takes the skb over. */
+void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb);
+/* A packet has reached its host; false: it is not for the stack. */
+bool fb_shim_arrives(struct fb_conn *conn, bool back, struct sk_buff *skb);
+/* Leaves an FB_SHIM_ROW if there is something new. */
+void fb_shim_report(const struct fb_conn *conn);
 
 /* ends_datagram.c */
 

@@ -56,7 +56,7 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 		if (tcp->syn && tcp->ack)
 			fb_watch_synack(skb->mark - 1, skb);
 	}
-	fb_wire_send(private_of(dev)->interface->node, skb);
+	fb_shim_send(fb_conn(skb->mark - 1), private_of(dev)->interface->node, skb);
 	return NETDEV_TX_OK;
 }
 
@@ -96,9 +96,13 @@ void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	struct fb_conn *conn = fb_conn(number);
 	struct net_device *dev = devices[back ? conn->src : conn->dst];
 	struct fb_before before;
-	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP;
-	bool ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
+	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP, ece;
 
+	if (conn->shim && !fb_shim_arrives(conn, back, skb)) {
+		consume_skb(skb);
+		return;
+	}
+	ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
 	skb_orphan(skb);
 	skb_dst_drop(skb);
 	skb->dev = dev;

@@ -302,6 +302,7 @@ void fb_tcp_report(struct fb_conn *conn)
 	list_for_each_entry_safe(message, next, &conn->messages, list) {
 		if (message->end > acked || message == conn->unread || message == conn->unwritten)
 			break;
+		fb_shim_report(conn);
 		fb_event(conn->number, FB_ACKED, message->end);
 		list_del(&message->list);
 		kfree(message);

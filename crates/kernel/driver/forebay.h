@@ -27,6 +27,8 @@ void fb_wire_send(fb_u32 node, struct sk_buff *skb);
 /* Makes up for what has happened inside the network before now: what is recorded afterwards is then in order of time. Not needed where a
  * packet has just been delivered or the run has been woken. */
 void fb_wire_settle(void);
+/* What fb_shim_next() says has changed. */
+void fb_wire_arm(void);
 void fb_wire_done(struct fb_done *done);
 
 /* ends.c: interfaces, sockets, connections. */
@@ -37,6 +39,10 @@ void fb_ends_wake(void);
 const struct fb_group *fb_group_of(fb_u32 conn);
 /* Class of service of a packet with `payload` bytes that leaves a host, by what its group tags packets with. */
 fb_u32 fb_class_of(fb_u32 conn, bool back, const struct sk_buff *skb, fb_u32 payload);
+/* When a timer of the hosts' shims is due; FB_NEVER: none runs. */
+fb_u64 fb_shim_next(void);
+/* Timers that are due by `now`. */
+void fb_shim_tick(fb_u64 now);
 /* The datagram that the packet just handed to fb_wire_send() carries; NULL: it is of a connection. */
 const struct fb_datagram *fb_datagram_leaving(void);
 

@@ -9,7 +9,8 @@
  * Two pipes: the guest reads FB_FD_IN and writes FB_FD_OUT. Both carry frames: a header and `count` records of the size that belongs to its
  * kind. Little endian, no padding that is not named. Times are picoseconds since the agreed start of the run; FB_NEVER is "not at all".
  *
- *   outside -> guest   FB_WORLD, FB_PORT..., FB_SWITCH..., FB_PROFILE..., FB_SYSCTL..., FB_GROUP..., FB_INTERFACE..., FB_SETUP_END
+ *   outside -> guest   FB_WORLD, FB_PORT..., FB_SWITCH..., FB_PROFILE..., FB_SYSCTL..., FB_GROUP..., FB_INTERFACE...,
+ *                      FB_SHIM_HOST..., FB_SETUP_END
  *   guest -> outside   FB_HELLO
  *   then, again and again,
  *   guest -> outside   FB_PACKET, FB_LEAVE, FB_TCP, FB_TIMER, FB_EVENT in the order of their times, then FB_ASK
@@ -42,6 +43,8 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_PARAMS 24
 /* Numbers of what tags packets. */
 #define FB_TAGS 9
+/* Numbers of a shim below TCP. */
+#define FB_SHIM 26
 
 enum fb_kind {
 	/* Outside to guest, before the run. */
@@ -52,6 +55,7 @@ enum fb_kind {
 	FB_SYSCTL,
 	FB_GROUP,
 	FB_INTERFACE,
+	FB_SHIM_HOST,
 	FB_SETUP_END, /* no record */
 	/* Outside to guest, in answer to FB_ASK. */
 	FB_OPEN = 32,
@@ -76,6 +80,7 @@ enum fb_kind {
 	FB_LOG, /* records are bytes */
 	FB_RESULT, /* packet scripts */
 	FB_SENT,
+	FB_SHIM_ROW,
 };
 
 struct fb_frame {
@@ -156,6 +161,9 @@ struct fb_sysctl {
 /* What gives a sender's packets classes of service. */
 enum fb_tagger { FB_TAG_NONE, FB_TAG_SERVICE, FB_TAG_PIAS, FB_TAG_PRIN };
 
+/* What stands between TCP and the interfaces of both ends. */
+enum fb_shim { FB_SHIM_NONE, FB_SHIM_PROBOSCIS };
+
 /* A transport. */
 struct fb_group {
 	char law[16];	    /* a congestion control of the kernel; empty: datagrams */
@@ -168,6 +176,7 @@ struct fb_group {
 	fb_u64 send_jitter; /* ps: random time that a sender's host takes for a packet, uniform below */
 	fb_u64 param[FB_PARAMS]; /* of the law, where it is one of ours */
 	fb_u64 tag[FB_TAGS];	 /* FB_TAG_*, and its numbers as tag.h has them */
+	fb_u64 shim[FB_SHIM];	 /* FB_SHIM_*, and its numbers as proboscis.h has them */
 };
 #define FB_GROUP_ECN 1	/* packets are ECN-capable: asks for ECN when a connection opens */
 #define FB_GROUP_FIN 2	/* closes when the last byte has been written */
@@ -178,6 +187,14 @@ struct fb_interface {
 	fb_u32 profile;
 	fb_u32 address; /* IPv4, host order; all in 10.0.0.0/8 */
 	fb_u32 mtu;
+};
+
+/* What a host has for the shim of a group; in the order of groups, and of nodes in each. */
+struct fb_shim_host {
+	fb_u32 group;
+	fb_u32 node;
+	fb_u64 phase; /* ps, of its timer */
+	fb_u64 cost;  /* ps in which it may repeat one probe */
 };
 
 /* A connection opens now: SYN, handshake. Connections are numbered from 0 without gaps in the order in which they open. */
@@ -350,6 +367,18 @@ struct fb_event {
 	fb_u64 bytes;
 };
 
+/* What the shims of a connection have done so far. Before the FB_ACKED of a message and at the end, where there is something new. */
+struct fb_shim_row {
+	fb_u64 time;
+	fb_u32 conn;
+	fb_u32 probes;	  /* sent ahead of the handshake */
+	fb_u32 verdict;	  /* enum fb_train_verdict in proboscis.h, on the first SYN-ACK */
+	fb_u32 pad;
+	fb_u64 window;	  /* of the first SYN-ACK that left the shim; FB_NEVER: none has */
+	fb_u64 held;	  /* ps that it was held */
+	fb_u64 throttled; /* ACKs whose window was lowered */
+};
+
 struct fb_ask {
 	fb_u64 now;
 };
@@ -423,6 +452,7 @@ struct fb_sent {
 	 sizeof(struct fb_open) + sizeof(struct fb_write) + sizeof(struct fb_stop) + sizeof(struct fb_datagram) +                        \
 	 sizeof(struct fb_next) + sizeof(struct fb_hello) + sizeof(struct fb_packet) + sizeof(struct fb_leave) + sizeof(struct fb_tcp) + \
 	 sizeof(struct fb_timer) + sizeof(struct fb_event) + sizeof(struct fb_ask) + sizeof(struct fb_final) + sizeof(struct fb_done) +  \
-	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent))
+	 sizeof(struct fb_link) + sizeof(struct fb_route) + sizeof(struct fb_call) + sizeof(struct fb_inject) + sizeof(struct fb_result) + sizeof(struct fb_sent) + \
+	 sizeof(struct fb_shim_host) + sizeof(struct fb_shim_row))
 
 #endif

@@ -66,6 +66,7 @@ struct fb_queued {
 };
 
 #define FB_NOT_ECT 0
+#define FB_ECT0 2
 #define FB_CE 3
 
 /* Packets in order. */

@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 #include <net/udp.h>
 #include "ends.h"
+#include "proboscis.h"
 
 struct fb_setup fb_setup;
 
@@ -93,6 +94,12 @@ static void check(u32 profiles)
 		if (interface->node >= world->nodes || interface->profile >= profiles || interface->mtu < 68 || interface->mtu > 65535)
 			fb_die("interface %u of the set-up has a node, profile or MTU that does not exist", i);
 	}
+	for (i = 0; i < fb_setup.nshim_hosts; i++) {
+		const struct fb_shim_host *host = &fb_setup.shim_hosts[i];
+
+		if (host->group >= world->groups || host->node >= world->nodes || host->phase >= fb_setup.groups[host->group].shim[FB_PB_TICK])
+			fb_die("host %u of a shim of the set-up has a group, node or phase that does not exist", i);
+	}
 }
 
 union setup_record {
@@ -103,6 +110,7 @@ union setup_record {
 	struct fb_sysctl sysctl;
 	struct fb_group group;
 	struct fb_interface interface;
+	struct fb_shim_host shim_host;
 };
 
 static size_t setup_size(u32 kind)
@@ -115,6 +123,7 @@ static size_t setup_size(u32 kind)
 	case FB_SYSCTL: return sizeof(struct fb_sysctl);
 	case FB_GROUP: return sizeof(struct fb_group);
 	case FB_INTERFACE: return sizeof(struct fb_interface);
+	case FB_SHIM_HOST: return sizeof(struct fb_shim_host);
 	default: return 0;
 	}
 }
@@ -164,6 +173,8 @@ static void read_setup(void)
 	fb_setup.profiles = tables[FB_PROFILE].data;
 	fb_setup.groups = tables[FB_GROUP].data;
 	fb_setup.interfaces = tables[FB_INTERFACE].data;
+	fb_setup.shim_hosts = tables[FB_SHIM_HOST].data;
+	fb_setup.nshim_hosts = tables[FB_SHIM_HOST].count;
 	check(tables[FB_PROFILE].count);
 }
 

@@ -16,6 +16,7 @@
 
 #include "forebay.h"
 #include "network.h"
+#include "proboscis.h"
 
 static struct hrtimer timer;
 static u64 start_ns; /* CLOCK_MONOTONIC at the run's time 0 */
@@ -32,7 +33,7 @@ u64 fb_now(void)
 /* Sets the timer to what comes next. */
 static void arm(void)
 {
-	u64 next = min(fb_net_next(), wake);
+	u64 next = min3(fb_net_next(), wake, fb_shim_next());
 
 	if (running || next >= armed)
 		return;
@@ -63,6 +64,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 
 	armed = FB_NEVER;
 	run(now, true);
+	fb_shim_tick(now);
 	if (wake <= now) {
 		note_lateness(wake);
 		wake = FB_NEVER;
@@ -94,6 +96,11 @@ void fb_wake_at(u64 time)
 	wake = time;
 	arm();
 	local_bh_enable();
+}
+
+void fb_wire_arm(void)
+{
+	arm();
 }
 
 int fb_wire_open(const struct fb_open *open)
@@ -145,7 +152,13 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_grou
 	const struct iphdr *ip = ip_hdr(skb);
 	u32 ip_bytes = ntohs(ip->tot_len), headers = 4 * ip->ihl, sack = 0;
 
-	p->seq = p->ack = p->window = p->tcp_flags = 0;
+	p->seq = p->ack = p->window = p->tcp_flags = p->payload = 0;
+	p->queued.ecn = ip->tos & INET_ECN_MASK;
+	if (ip->protocol == FB_PROBE) {
+		p->seq = ntohl(((const struct tcphdr *)((const void *)ip + headers))->seq);
+		p->queued.wire = group->shim[FB_PB_PROBE_SIZE];
+		return;
+	}
 	if (ip->protocol == IPPROTO_TCP) {
 		const struct tcphdr *tcp = (const void *)ip + headers;
 
@@ -160,7 +173,6 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_grou
 	}
 	p->payload = ip_bytes > headers ? ip_bytes - headers : 0;
 	p->queued.wire = fb_datagram_leaving() ? fb_datagram_leaving()->wire : p->payload ? p->payload + group->header : group->ack_size + sack;
-	p->queued.ecn = ip->tos & INET_ECN_MASK;
 }
 
 void fb_wire_send(u32 node, struct sk_buff *skb)

@@ -7,6 +7,7 @@
 pub mod embedded;
 pub mod laws;
 pub mod queue;
+pub mod shims;
 pub mod tags;
 
 mod build;

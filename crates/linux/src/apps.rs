@@ -6,10 +6,12 @@ use crate::failures::{Failures, Rerouted, route};
 use crate::link::Frames;
 use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
+use crate::shim_rows::Said;
 use crate::ways::Ways;
 use forebay_experiment::Experiment;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
+use forebay_kernel::shims::has_shim;
 use forebay_traffic::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
 use std::cmp::Reverse;
@@ -123,10 +125,11 @@ impl<'a> Hosts<'a> {
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
         let number = self.connections.len() as u64;
         let ways = self.ways(number, &spec);
-        let cwnd = self.experiment.groups[spec.group].tcp.init_cwnd;
+        let tcp = &self.experiment.groups[spec.group].tcp;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        self.connections.push(Connection::new(spec, ways, cwnd))
+        let shims = has_shim(tcp).then_some(Said::NOTHING);
+        self.connections.push(Connection { shims, ..Connection::new(spec, ways, tcp.init_cwnd) })
     }
 
     fn ways(&self, number: u64, spec: &OpenSpec) -> Ways {

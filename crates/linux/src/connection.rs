@@ -3,6 +3,7 @@
 use crate::message::{Message, Messages, Stats};
 use crate::received::Received;
 use crate::sender::Sender;
+use crate::shim_rows::Said;
 use crate::ways::Ways;
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
@@ -37,6 +38,8 @@ pub(crate) struct Connection {
     pub datagram: Option<Datagram>,
     /// Payload of datagrams that have arrived, and how much of it before the end of the warm-up.
     pub datagrams_in: (u64, u64),
+    /// What the shims at its ends have said; `None`: it has none.
+    pub shims: Option<Said>,
     /// Next time of a row in the series of senders.
     pub next_sample: u64,
     /// Its sender can send.
@@ -63,6 +66,7 @@ impl Connection {
             before: Received::default(),
             datagram: None,
             datagrams_in: (0, 0),
+            shims: None,
             next_sample: 0,
             established: false,
             stopped: false,
@@ -90,7 +94,14 @@ impl Connection {
     }
 
     /// The row of `m`, one of its messages, which its sender knew to be delivered at `acked`, if it did. `measuring`: the warm-up is over.
-    pub(crate) fn row(&self, m: &Message, acked: Option<Time>, number: u64, experiment: &Experiment, measuring: bool) -> FlowRow {
+    pub(crate) fn row(
+        &mut self,
+        m: &Message,
+        acked: Option<Time>,
+        number: u64,
+        experiment: &Experiment,
+        measuring: bool,
+    ) -> FlowRow {
         let size = m.end.map_or(0, |end| end - m.begin);
         let tcp = &experiment.groups[self.spec.group].tcp;
         let (known, measured) = if self.datagram.is_some() {
@@ -119,6 +130,7 @@ impl Connection {
             ecmp: self.ways.hash,
             opens: m.begin == 0,
             fits: size <= m.first_window,
+            shim: self.shims.as_mut().map(|said| Box::new(said.row(m.begin == 0))),
             ..FlowRow::default()
         };
         m.stats.fill(&mut row);

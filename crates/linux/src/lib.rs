@@ -22,6 +22,7 @@ mod received;
 pub mod run;
 pub mod script;
 mod sender;
+mod shim_rows;
 mod stack;
 #[cfg(test)]
 mod testing;

@@ -7,8 +7,9 @@ use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
-use forebay_experiment::transport::Chosen;
+use forebay_experiment::transport::{Chosen, Transport};
 use forebay_kernel::queue::{self, Discipline};
+use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
 use forebay_units::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
@@ -71,6 +72,7 @@ impl Plan {
                 send_jitter: group.tcp.send_jitter.0,
                 param: options.param,
                 tag: options.tag,
+                shim: options.shim,
             });
         }
         for (id, workload) in experiment.workloads.enumerate() {
@@ -86,6 +88,7 @@ impl Plan {
                     header: u32::from(datagram.wire) - u32::from(datagram.payload),
                     send_jitter: 0,
                     tag: [0; TAGS],
+                    shim: [0; SHIM],
                     ..like
                 });
                 plan.join(workload, profile);
@@ -195,7 +198,26 @@ impl Plan {
             let (address, mtu) = (FIRST_ADDRESS + i as u32, self.profiles[profile].mtu);
             frames.put(protocol::Interface { node: host.get(), profile: profile as u32, address, mtu });
         }
+        for (id, group) in experiment.groups.enumerate() {
+            self.shim_hosts(experiment, seed, (id, &group.tcp), frames);
+        }
         frames.put_bare(protocol::SETUP_END);
+    }
+
+    /// What the hosts have for the shim of a transport: the timer's phase is that of the simulator (`engine/endpoint_shim.rs`).
+    fn shim_hosts(&self, experiment: &Experiment, seed: u64, (id, tcp): (GroupId, &Transport), frames: &mut Frames) {
+        let shim = &self.groups[id.index()].shim;
+        if *shim == [0; SHIM] {
+            return;
+        }
+        let network = &experiment.network;
+        for (node, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
+            let Some(port) = network.ports.iter().find(|p| p.from == node) else { continue };
+            let owner = [u64::from(id.get()), u64::from(node.get())];
+            let phase = Draws::ShimPhase.stream(seed, &owner).below(period(shim).0);
+            let cost = cost_of_probe(tcp, shim, port.rate);
+            frames.put(protocol::ShimHost { group: id.get(), node: node.get(), phase, cost });
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! What the program and the guest kernel say to each other: the structs of `protocol.h` (crate `forebay-kernel`), which explains them, field
 //! for field. A test asks the C compiler whether sizes and places agree.
 
+mod numbers;
+
+pub use numbers::{call, event, flag, number, reason, timer, what};
+
 /// A number, or several, as they stand in a record: little endian, without gaps.
 pub trait Field: Copy {
     /// Bytes that it takes.
@@ -102,10 +106,12 @@ pub const HOPS: usize = 24;
 pub const PARAMS: usize = 24;
 /// `FB_TAGS`.
 pub const TAGS: usize = forebay_kernel::tags::TAGS;
+/// `FB_SHIM`.
+pub const SHIM: usize = forebay_kernel::shims::SHIM;
 /// Most bytes of a packet that a script's conversation carries.
 pub const HEAD: usize = 120;
 /// `FB_SETUP_END`, which carries no record.
-pub const SETUP_END: u32 = 8;
+pub const SETUP_END: u32 = 9;
 /// `FB_LOG`, whose records are bytes of text.
 pub const LOG: u32 = 73;
 
@@ -128,10 +134,12 @@ records! {
     /// `struct fb_group`.
     Group = 6, "fb_group" {
         law: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, header: u32, ack_size: u32, send_jitter: u64,
-        param: [u64; PARAMS], tag: [u64; TAGS],
+        param: [u64; PARAMS], tag: [u64; TAGS], shim: [u64; SHIM],
     }
     /// `struct fb_interface`.
     Interface = 7, "fb_interface" { node: u32, profile: u32, address: u32, mtu: u32 }
+    /// `struct fb_shim_host`.
+    ShimHost = 8, "fb_shim_host" { group: u32, node: u32, phase: u64, cost: u64 }
     /// `struct fb_open`.
     Open = 32, "fb_open" {
         conn: u32, group: u32, src: u32, dst: u32, forth_len: u32, back_len: u32, forth: [u32; HOPS], back: [u32; HOPS],
@@ -182,123 +190,10 @@ records! {
     Result = 74, "fb_result" { value: u64, bytes: [u8; 256] }
     /// `struct fb_sent`.
     Sent = 75, "fb_sent" { time: u64, length: u32, head: u32, bytes: [u8; HEAD] }
-}
-
-/// Numbers of `protocol.h` that are no records.
-pub mod number {
-    /// `FB_RECORD_PACKETS`.
-    pub const RECORD_PACKETS: u64 = 1;
-    /// `FB_RECORD_TCP`.
-    pub const RECORD_TCP: u64 = 2;
-    /// `FB_SCRIPT`.
-    pub const SCRIPT: u64 = 4;
-    /// `FB_GROUP_ECN`.
-    pub const GROUP_ECN: u32 = 1;
-    /// `FB_GROUP_FIN`.
-    pub const GROUP_FIN: u32 = 2;
-    /// `FB_OPEN_DATAGRAMS`.
-    pub const OPEN_DATAGRAMS: u32 = 1;
-    /// `FB_WRITE_LAST`.
-    pub const WRITE_LAST: u32 = 1;
-}
-
-/// `enum fb_what`.
-pub mod what {
-    /// Joined the queue of a port.
-    pub const ARRIVED: u8 = 0;
-    /// Joined it with CE set there.
-    pub const MARKED: u8 = 1;
-    /// Dropped.
-    pub const DROPPED: u8 = 2;
-    /// Reached its host.
-    pub const DELIVERED: u8 = 3;
-    /// Got CE while in the queue, or when it left it.
-    pub const MARKED_LATER: u8 = 4;
-}
-
-/// `enum fb_reason`.
-pub mod reason {
-    /// The port's buffer was full.
-    pub const OVERFLOW: u8 = 0;
-    /// The switch's shared memory refused.
-    pub const SHARED: u8 = 1;
-    /// The discipline dropped it early.
-    pub const EARLY: u8 = 2;
-    /// The link was down.
-    pub const DEAD: u8 = 3;
-    /// It waited or was in service when the link went down.
-    pub const CUT: u8 = 4;
-    /// It was on the wire when the link went down.
-    pub const LOST: u8 = 5;
-}
-
-/// `enum fb_timer_kind`.
-pub mod timer {
-    /// Retransmission timeout.
-    pub const RTO: u32 = 0;
-    /// Tail loss probe.
-    pub const PROBE: u32 = 1;
-    /// Of a SYN.
-    pub const SYN: u32 = 2;
-    /// Probe of a closed window.
-    #[cfg(test)]
-    pub const PERSIST: u32 = 3;
-}
-
-/// `enum fb_event_kind`.
-pub mod event {
-    /// The time of the last `FB_NEXT` has come.
-    pub const WAKE: u32 = 0;
-    /// The sender can send.
-    pub const ESTABLISHED: u32 = 1;
-    /// The receiver has read so many bytes.
-    pub const DELIVERED: u32 = 2;
-    /// So many bytes are acknowledged.
-    pub const ACKED: u32 = 3;
-    /// The connection broke.
-    pub const FAILED: u32 = 4;
-    /// A datagram was delivered.
-    pub const DATAGRAM_IN: u32 = 5;
-    /// Both ends have forgotten the connection.
-    pub const CLOSED: u32 = 6;
-}
-
-/// `enum fb_call_kind`.
-pub mod call {
-    /// Makes a socket.
-    pub const SOCKET: u32 = 0;
-    /// Binds and listens.
-    pub const LISTEN: u32 = 1;
-    /// Connects.
-    pub const CONNECT: u32 = 2;
-    /// Accepts.
-    pub const ACCEPT: u32 = 3;
-    /// Sends bytes.
-    pub const SEND: u32 = 4;
-    /// Receives bytes.
-    pub const RECEIVE: u32 = 5;
-    /// Shuts directions.
-    pub const SHUTDOWN: u32 = 6;
-    /// Closes.
-    pub const CLOSE: u32 = 7;
-    /// Sets an option.
-    pub const SET: u32 = 8;
-    /// Gets an option.
-    pub const GET: u32 = 9;
-}
-
-/// Flags of a TCP header, as `fb_packet.tcp_flags` has them.
-pub mod flag {
-    /// FIN.
-    pub const FIN: u8 = 1;
-    /// SYN.
-    pub const SYN: u8 = 2;
-    /// ACK.
-    pub const ACK: u8 = 16;
-    /// ECE.
-    pub const ECE: u8 = 64;
-    /// CWR.
-    pub const CWR: u8 = 128;
+    /// `struct fb_shim_row`.
+    ShimRow = 76, "fb_shim_row" {
+        time: u64, conn: u32, probes: u32, verdict: u32, pad: u32, window: u64, held: u64, throttled: u64,
+    }
 }
 
 /// A text in a field of `N` bytes, which ends with a zero.
@@ -319,130 +214,4 @@ pub fn text_in(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use forebay_kernel::tags;
-    use std::fmt::Write as _;
-    use std::process::Command;
-
-    /// Names with the sums of the sizes before each.
-    pub(super) const fn places<const N: usize>(names: &[&'static str], sizes: &[usize]) -> [(&'static str, usize); N] {
-        let mut all = [("", 0); N];
-        let (mut i, mut at) = (0, 0);
-        while i < N {
-            all[i] = (names[i], at);
-            at += sizes[i];
-            i += 1;
-        }
-        all
-    }
-
-    /// Compiles a program that prints what C makes of the header, and compares line for line.
-    #[test]
-    fn the_c_compiler_puts_everything_at_the_same_place() {
-        let mut program = String::from("#include <stdio.h>\n#include <stddef.h>\n#include \"protocol.h\"\nint main(void) {\n");
-        let mut expected = String::new();
-        for (kind, size, (name, fields)) in LAYOUTS {
-            let _ = writeln!(program, "printf(\"{name} %zu\\n\", sizeof(struct {name}));");
-            let _ = writeln!(program, "printf(\"{name} %d\\n\", FB_{});", name[3..].to_uppercase());
-            let _ = writeln!(expected, "{name} {size}\n{name} {kind}");
-            for (field, place) in *fields {
-                let _ = writeln!(program, "printf(\"{name}.{field} %zu\\n\", offsetof(struct {name}, {field}));");
-                let _ = writeln!(expected, "{name}.{field} {place}");
-            }
-        }
-        let numbers: &[(&str, u64)] = &[
-            ("FB_PROTOCOL", PROTOCOL.into()),
-            ("FB_NEVER", NEVER),
-            ("FB_NONE", NONE.into()),
-            ("FB_HOPS", HOPS as u64),
-            ("FB_PARAMS", PARAMS as u64),
-            ("FB_TAGS", TAGS as u64),
-            ("FB_TAG_SERVICE", tags::SERVICE),
-            ("FB_TAG_PIAS", tags::PIAS),
-            ("FB_TAG_PRIN", tags::PRIN),
-            ("FB_SETUP_END", SETUP_END.into()),
-            ("FB_RECORD_SIZES", RECORD_SIZES.into()),
-            ("FB_LOG", LOG.into()),
-            ("FB_RECORD_PACKETS", number::RECORD_PACKETS),
-            ("FB_RECORD_TCP", number::RECORD_TCP),
-            ("FB_SCRIPT", number::SCRIPT),
-            ("FB_CALL_SOCKET", call::SOCKET.into()),
-            ("FB_CALL_LISTEN", call::LISTEN.into()),
-            ("FB_CALL_CONNECT", call::CONNECT.into()),
-            ("FB_CALL_ACCEPT", call::ACCEPT.into()),
-            ("FB_CALL_SEND", call::SEND.into()),
-            ("FB_CALL_RECEIVE", call::RECEIVE.into()),
-            ("FB_CALL_SHUTDOWN", call::SHUTDOWN.into()),
-            ("FB_CALL_CLOSE", call::CLOSE.into()),
-            ("FB_CALL_SET", call::SET.into()),
-            ("FB_CALL_GET", call::GET.into()),
-            ("FB_GROUP_ECN", number::GROUP_ECN.into()),
-            ("FB_GROUP_FIN", number::GROUP_FIN.into()),
-            ("FB_OPEN_DATAGRAMS", number::OPEN_DATAGRAMS.into()),
-            ("FB_WRITE_LAST", number::WRITE_LAST.into()),
-            ("FB_ARRIVED", what::ARRIVED.into()),
-            ("FB_MARKED", what::MARKED.into()),
-            ("FB_DROPPED", what::DROPPED.into()),
-            ("FB_DELIVERED_PACKET", what::DELIVERED.into()),
-            ("FB_MARKED_LATER", what::MARKED_LATER.into()),
-            ("FB_OVERFLOW", reason::OVERFLOW.into()),
-            ("FB_SHARED", reason::SHARED.into()),
-            ("FB_EARLY", reason::EARLY.into()),
-            ("FB_DEAD", reason::DEAD.into()),
-            ("FB_CUT", reason::CUT.into()),
-            ("FB_LOST", reason::LOST.into()),
-            ("FB_TIMER_RTO", timer::RTO.into()),
-            ("FB_TIMER_PROBE", timer::PROBE.into()),
-            ("FB_TIMER_SYN", timer::SYN.into()),
-            ("FB_TIMER_PERSIST", timer::PERSIST.into()),
-            ("FB_WAKE", event::WAKE.into()),
-            ("FB_ESTABLISHED", event::ESTABLISHED.into()),
-            ("FB_DELIVERED", event::DELIVERED.into()),
-            ("FB_ACKED", event::ACKED.into()),
-            ("FB_FAILED", event::FAILED.into()),
-            ("FB_DATAGRAM_IN", event::DATAGRAM_IN.into()),
-            ("FB_CLOSED", event::CLOSED.into()),
-        ];
-        for (name, value) in numbers {
-            let _ = writeln!(program, "printf(\"{name} %llu\\n\", (unsigned long long){name});");
-            let _ = writeln!(expected, "{name} {value}");
-        }
-        program.push_str("return 0;\n}\n");
-
-        let folder = std::env::temp_dir().join(format!("forebay-protocol-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, binary) = (folder.join("layout.c"), folder.join("layout"));
-        std::fs::write(&source, program).unwrap();
-        let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernel/driver");
-        let built = Command::new("cc").args(["-std=gnu11", "-I", header, "-o"]).arg(&binary).arg(&source).output().unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let printed = Command::new(&binary).output().unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(String::from_utf8(printed.stdout).unwrap(), expected);
-    }
-
-    #[test]
-    fn records_come_back_as_they_were_put() {
-        let open = Open {
-            conn: 7,
-            group: 1,
-            src: 2,
-            dst: 3,
-            forth_len: 2,
-            back_len: 1,
-            forth: std::array::from_fn(|i| i as u32),
-            back: [9; HOPS],
-            ties_forth: 1 << 40,
-            ties_back: 5,
-            class_of_service: 6,
-            flags: number::OPEN_DATAGRAMS,
-            deadline: NEVER,
-        };
-        let mut bytes = Vec::new();
-        open.put(&mut bytes);
-        assert_eq!(bytes.len(), Open::SIZE);
-        assert_eq!(Open::take(&bytes), open);
-        assert_eq!(text_in(&text::<16>("reno")), "reno");
-    }
-}
+mod tests;

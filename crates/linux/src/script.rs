@@ -133,6 +133,7 @@ impl Session {
             send_jitter: 0,
             param: [0; protocol::PARAMS],
             tag: [0; protocol::TAGS],
+            shim: [0; protocol::SHIM],
         });
         f.put(protocol::Interface { node: 0, profile: 0, address: HOST, mtu: host.mtu });
         f.put_bare(protocol::SETUP_END);

@@ -7,6 +7,7 @@ use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Transport};
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::laws::PARAMS;
+use forebay_kernel::shims::{SHIM, shim};
 use forebay_kernel::tags::{TAGS, tag};
 use forebay_units::Time;
 
@@ -51,6 +52,8 @@ pub(crate) struct Sockets {
     pub param: [u64; PARAMS],
     /// What gives their packets classes of service, and its numbers.
     pub tag: [u64; TAGS],
+    /// What stands between TCP and the interfaces, and its numbers.
+    pub shim: [u64; SHIM],
     /// `FB_GROUP_*`.
     pub flags: u32,
     /// `SO_RCVBUF`; 0 for a buffer that the kernel tunes.
@@ -126,6 +129,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
         law,
         param,
         tag: tag(&t.shims).unwrap_or([0; TAGS]),
+        shim: shim(t).unwrap_or([0; SHIM]),
         flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN } | if t.fin { GROUP_FIN } else { 0 },
         // The kernel doubles it, and gives half of that to the window.
         rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
@@ -144,7 +148,7 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     if let Err(why) = law(t, None) {
         refuse("transport.cc", true, why);
     }
-    if let Err(why) = tag(&t.shims) {
+    for why in [tag(&t.shims).err(), shim(t).err()].into_iter().flatten() {
         refuse("transport.shim", true, why);
     }
     let dctcp = matches!(t.law.name, "dctcp" | "l2dct" | "d2tcp");

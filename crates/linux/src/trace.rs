@@ -38,7 +38,8 @@ impl Trace {
             self.begins.resize(conn + 1, Begin::default());
         }
         let begin = &mut self.begins[conn];
-        if p.tcp_flags & flag::SYN != 0 {
+        // Without any flag it is a probe of a shim, which has its SYN's number and goes ahead of it.
+        if p.tcp_flags & flag::SYN != 0 || p.tcp_flags == 0 {
             *(if p.back == 0 { &mut begin.forth } else { &mut begin.back }) = Some(p.seq);
         }
         let (own, other) = if p.back == 0 { (begin.forth, begin.back) } else { (begin.back, begin.forth) };

@@ -50,6 +50,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("lossy", rack(LONG, ", queue = { kind = \"lossy\", p = 0.01 }", "cc = \"newreno\"", FLOWS)),
         ("jitter", rack("", "", "cc = \"newreno\"\nsend-jitter = \"2us\"", INCAST)),
         ("fat-tree", fat_tree.to_owned()),
+        ("proboscis", rack("", STEP, "cc = { kind = \"cubic\", shim = \"proboscis\" }", INCAST)),
         ("datagrams", rack("duration = \"20ms\"\n", "", "cc = \"newreno\"", &datagrams)),
     ]
 }

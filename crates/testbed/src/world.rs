@@ -8,6 +8,7 @@ use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_kernel::laws::{GuestLaw, guest_law};
+use forebay_kernel::shims::{SHIM, shim};
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
@@ -97,6 +98,11 @@ impl World for Testbed {
             refuse("topology.failure", "links of the testbed do not fail; legal: no failures, or `world = \"linux\"`".into());
         }
         for group in &experiment.groups {
+            if shim(&group.tcp).is_ok_and(|shim| shim != [0; SHIM]) {
+                let reason =
+                    "on the running kernel the shim is a BPF program (`forebay attach`); legal: no shim, or `world = \"linux\"`";
+                refuse("transport.shim", reason.into());
+            }
             let tags = forebay_kernel::tags::tag(&group.tcp.shims).is_ok_and(|tag| tag != [0; TAGS]);
             if tags {
                 let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);

@@ -47,6 +47,7 @@ fn set_up(frames: &mut Frames) {
         send_jitter: 0,
         param: [0; p::PARAMS],
         tag: Default::default(),
+        shim: Default::default(),
     });
     for i in 0..2 {
         frames.put(p::Interface { node: i, profile: 0, address: 0x0A00_0001 + i, mtu: 1500 });

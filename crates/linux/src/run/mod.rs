@@ -12,8 +12,9 @@ use crate::failures::Failures;
 use crate::link::Frame;
 use crate::plan::Plan;
 use crate::ports::Ports;
-use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, Tcp, Timer, event, flag, reason, what};
+use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, ShimRow, Tcp, Timer, event, flag, reason, what};
 use crate::sender;
+use crate::shim_rows::Said;
 use crate::trace::Trace;
 use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
@@ -107,6 +108,11 @@ impl<'a> Run<'a> {
             }),
             Tcp::KIND => frame.records().for_each(|r| self.tcp(&r)),
             Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
+            ShimRow::KIND => frame.records().for_each(|r: ShimRow| {
+                if let Some(slot) = self.hosts.slot(r.conn) {
+                    self.hosts.connections[slot].shims.get_or_insert(Said::NOTHING).hear(&r);
+                }
+            }),
             Event::KIND => return frame.records().try_for_each(|r| self.event(&r)),
             // What connections came to is known from their packets.
             Final::KIND => {}

@@ -73,8 +73,10 @@ impl Recorder {
             return;
         }
         let (back, syn) = (p.has(flag::ACK), p.has(flag::SYN));
+        // The size of its train, which a shim's probe has there, is no payload; its number is that of its SYN.
+        let probe = !back && p.has(flag::PROBE);
         // Of a connection without handshake the first byte is the first to be seen.
-        let first = if syn && !back { p.seq } else { p.seq.wrapping_sub(1) };
+        let first = if (syn || (probe && p.len > 0)) && !back { p.seq } else { p.seq.wrapping_sub(1) };
         let begin = *self.begins.entry(conn_id).or_insert(first);
         if let Some(packets) = &mut self.packets {
             packets.push(PacketRow {
@@ -83,7 +85,7 @@ impl Recorder {
                 back,
                 number: p.seq.wrapping_sub(begin),
                 // SYNs have an option in its place.
-                payload: if syn { 0 } else { u32::from(p.len) },
+                payload: if syn || probe { 0 } else { u32::from(p.len) },
                 syn,
                 fin: p.has(flag::FIN),
                 ece: p.has(flag::ECE) && (p.has(flag::ACK) || p.has(flag::SYN)),

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shims between TCP and the interfaces: socket buffers as proboscis.h sees packets, and the timers of the hosts. As in the simulator
+ * (crates/sim/src/shim/layer.rs) a host's timer runs while an end of a connection there waits, at a phase of its own.
+ */
+#include <linux/ip.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+#include "ends.h"
+#include "proboscis.h"
+
+/* What a host has for a group. */
+struct host {
+	const struct fb_shim_host *config;
+	struct fb_shim_budget budget;
+	u64 due; /* ps; FB_NEVER: its timer does not run */
+	struct list_head openers, acceptors; /* that wait, in the order in which they began to */
+};
+
+/* What both ends of a connection have. */
+struct fb_shim_ends {
+	struct fb_opener opener;
+	struct fb_acceptor acceptor;
+	struct host *at_opener, *at_acceptor;
+	struct list_head opener_waits, acceptor_waits;
+	struct sk_buff *syn; /* a copy of the newest one, as long as nobody has answered it */
+	struct fb_shim_row said;
+};
+
+/* The way out of a connection's end. */
+struct out {
+	struct fb_shim_out out;
+	struct fb_shim_ends *ends;
+	u32 node;
+};
+
+static struct host *hosts;
+static u64 next_tick = FB_NEVER;
+
+void fb_shim_init(void)
+{
+	u32 i;
+
+	hosts = vzalloc(array_size(fb_setup.nshim_hosts, sizeof(*hosts)) + 1);
+	if (!hosts)
+		fb_die("no memory for shims: give the guest more (mem=)");
+	for (i = 0; i < fb_setup.nshim_hosts; i++) {
+		hosts[i].config = &fb_setup.shim_hosts[i];
+		hosts[i].budget.cost = hosts[i].config->cost;
+		hosts[i].due = FB_NEVER;
+		INIT_LIST_HEAD(&hosts[i].openers);
+		INIT_LIST_HEAD(&hosts[i].acceptors);
+	}
+}
+
+static const u64 *numbers_of(const struct fb_shim_ends *ends)
+{
+	return fb_setup.groups[ends->at_opener->config->group].shim;
+}
+
+static struct host *host_of(u32 group, u32 node)
+{
+	u32 low = 0, high = fb_setup.nshim_hosts;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+		const struct fb_shim_host *host = &fb_setup.shim_hosts[middle];
+
+		if (host->group == group && host->node == node)
+			return &hosts[middle];
+		if (host->group < group || (host->group == group && host->node < node))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	fb_die("node %u has no shim for group %u", node, group);
+}
+
+void fb_shim_open(struct fb_conn *conn)
+{
+	struct fb_shim_ends *ends;
+
+	if (fb_setup.groups[conn->group].shim[FB_PB_KIND] == FB_SHIM_NONE || conn->datagrams)
+		return;
+	ends = kzalloc(sizeof(*ends), GFP_KERNEL);
+	if (!ends)
+		fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
+	fb_opener_start(&ends->opener);
+	fb_acceptor_start(&ends->acceptor);
+	ends->at_opener = host_of(conn->group, fb_setup.interfaces[conn->src].node);
+	ends->at_acceptor = host_of(conn->group, fb_setup.interfaces[conn->dst].node);
+	INIT_LIST_HEAD(&ends->opener_waits);
+	INIT_LIST_HEAD(&ends->acceptor_waits);
+	ends->said.window = FB_NEVER;
+	conn->shim = ends;
+}
+
+/* Packets. */
+
+static struct tcphdr *tcp_of(const struct sk_buff *skb)
+{
+	return (void *)ip_hdr(skb) + 4 * ip_hdr(skb)->ihl;
+}
+
+/* The scale of windows that a SYN-ACK announces (RFC 7323 section 2.2); 0: none. */
+static u8 scale_of(const struct tcphdr *tcp)
+{
+	const u8 *option = (const u8 *)(tcp + 1), *end = (const u8 *)tcp + 4 * tcp->doff;
+
+	while (option + 2 < end && option[0] != TCPOPT_EOL) {
+		if (option[0] == TCPOPT_NOP) {
+			option++;
+			continue;
+		}
+		if (option[0] == TCPOPT_WINDOW)
+			return min_t(u8, option[2], TCP_MAX_WSCALE);
+		if (option[1] < 2)
+			break;
+		option += option[1];
+	}
+	return 0;
+}
+
+static struct fb_seen see(struct sk_buff *skb, bool back)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *tcp = tcp_of(skb);
+	struct fb_seen p = { .number = ntohl(back ? tcp->ack_seq : tcp->seq), .ecn = ip->tos & INET_ECN_MASK, .body = skb };
+
+	if (ip->protocol == FB_PROBE) {
+		p.batch = ntohs(tcp->urg_ptr) >> 8;
+		p.size = ntohs(tcp->urg_ptr);
+		return p;
+	}
+	p.payload = ntohs(ip->tot_len) - 4 * ip->ihl - 4 * tcp->doff;
+	p.window = ntohs(tcp->window);
+	p.flags = ((const u8 *)tcp)[13];
+	p.scale = tcp->syn && tcp->ack ? scale_of(tcp) : 0;
+	return p;
+}
+
+/* Writes into the packet what the shim has changed. */
+static void change(struct sk_buff *skb, const struct fb_seen *p)
+{
+	struct tcphdr *tcp = tcp_of(skb);
+	__be16 *flags = (__be16 *)tcp + 6, old = *flags;
+
+	if ((ip_hdr(skb)->tos & INET_ECN_MASK) != p->ecn)
+		ipv4_change_dsfield(ip_hdr(skb), (u8)~INET_ECN_MASK, p->ecn);
+	if (((const u8 *)tcp)[13] != p->flags) {
+		((u8 *)tcp)[13] = p->flags;
+		inet_proto_csum_replace2(&tcp->check, skb, old, *flags, false);
+	}
+	if (ntohs(tcp->window) != p->window) {
+		inet_proto_csum_replace2(&tcp->check, skb, tcp->window, htons(p->window), false);
+		tcp->window = htons(p->window);
+	}
+}
+
+static void make_probe(struct sk_buff *skb, const struct fb_seen *p)
+{
+	struct iphdr *ip = ip_hdr(skb);
+
+	ipv4_change_dsfield(ip, (u8)~INET_ECN_MASK, p->ecn);
+	ip->protocol = FB_PROBE;
+	ip_send_check(ip);
+	tcp_of(skb)->urg_ptr = htons(p->batch << 8 | p->size);
+}
+
+static void send(struct fb_shim_out *to, const struct fb_seen *p)
+{
+	struct out *out = container_of(to, struct out, out);
+	struct sk_buff *skb = p->body;
+
+	/* A SYN-ACK that was held goes itself, of a SYN a copy. */
+	if (skb == out->ends->syn) {
+		skb = skb_copy(skb, GFP_ATOMIC);
+		if (!skb)
+			return;
+	}
+	if (p->size)
+		make_probe(skb, p);
+	else
+		change(skb, p);
+	fb_wire_send(out->node, skb);
+}
+
+static void discard(struct fb_shim_out *to, const struct fb_seen *p)
+{
+	consume_skb(p->body);
+}
+
+static struct out out_of(struct fb_shim_ends *ends, const struct host *host)
+{
+	return (struct out){ .out = { .send = send, .discard = discard }, .ends = ends, .node = host->config->node };
+}
+
+/* Timers. */
+
+/* The next tick of a host whose timer does not run. */
+static void start_timer(struct host *host, u64 now)
+{
+	u64 period = fb_setup.groups[host->config->group].shim[FB_PB_TICK];
+
+	if (host->due != FB_NEVER)
+		return;
+	host->due = now + period - (now + period - host->config->phase) % period;
+	next_tick = min(next_tick, host->due);
+	fb_wire_arm();
+}
+
+/* An end that waits now gets into its host's list. */
+static void watch(struct fb_shim_ends *ends)
+{
+	if (fb_opener_waits(&ends->opener) && list_empty(&ends->opener_waits)) {
+		list_add_tail(&ends->opener_waits, &ends->at_opener->openers);
+		start_timer(ends->at_opener, fb_now());
+	}
+	if (fb_acceptor_waits(&ends->acceptor) && list_empty(&ends->acceptor_waits)) {
+		list_add_tail(&ends->acceptor_waits, &ends->at_acceptor->acceptors);
+		start_timer(ends->at_acceptor, fb_now());
+	}
+}
+
+/* The SYN that was kept has been answered or given up. */
+static void forget_syn(struct fb_shim_ends *ends)
+{
+	if (fb_opener_waits(&ends->opener) || !ends->syn)
+		return;
+	kfree_skb(ends->syn);
+	ends->syn = NULL;
+}
+
+static void tick(struct host *host)
+{
+	u64 now = host->due;
+	struct fb_shim_ends *ends, *next;
+
+	list_for_each_entry_safe(ends, next, &host->openers, opener_waits) {
+		struct out out = out_of(ends, host);
+
+		fb_opener_tick(&ends->opener, numbers_of(ends), &host->budget, now, &out.out);
+		forget_syn(ends);
+		if (!fb_opener_waits(&ends->opener))
+			list_del_init(&ends->opener_waits);
+	}
+	list_for_each_entry_safe(ends, next, &host->acceptors, acceptor_waits) {
+		struct out out = out_of(ends, host);
+
+		fb_acceptor_tick(&ends->acceptor, numbers_of(ends), now, &out.out);
+		if (!fb_acceptor_waits(&ends->acceptor))
+			list_del_init(&ends->acceptor_waits);
+	}
+	host->due = FB_NEVER;
+	if (!list_empty(&host->openers) || !list_empty(&host->acceptors))
+		start_timer(host, now);
+}
+
+fb_u64 fb_shim_next(void)
+{
+	return next_tick;
+}
+
+void fb_shim_tick(fb_u64 now)
+{
+	u32 i;
+
+	if (now < next_tick)
+		return;
+	next_tick = FB_NEVER;
+	for (i = 0; i < fb_setup.nshim_hosts; i++) {
+		if (hosts[i].due <= now)
+			tick(&hosts[i]);
+		next_tick = min(next_tick, hosts[i].due);
+	}
+}
+
+/* What the interfaces hand over. */
+
+/* Whether the shim looks at it at all: resets and what is no TCP pass. */
+static bool concerns(const struct sk_buff *skb)
+{
+	u8 protocol = ip_hdr(skb)->protocol;
+
+	return protocol == FB_PROBE || (protocol == IPPROTO_TCP && !tcp_of(skb)->rst);
+}
+
+void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb)
+{
+	struct fb_shim_ends *ends = conn->shim;
+	bool back, goes = true;
+	struct fb_seen p;
+	struct out out;
+
+	if (!ends || !concerns(skb)) {
+		fb_wire_send(node, skb);
+		return;
+	}
+	back = node == ends->at_acceptor->config->node;
+	out = out_of(ends, back ? ends->at_acceptor : ends->at_opener);
+	p = see(skb, back);
+	if (back) {
+		goes = fb_acceptor_leaves(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+	} else {
+		if (p.flags & FB_SEEN_SYN) {
+			kfree_skb(ends->syn);
+			ends->syn = skb_copy(skb, GFP_ATOMIC);
+			if (!ends->syn)
+				fb_die("no memory for the shim of connection %u: give the guest more (mem=)", conn->number);
+			p.body = ends->syn;
+		}
+		fb_opener_leaves(&ends->opener, numbers_of(ends), fb_now(), &p, &out.out);
+		forget_syn(ends);
+	}
+	if (goes) {
+		change(skb, &p);
+		fb_wire_send(node, skb);
+	} else {
+		/* The card has taken it. */
+		skb_orphan(skb);
+	}
+	watch(ends);
+}
+
+bool fb_shim_arrives(struct fb_conn *conn, bool back, struct sk_buff *skb)
+{
+	struct fb_shim_ends *ends = conn->shim;
+	struct fb_seen p;
+	bool passes = true;
+
+	if (!concerns(skb))
+		return true;
+	p = see(skb, back);
+	if (back) {
+		fb_opener_arrives(&ends->opener, numbers_of(ends), fb_now(), &p);
+		forget_syn(ends);
+	} else {
+		struct out out = out_of(ends, ends->at_acceptor);
+
+		passes = fb_acceptor_arrives(&ends->acceptor, numbers_of(ends), fb_now(), &p, &out.out);
+	}
+	if (passes)
+		change(skb, &p);
+	watch(ends);
+	return passes;
+}
+
+void fb_shim_report(const struct fb_conn *conn)
+{
+	struct fb_shim_row row, *said;
+
+	if (!conn->shim)
+		return;
+	said = &conn->shim->said;
+	row = (struct fb_shim_row){
+		.time = said->time,
+		.conn = conn->number,
+		.probes = conn->shim->opener.stats.probes,
+		.verdict = conn->shim->acceptor.stats.verdict,
+		.window = conn->shim->acceptor.stats.window,
+		.held = conn->shim->acceptor.stats.held,
+		.throttled = conn->shim->opener.stats.throttled,
+	};
+	said->conn = conn->number;
+	if (!memcmp(&row, said, sizeof(row)))
+		return;
+	row.time = fb_now();
+	*said = row;
+	fb_record(FB_SHIM_ROW, &row, sizeof(row));
+}

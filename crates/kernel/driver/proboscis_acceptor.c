@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The shim at the end that accepts a connection: counts probes, writes or holds the SYN-ACK, and echoes CE in place of a guest that knows no ECN.
+ * Follows crates/sim/src/shim/proboscis/receiver.rs and window.rs function by function.
+ */
+#include "real.h"
+#include "proboscis.h"
+
+/* Without probes for so long after the SYN, the peer has no shim. */
+#define UNPROBED_AFTER 1000000000u
+
+/* Removes the entry; what it did stays on the record. */
+static void forget(struct fb_acceptor *a, struct fb_shim_out *out)
+{
+	if (a->holds)
+		out->discard(out, &a->held);
+	*a = (struct fb_acceptor){ .seen = a->seen, .stats = a->stats };
+}
+
+void fb_acceptor_start(struct fb_acceptor *a)
+{
+	*a = (struct fb_acceptor){ .stats.window = FB_NEVER };
+}
+
+/* The entry for the connection that starts at `isn`; probes come before their SYN, which must not clear their count. */
+static void meet(struct fb_acceptor *a, fb_u32 isn, struct fb_shim_out *out)
+{
+	if (a->known && a->isn == isn)
+		return;
+	forget(a, out);
+	a->known = 1;
+	a->isn = isn;
+}
+
+static void count(struct fb_acceptor *a, const struct fb_seen *p)
+{
+	/* Newer modulo 256; the first one is. */
+	if (!a->size || (signed char)(p->batch - a->batch) > 0) {
+		a->batch = p->batch;
+		a->size = p->size;
+		a->received = a->marked = 0;
+	}
+	if (p->batch == a->batch) {
+		a->received++;
+		a->marked += p->ecn == FB_CE;
+	}
+}
+
+bool fb_acceptor_arrives(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
+{
+	a->stats.swallowed += p->size != 0;
+	/* No shim: a listening socket discards segments without flags. */
+	if (shim[FB_PB_ENDS] == FB_PB_OPENER)
+		return !p->size;
+	if (now - a->seen > FB_PB_FORGET && !a->holds)
+		forget(a, out);
+	a->seen = now;
+	if (p->size) {
+		meet(a, p->number, out);
+		count(a, p);
+		return false;
+	}
+	if (p->flags & FB_SEEN_SYN) {
+		meet(a, p->number, out);
+		a->syn_at = now;
+		a->guest_ecn = (p->flags & FB_SEEN_ECE) && (p->flags & FB_SEEN_CWR);
+	} else if (a->known && !shim[FB_PB_GUEST_ECN]) {
+		if (p->ecn == FB_CE)
+			a->ce_bytes += p->payload;
+		/* The guest finds what its peer sent; one with ECN finds no mark, or its echo would never end. */
+		p->ecn = a->guest_ecn && p->ecn != FB_NOT_ECT ? FB_ECT0 : FB_NOT_ECT;
+	}
+	return true;
+}
+
+/* Probes with congestion, of those that count. */
+static void congested(const struct fb_acceptor *a, const fb_u64 *shim, fb_u32 *bad, fb_u32 *of)
+{
+	fb_u32 lost = shim[FB_PB_LOST_AS_MARKED] && a->size > a->received ? a->size - a->received : 0;
+
+	*bad = a->marked + lost;
+	*of = a->received + lost;
+}
+
+static enum fb_train_verdict verdict_of(const struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now)
+{
+	fb_u32 bad, of;
+
+	if (!a->size && !shim[FB_PB_PEER_HAS_SHIM] && now - a->syn_at >= UNPROBED_AFTER)
+		return FB_VERDICT_UNPROBED;
+	/* Fewer than the share rounded up, as whole numbers are. */
+	if (!a->size || (double)a->received < fb_real(shim[FB_PB_K]) * (double)a->size)
+		return FB_VERDICT_INSUFFICIENT;
+	congested(a, shim, &bad, &of);
+	return (double)bad > fb_real(shim[FB_PB_KAPPA2]) * (double)of ? FB_VERDICT_SEVERE : FB_VERDICT_PROPORTIONAL;
+}
+
+/* The initial window times the share of probes without congestion, in whole segments, and at least the least one. */
+static fb_u64 window_of(const struct fb_acceptor *a, const fb_u64 *shim)
+{
+	fb_u32 bad, of, segments;
+	fb_u64 window;
+
+	congested(a, shim, &bad, &of);
+	segments = of ? (fb_u32)shim[FB_PB_ICWND] * (of > bad ? of - bad : 0) / of : 0;
+	window = shim[FB_PB_MSS] * segments;
+	return window > shim[FB_PB_LEAST] ? window : shim[FB_PB_LEAST];
+}
+
+/* A SYN-ACK that was `held` so long leaves with a window of at most so many bytes; FB_NEVER: as the guest wrote it. It is not scaled. */
+static void limit(struct fb_acceptor *a, struct fb_seen *p, fb_u64 window, fb_u64 held)
+{
+	if (window != FB_NEVER)
+		p->window = fb_limited(p->window, window, 0);
+	if (a->stats.window == FB_NEVER) {
+		a->stats.window = p->window;
+		a->stats.held = held;
+	}
+}
+
+static bool on_syn_ack(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
+{
+	enum fb_train_verdict verdict = verdict_of(a, shim, now);
+	fb_u64 since = a->holds ? a->held_since : now;
+
+	if (a->stats.verdict == FB_VERDICT_NONE)
+		a->stats.verdict = verdict;
+	if (a->holds)
+		out->discard(out, &a->held);
+	a->holds = verdict == FB_VERDICT_INSUFFICIENT || (verdict == FB_VERDICT_SEVERE && shim[FB_PB_HOLD_SEVERE]);
+	if (a->holds) {
+		a->held = *p;
+		a->held_since = since;
+		return false;
+	}
+	limit(a, p,
+	      verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) :
+	      verdict == FB_VERDICT_SEVERE	 ? shim[FB_PB_LEAST] :
+						   FB_NEVER,
+	      now - since);
+	return true;
+}
+
+bool fb_acceptor_leaves(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_seen *p, struct fb_shim_out *out)
+{
+	if (!a->known)
+		return true;
+	if (p->flags & FB_SEEN_SYN) {
+		/* The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed. */
+		a->guest_ecn &= !!(p->flags & FB_SEEN_ECE);
+		return on_syn_ack(a, shim, now, p, out);
+	}
+	if (!shim[FB_PB_GUEST_ECN] && a->ce_bytes) {
+		/* An exact echo, one bit an ACK. */
+		p->flags |= FB_SEEN_ECE;
+		a->ce_bytes = 0;
+	}
+	return true;
+}
+
+void fb_acceptor_tick(struct fb_acceptor *a, const fb_u64 *shim, fb_u64 now, struct fb_shim_out *out)
+{
+	enum fb_train_verdict verdict;
+	fb_u64 window = FB_NEVER;
+	struct fb_seen p = a->held;
+
+	if (!a->holds)
+		return;
+	verdict = verdict_of(a, shim, now);
+	if (verdict != FB_VERDICT_UNPROBED && verdict != FB_VERDICT_PROPORTIONAL && now - a->held_since < shim[FB_PB_BETA3])
+		return;
+	a->holds = 0;
+	/* What looked like a lost train was none. */
+	if (verdict == FB_VERDICT_UNPROBED && a->stats.window == FB_NEVER)
+		a->stats.verdict = verdict;
+	/* Computed once, from the newest train, and then left alone. */
+	if (verdict != FB_VERDICT_UNPROBED && !shim[FB_PB_RELEASE_ORIGINAL])
+		window = verdict == FB_VERDICT_PROPORTIONAL ? window_of(a, shim) : shim[FB_PB_LEAST];
+	limit(a, &p, window, now - a->held_since);
+	out->send(out, &p);
+}

@@ -1,0 +1,92 @@
+//! Shims below TCP in a guest kernel (`driver/proboscis.h`): those of scenarios that it has, and their numbers as frames have them. What gives
+//! packets classes of service is in `tags`.
+
+use crate::tags;
+use forebay_experiment::transport::{Chosen, Transport};
+use forebay_units::{Rate, Time};
+
+/// Numbers of a shim (`FB_SHIM` in `driver/protocol.h`).
+pub const SHIM: usize = 26;
+/// `FB_SHIM_PROBOSCIS`.
+pub const PROBOSCIS: u64 = 1;
+/// Names of the shims that a guest has.
+const SHIMS: [&str; 1] = ["proboscis"];
+
+/// The numbers of the shim below TCP of a transport; all 0 where it has none.
+///
+/// # Errors
+/// A shim that the guest does not have, or not as the scenario wants it: why, and what is legal.
+pub fn shim(t: &Transport) -> Result<[u64; SHIM], String> {
+    let mut shim = [0; SHIM];
+    for chosen in &t.shims {
+        if chosen.name == "proboscis" {
+            shim = proboscis(chosen, t)?;
+        } else if !tags::SHIMS.contains(&chosen.name) {
+            let legal: Vec<&str> = tags::SHIMS.into_iter().chain(SHIMS).collect();
+            return Err(format!("the guest has no shim `{}`; legal: {}", chosen.name, legal.join(", ")));
+        }
+    }
+    Ok(shim)
+}
+
+/// Whether a transport has a shim of these.
+pub fn has_shim(t: &Transport) -> bool {
+    t.shims.iter().any(|s| SHIMS.contains(&s.name))
+}
+
+/// The first number of `names` that `word` is.
+fn place(word: &str, names: &[&str]) -> u64 {
+    names.iter().position(|name| *name == word).unwrap_or(0) as u64
+}
+
+/// In the order of `enum fb_proboscis_param`.
+fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
+    let v = &chosen.values;
+    if v.time("recent") > Time::ZERO {
+        return Err("the guest keeps nothing of the trains of other connections; legal: `recent = \"0s\"`".into());
+    }
+    let int = |key| v.int(key).unsigned_abs();
+    let real = |key| v.float(key).to_bits();
+    let time = |key| v.time(key).0;
+    // Where not every packet is acknowledged a single segment waits for the receiver's timer (crates/sim/src/shim/proboscis/config.rs).
+    let floor = v.opt_int("floor").map_or(if t.ack_every > 1 { 2 } else { 1 }, i64::unsigned_abs);
+    Ok([
+        PROBOSCIS,
+        int("gamma"),
+        real("k"),
+        real("kappa1"),
+        real("kappa2"),
+        int("icwnd"),
+        real("g"),
+        real("alpha-init"),
+        time("tick"),
+        time("beta1"),
+        time("beta2"),
+        time("beta3"),
+        time("max-time"),
+        int("probe-retry-cap"),
+        int("probe-burst"),
+        v.opt_bytes("elephant-bytes").map_or(u64::MAX, |b| b.0),
+        v.opt_bytes("probe-size").map_or(u64::from(t.ack_size), |b| b.0),
+        place(&v.text("hold-on"), &["insufficient", "any"]),
+        place(&v.text("release-window"), &["newest", "original"]),
+        u64::from(v.bool("lost-as-marked")),
+        u64::from(v.bool("no-shrink")),
+        place(&v.text("ecn-mode"), &["shim", "guest"]),
+        u64::from(v.bool("peer-has-shim")),
+        place(&v.text("ends"), &["both", "opener", "acceptor"]),
+        u64::from(t.mss),
+        floor * u64::from(t.mss),
+    ])
+}
+
+/// Picoseconds in which a host whose link has `rate` may repeat one probe of a transport with these numbers of a shim.
+pub fn cost_of_probe(t: &Transport, shim: &[u64; SHIM], rate: Rate) -> u64 {
+    let budget = t.shims.iter().find(|s| s.name == "proboscis").map_or(1.0, |s| s.values.float("probe-budget"));
+    (rate.tx_time(shim[16]).0 as f64 / budget).ceil() as u64
+}
+
+/// Period of the hosts' timers of a shim with these numbers.
+pub fn period(shim: &[u64; SHIM]) -> Time {
+    Time(shim[8])
+}

@@ -1,0 +1,73 @@
+//! What the shims of a connection say in the rows of its messages, from what the guest tells of them: the columns of
+//! [`ShimRow`](forebay_experiment::shim_row::ShimRow), as the simulator fills them (`crates/sim/src/shim/proboscis/row.rs`).
+
+use crate::protocol::{self, NEVER};
+use forebay_experiment::shim_row::{ShimRow, ShimValue};
+use forebay_units::Time;
+
+/// `enum fb_train_verdict`, by what the results call each.
+const VERDICTS: [&str; 5] = ["", "proportional", "severe", "insufficient", "unprobed"];
+
+/// What they have done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Said {
+    probes: u32,
+    verdict: &'static str,
+    window: Option<u64>,
+    held: Time,
+    throttled: u64,
+    /// ACKs that earlier rows have.
+    counted: u64,
+}
+
+fn int(n: u64) -> ShimValue {
+    ShimValue::Int(i64::try_from(n).ok())
+}
+
+impl Said {
+    /// Nothing.
+    pub(crate) const NOTHING: Said = Said { probes: 0, verdict: "", window: None, held: Time::ZERO, throttled: 0, counted: 0 };
+
+    /// The guest says something new.
+    pub(crate) fn hear(&mut self, r: &protocol::ShimRow) {
+        self.probes = r.probes;
+        self.verdict = VERDICTS.get(r.verdict as usize).copied().unwrap_or("");
+        self.window = (r.window != NEVER).then_some(r.window);
+        self.held = Time(r.held);
+        self.throttled = r.throttled;
+    }
+
+    /// The row of a message that is complete; `first`: it is the first of its connection, which the handshake was made for.
+    pub(crate) fn row(&mut self, first: bool) -> ShimRow {
+        let mut row = ShimRow::default();
+        if first && (self.probes > 0 || !self.verdict.is_empty()) {
+            row.set("probes", int(u64::from(self.probes)));
+            row.set("syn_ack_verdict", ShimValue::Text(self.verdict));
+            row.set("syn_ack_window_bytes", self.window.map_or(ShimValue::Int(None), int));
+            row.set("syn_ack_held_ns", int(self.held.as_ns()));
+        }
+        row.set("acks_throttled", int(self.throttled - self.counted));
+        self.counted = self.throttled;
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_handshake_is_told_of_once_and_each_ack_counts_for_one_message() {
+        let mut said = Said::NOTHING;
+        let heard =
+            protocol::ShimRow { time: 9, conn: 0, probes: 10, verdict: 1, pad: 0, window: 7_300, held: 3_000_000, throttled: 4 };
+        said.hear(&heard);
+        let row = said.row(true);
+        assert_eq!((row.int("probes"), row.text("syn_ack_verdict")), (Some(10), "proportional"));
+        assert_eq!((row.int("syn_ack_window_bytes"), row.int("syn_ack_held_ns")), (Some(7_300), Some(3_000)));
+        assert_eq!(row.int("acks_throttled"), Some(4));
+        said.hear(&protocol::ShimRow { throttled: 9, ..heard });
+        let row = said.row(false);
+        assert_eq!((row.get("probes"), row.int("acks_throttled")), (None, Some(5)));
+    }
+}

@@ -1,0 +1,104 @@
+//! ProBoSCIS in a guest: whole runs against the simulator, packet by packet, and what their tables say of the shim.
+
+mod guest;
+
+use forebay_experiment::report::Report;
+use forebay_experiment::rows::PacketRow;
+use forebay_linux::world::Linux;
+use forebay_sim::world::Simulator;
+
+/// Servers that send over a port, under the shim. The guest's kernel cuts segments in half where it has never seen a window of two
+/// (tcp_bound_to_half_wnd), the simulator does not: the least window is two segments.
+fn scenario(senders: u32, access: &str, port: &str, shim: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[topology]
+kind = "many-to-one"
+senders = {senders}
+access     = {{ rate = "{access}", delay = "25us" }}
+bottleneck = {{ rate = "1Gbps", delay = "25us", {port} }}
+[transport]
+stack = "linux"
+mss = 1460
+fin = false
+ack-every = 1
+cc = {{ kind = "newreno", shim = {{ kind = "proboscis", floor = 2{shim} }} }}
+[[workload]]
+kind = "poisson"
+{traffic}
+"#
+    )
+}
+
+/// Runs in both worlds; `None` where there is no kernel.
+fn both(text: &str) -> Option<[Report; 2]> {
+    if !guest::kernel() {
+        return None;
+    }
+    let mut e = guest::experiment(text);
+    e.observe.packets = true;
+    Some([guest::run_in(&Linux, &e), guest::run_in(&Simulator, &e)])
+}
+
+/// What a packet is, and when it reached its host.
+type Seen = (u64, bool, u32, u32, [bool; 3], u64);
+
+/// Packets of each direction of each connection, in order; probes and the last packet of a handshake are left out, which carry nothing.
+fn packets(report: &Report) -> Vec<Seen> {
+    let seen = |p: PacketRow| (p.conn_id, p.back, p.number, p.payload, [p.syn, p.ece, p.ce], p.time_ps.div_ceil(1_000));
+    let mut all: Vec<PacketRow> = report.packets.iter().filter(|p| p.back || p.payload > 0 || p.syn).collect();
+    all.sort_by_key(|p| (p.conn_id, p.back, p.time_ps));
+    all.into_iter().map(seen).collect()
+}
+
+/// Every packet is the same, `within` so many nanoseconds of its equal.
+fn same_packets([linux, sim]: &[Report; 2], within: u64) {
+    let [linux, sim] = [linux, sim].map(packets);
+    for (a, b) in linux.iter().zip(&sim) {
+        assert!((a.0, a.1, a.2, a.3, a.4) == (b.0, b.1, b.2, b.3, b.4) && a.5.abs_diff(b.5) <= within, "{a:?} in Linux, {b:?}");
+    }
+    assert_eq!(linux.len(), sim.len());
+}
+
+/// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
+type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+
+fn told(report: &Report) -> Vec<Told> {
+    let mut flows: Vec<_> = report.flows.iter().collect();
+    flows.sort_by_key(|f| f.flow_id);
+    let row = |f: &&forebay_experiment::rows::FlowRow| {
+        let shim = f.shim.as_deref().expect("the transport has a shim");
+        let held = shim.int("syn_ack_held_ns").map(|ns| ns / 1_000_000);
+        (shim.int("probes"), shim.text("syn_ack_verdict"), shim.int("syn_ack_window_bytes"), held, shim.int("acks_throttled"))
+    };
+    flows.iter().map(row).collect()
+}
+
+#[test]
+fn windows_follow_marks_as_in_the_simulator_to_the_nanosecond() {
+    let port = r#"buffer = "400pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
+    let traffic = "sizes = \"64KB\"\nload = 0.5\nflows-per-source = 8";
+    let Some(runs) = both(&scenario(4, "1Gbps", port, "", traffic)) else { return };
+    same_packets(&runs, 0);
+    let [linux, sim] = runs.each_ref().map(told);
+    assert_eq!(linux, sim);
+    assert!(linux.iter().any(|m| m.1 == "severe") && linux.iter().any(|m| m.2 == Some(14_600)), "{linux:?}");
+    assert!(linux.iter().all(|m| m.0 == Some(10) && m.4 > Some(0)), "{linux:?}");
+}
+
+#[test]
+fn what_was_lost_is_repeated_and_what_is_held_is_released() {
+    // The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
+    // (16 ms) goes alone and its answer is held for 8 ms.
+    let shim = ", probe-budget = 0.000001, probe-burst = 10";
+    let traffic = "sizes = \"3KB\"\nload = 0.001\nflows-per-source = 1";
+    let Some(runs) = both(&scenario(3, "10Gbps", r#"buffer = "4pkt""#, shim, traffic)) else { return };
+    // The timer's phase is drawn in picoseconds, the guest sends at whole nanoseconds, and a link makes ten of one at a tenth of the rate.
+    same_packets(&runs, 20);
+    let [linux, sim] = runs.each_ref().map(told);
+    assert_eq!(linux, sim);
+    for (probes, verdict, window, held_ms, _) in linux {
+        assert_eq!((probes, verdict, window), (Some(20), "insufficient", Some(2_920)));
+        assert!(held_ms == Some(8) || held_ms == Some(9), "{held_ms:?} ms");
+    }
+}
