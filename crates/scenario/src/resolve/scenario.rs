@@ -209,7 +209,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             world.name()
         ));
     }
-    crate::resolve::world::supported(cx, &scenario.root, world, &variants);
+    let named: Vec<(&str, &Experiment)> = variants.iter().map(|v| (v.label.as_str(), &v.config)).collect();
+    crate::resolve::world::supported(cx, &scenario.root, world, &named);
     Some(Resolved {
         name: name?,
         seed: seed?,

@@ -1,10 +1,10 @@
 //! `world = "..."`: what runs the scenario, and what of it that world cannot do.
 
-use crate::resolve::scenario::Variant;
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::text::doc::{Raw, TomlTable};
 use crate::text::source::At;
+use forebay_experiment::Experiment;
 use forebay_experiment::world::{Unsupported, World};
 
 /// Reads the key `world`.
@@ -16,13 +16,13 @@ pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn
 }
 
 /// Says for each key of the scenario what `world` cannot do about it; and which variants it refuses, where it runs others.
-pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, variants: &[Variant]) {
+pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, variants: &[(&str, &Experiment)]) {
     let mut said: Vec<(Unsupported, Vec<&str>)> = Vec::new();
-    for v in variants {
-        for what in world.supports(&v.config) {
+    for (label, experiment) in variants {
+        for what in world.supports(experiment) {
             match said.iter_mut().find(|s| s.0 == what) {
-                Some(s) => s.1.push(&v.label),
-                None => said.push((what, vec![&v.label])),
+                Some(s) => s.1.push(label),
+                None => said.push((what, vec![label])),
             }
         }
     }
