@@ -122,6 +122,14 @@ impl Buffered for Choke {
         }
     }
 
+    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+        // Nobody waits to be drawn.
+        port.fits(packet.wire).then(|| {
+            self.law.update(port);
+            self.law.decide(packet.ecn)
+        })
+    }
+
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
         self.backlog.pop_front()
     }

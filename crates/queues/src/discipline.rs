@@ -53,6 +53,11 @@ pub(crate) trait Buffered: Discipline {
     /// See [`BufferedDiscipline::push`].
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects);
 
+    /// See [`BufferedDiscipline::pass`].
+    fn pass(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
+        None
+    }
+
     /// See [`BufferedDiscipline::pop`].
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued>;
 
@@ -132,6 +137,12 @@ macro_rules! disciplines {
             /// when this returns. The port has served all packets whose transmission starts before this arrival.
             pub fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
                 each!(BufferedDiscipline, self, d => d.push(port, packet, effects), $($variant)*)
+            }
+
+            /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
+            /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
+            pub fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+                each!(BufferedDiscipline, self, d => d.pass(port, packet), $($variant)*)
             }
 
             /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on

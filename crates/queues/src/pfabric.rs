@@ -7,7 +7,7 @@
 use crate::heap::Heap;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueState, Queued,
+    QueueState, Queued, Verdict,
 };
 use forebay_param::Entry;
 use forebay_sampling::mix;
@@ -186,6 +186,10 @@ impl Buffered for Pfabric {
         } else {
             effects.drop(packet.handle, DropReason::Overflow);
         }
+    }
+
+    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+        port.fits(packet.wire).then_some(Verdict::Accept)
     }
 
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.

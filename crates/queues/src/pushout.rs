@@ -71,6 +71,10 @@ impl Buffered for Pushout {
         }
     }
 
+    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+        port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn))
+    }
+
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
         self.backlog.pop_front()
     }

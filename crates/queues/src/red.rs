@@ -31,6 +31,8 @@ pub(crate) struct Law {
     bytes: bool,
     p_max: f64,
     weight: f64,
+    /// Natural logarithm of what the average keeps when a sample is taken, `1 - weight`.
+    log_kept: f64,
     gentle: bool,
     drop_above: bool,
     count_rule: Count,
@@ -74,7 +76,7 @@ impl Law {
         } else {
             // As if m small packets had arrived at an empty queue while the port was idle.
             let m = (port.now - port.idle_since).0 as f64 / self.service;
-            self.avg *= power(1.0 - self.weight, m);
+            self.avg *= power(self.log_kept, m);
         }
     }
 
@@ -121,10 +123,15 @@ impl Law {
     }
 }
 
-/// `base` to the power `m`, for a base in [0, 1] and m >= 0.
-fn power(base: f64, m: f64) -> f64 {
-    // Logarithm and exponential are only defined for ordinary numbers; beyond e^-700 nothing is left of any average.
-    let x = if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { m * math::ln(base) };
+/// The logarithm of a number in [0, 1]; that of ours is only defined for ordinary numbers.
+fn log(base: f64) -> f64 {
+    if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { math::ln(base) }
+}
+
+/// What has the logarithm `log` to the power `m` >= 0.
+fn power(log: f64, m: f64) -> f64 {
+    let x = if log == f64::NEG_INFINITY { log } else { m * log };
+    // Beyond e^-700 nothing is left of any average.
     if x < -700.0 { 0.0 } else { math::exp(x) }
 }
 
@@ -189,6 +196,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         bytes: matches!(min, QueueLen::Bytes(_)),
         p_max: v.float("p-max"),
         weight: v.float("weight"),
+        log_kept: log(1.0 - v.float("weight")),
         gentle: v.bool("gentle"),
         drop_above: v.text("above-max") == "drop",
         count_rule: v.choice("count", COUNTS),

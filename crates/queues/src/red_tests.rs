@@ -12,6 +12,7 @@ pub(crate) fn example() -> Law {
         bytes: false,
         p_max: 0.02,
         weight: 0.002,
+        log_kept: log(0.998),
         gentle: false,
         drop_above: false,
         count_rule: Count::On,
@@ -65,7 +66,7 @@ fn average_while_busy() {
 #[test]
 fn weight_one_is_the_instantaneous_queue() {
     let mut law = example();
-    law.weight = 1.0;
+    (law.weight, law.log_kept) = (1.0, log(0.0));
     law.update(&queue(41));
     assert_eq!(law.avg, 40.0);
     law.update(&PortState { now: Time(1), ..queue(0) });

@@ -56,6 +56,11 @@ impl StrictPriority {
         if !shared.fits(packet.wire) && !self.make_space(&shared, packet.wire, q, effects) {
             return Verdict::Drop(DropReason::Overflow);
         }
+        self.step(port, packet, q, own)
+    }
+
+    /// Whether a packet for queue `q`, which it fits into and which holds `own`, is marked.
+    fn step(&self, port: &PortState, packet: &Arrival, q: usize, own: QueueState) -> Verdict {
         match self.levels[q].k {
             Some(k) => Verdict::step(own, k, packet.ecn),
             None => Verdict::step(if self.k_of_queue { own } else { port.queue }, self.k, packet.ecn),
@@ -130,6 +135,15 @@ impl Buffered for StrictPriority {
             self.levels[q].packets.push_back(packet);
             self.busy |= 1 << q;
         }
+    }
+
+    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+        let (q, own) = (self.queue_of(packet.class), QueueState::default());
+        if !port.fits(packet.wire) || self.levels[q].limit.is_some_and(|limit| !own.fits(packet.wire, limit)) {
+            return None;
+        }
+        self.serving = q;
+        Some(self.step(port, packet, q, own))
     }
 
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {

@@ -10,24 +10,23 @@ pub struct Backlog {
     pub(super) slab: Slab,
 }
 
-/// The packets of a backlog by handle.
+/// The packets of a backlog by handle. Their `arrival` is the time since when they count in the statistics.
 #[derive(Default)]
 pub(super) struct Slab {
-    held: Vec<Held>,
+    packets: Vec<Packet>,
+    /// [`LIVE`] and [`BEFORE`], of each.
+    states: Vec<u8>,
+    /// What a packet with [`flag::EXT`] carries besides; no longer than it had to be.
+    extras: Vec<Option<Extra>>,
     unused: Vec<Handle>,
     /// Wire bytes of those that are held.
     bytes: u64,
 }
 
-/// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
-#[derive(Clone, Copy)]
-pub(super) struct Held {
-    pub(crate) packet: Packet,
-    pub(crate) extra: Option<Extra>,
-    live: bool,
-    /// It was counted as sent before the end of the warm-up.
-    pub(crate) before: bool,
-}
+/// There is such a packet.
+const LIVE: u8 = 1;
+/// It was counted as sent before the end of the warm-up.
+const BEFORE: u8 = 2;
 
 /// What disciplines may know of a packet.
 pub(super) fn facts(p: &Packet) -> Arrival {
@@ -38,40 +37,61 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 
 impl Slab {
     /// Takes in a packet that entered at `entered`.
+    #[inline]
     pub(super) fn insert(&mut self, packet: &Packet, extra: Option<&Extra>, entered: Time) -> Handle {
         let packet = Packet { arrival: entered, ..*packet };
-        let held = Held { packet, extra: extra.copied(), live: true, before: false };
         self.bytes += u64::from(packet.wire);
-        match self.unused.pop() {
+        let handle = match self.unused.pop() {
             Some(handle) => {
-                self.held[handle.0 as usize] = held;
+                self.packets[handle.0 as usize] = packet;
+                self.states[handle.0 as usize] = LIVE;
                 handle
             }
             None => {
-                self.held.push(held);
-                Handle(self.held.len() as u32 - 1)
+                self.packets.push(packet);
+                self.states.push(LIVE);
+                Handle(self.packets.len() as u32 - 1)
             }
+        };
+        if extra.is_some() {
+            self.keep(handle, extra);
         }
+        handle
     }
 
-    /// Gives a packet away.
-    pub(super) fn remove(&mut self, handle: Handle) -> Held {
+    #[inline(never)]
+    fn keep(&mut self, handle: Handle, extra: Option<&Extra>) {
+        if self.extras.len() <= handle.0 as usize {
+            self.extras.resize(handle.0 as usize + 1, None);
+        }
+        self.extras[handle.0 as usize] = extra.copied();
+    }
+
+    /// What a packet that is held, or was given away last, carries besides.
+    #[inline]
+    pub(super) fn extra(&self, handle: Handle, packet: &Packet) -> Option<&Extra> {
+        if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
+    }
+
+    /// Gives a packet away; and whether it was counted as sent before the end of the warm-up.
+    #[inline]
+    pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
         self.unused.push(handle);
-        let held = &mut self.held[handle.0 as usize];
-        debug_assert!(held.live);
-        held.live = false;
-        self.bytes -= u64::from(held.packet.wire);
-        *held
+        let state = std::mem::take(&mut self.states[handle.0 as usize]);
+        debug_assert!(state & LIVE != 0);
+        let packet = self.packets[handle.0 as usize];
+        self.bytes -= u64::from(packet.wire);
+        (packet, state & BEFORE != 0)
     }
 
     /// The packet of a handle.
     pub(super) fn packet(&mut self, handle: Handle) -> &mut Packet {
-        &mut self.held[handle.0 as usize].packet
+        &mut self.packets[handle.0 as usize]
     }
 
-    /// All that are held.
-    pub(super) fn live(&mut self) -> impl Iterator<Item = &mut Held> {
-        self.held.iter_mut().filter(|h| h.live)
+    /// All that are held, and whether each was counted as sent before the end of the warm-up.
+    pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, bool)> {
+        self.packets.iter().zip(&self.states).filter(|(_, state)| **state & LIVE != 0).map(|(p, state)| (p, state & BEFORE != 0))
     }
 }
 
@@ -82,7 +102,7 @@ impl Backlog {
 
     /// Its packets, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.slab.held.iter().filter(|h| h.live).map(|h| &h.packet)
+        self.slab.live().map(|(packet, _)| packet)
     }
 
     /// Their wire bytes.
@@ -93,22 +113,22 @@ impl Backlog {
     /// Time that they have waited up to `now`, from where it counts on, ps; from here on it counts from `now`.
     pub(super) fn settle(&mut self, now: Time) -> u128 {
         let mut waited = 0;
-        for held in self.slab.live() {
-            waited += u128::from((now - held.packet.arrival).0);
-            held.packet.arrival = now;
+        for (packet, _) in self.slab.packets.iter_mut().zip(&self.slab.states).filter(|(_, state)| **state & LIVE != 0) {
+            waited += u128::from((now - packet.arrival).0);
+            packet.arrival = now;
         }
         waited
     }
 
     /// From here on, what is there counts as sent before.
     pub(super) fn restart(&mut self) {
-        self.slab.live().for_each(|h| h.before = true);
+        self.slab.states.iter_mut().filter(|state| **state & LIVE != 0).for_each(|state| *state |= BEFORE);
     }
 
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        debug_assert_eq!(self.discipline.len(), self.slab.held.len() - self.slab.unused.len());
-        self.slab.held.len() == self.slab.unused.len()
+        debug_assert_eq!(self.discipline.len(), self.slab.packets.len() - self.slab.unused.len());
+        self.slab.packets.len() == self.slab.unused.len()
     }
 }

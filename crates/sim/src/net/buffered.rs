@@ -6,10 +6,10 @@
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 
-use super::backlog::{Backlog, Held, Slab, facts};
+use super::backlog::{Backlog, Slab, facts};
 use super::packet::{Extra, Packet};
 use super::port::Port;
-use forebay_queues::{Codepoint, DropReason, Effects, Handle, Queued};
+use forebay_queues::{Codepoint, DropReason, Effects, Handle, Queued, Verdict};
 use forebay_units::Time;
 
 /// Carries out what a discipline does to packets.
@@ -35,15 +35,15 @@ impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
-        let held = self.slab.remove(packet);
+        let (held, before) = self.slab.remove(packet);
         let reason = if reason == DropReason::Overflow && self.shared { DropReason::SharedBuffer } else { reason };
         if self.arriving == Some(packet) {
             self.refused = true;
-            self.port.drop(reason, u64::from(held.packet.wire));
+            self.port.drop(reason, u64::from(held.wire));
         } else {
-            self.port.evict(self.now, &held, reason);
+            self.port.evict(self.now, &held, before, reason);
         }
-        (self.lost)(&held.packet);
+        (self.lost)(&held);
     }
 }
 
@@ -87,25 +87,32 @@ impl Port {
         let Backlog { discipline, slab } = backlog;
         let mut sink = Sink { port: self, slab, now: start, arriving: None, refused: false, shared: false, lost };
         let next = discipline.pop(start, &mut sink)?;
-        let held = slab.remove(next.handle);
-        self.transmit(start, &held)
+        let (packet, _) = slab.remove(next.handle);
+        self.transmit((packet.arrival, start), &packet, slab.extra(next.handle, &packet), Codepoint::NotEct)
     }
 
-    /// Puts a packet on the wire at `start`. Returns its arrival if nothing was on the way.
-    fn transmit(&mut self, start: Time, held: &Held) -> Option<Time> {
+    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, marked or not (`Ce` or `NotEct`). Returns its
+    /// arrival if nothing was on the way.
+    fn transmit(
+        &mut self,
+        (entered, start): (Time, Time),
+        packet: &Packet,
+        extra: Option<&Extra>,
+        mark: Codepoint,
+    ) -> Option<Time> {
         if !self.ring.has_room() {
             self.make_room(start);
         }
         let idle = self.ring.is_empty();
-        let departure = start + self.tx(u64::from(held.packet.wire));
+        let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.damage(u64::from(held.packet.wire));
-        self.ring.push(&held.packet, arrival, Codepoint::NotEct, |_| {});
-        if let Some(extra) = &held.extra {
+        self.damage(u64::from(packet.wire));
+        self.ring.push(packet, arrival, mark, |_| {});
+        if let Some(extra) = extra {
             self.ring.push_extra(extra);
         }
-        self.add_sojourn(departure - held.packet.arrival);
+        self.add_sojourn(departure - entered);
         idle.then_some(arrival)
     }
 
@@ -124,6 +131,13 @@ impl Port {
         self.record(now);
         let mut backlog = self.take_backlog()?;
         let state = self.state(now, memory);
+        if self.busy_until < now && memory.is_none() && backlog.is_empty() {
+            let facts = facts(packet);
+            if let Some(verdict) = backlog.discipline.pass(&state, &facts) {
+                self.put_back(backlog);
+                return self.pass(now, packet, extra, verdict, lost);
+            }
+        }
         let Backlog { discipline, slab } = &mut *backlog;
         let handle = slab.insert(packet, extra, now);
         let queued = Queued { handle, since: now, packet: facts(packet) };
@@ -142,15 +156,42 @@ impl Port {
         news
     }
 
-    /// Counts a packet that was queued and will not be sent.
-    fn evict(&mut self, now: Time, held: &Held, reason: DropReason) {
+    /// As the end of [`Port::admit`], of a packet that meets nobody and was decided about: it is in service at once, unless it is dropped.
+    #[inline]
+    fn pass(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        verdict: Verdict,
+        mut lost: impl FnMut(&Packet),
+    ) -> Option<Time> {
+        let wire = u64::from(packet.wire);
+        let mark = match verdict {
+            Verdict::Accept => Codepoint::NotEct,
+            Verdict::Mark => {
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                Codepoint::Ce
+            }
+            Verdict::Drop(reason) => {
+                self.drop(reason, wire);
+                lost(packet);
+                return None;
+            }
+        };
+        self.count_in(now, wire);
+        self.transmit((now, now), packet, extra, mark)
+    }
+
+    /// Counts a packet that was queued and will not be sent; `before`: it was counted as sent before the end of the warm-up.
+    fn evict(&mut self, now: Time, held: &Packet, before: bool, reason: DropReason) {
         // What has left before is counted, and recorded, first.
         self.settle(now);
         self.record(now);
-        let wire = u64::from(held.packet.wire);
+        let wire = u64::from(held.wire);
         self.shorten(now, wire);
-        self.add_sojourn(now - held.packet.arrival);
-        if held.before {
+        self.add_sojourn(now - held.arrival);
+        if before {
             self.before -= 1;
         } else {
             self.sent_pkts -= 1;

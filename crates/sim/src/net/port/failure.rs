@@ -57,10 +57,10 @@ impl Port {
         if let Some(mut backlog) = self.backlog.take() {
             let waited = backlog.settle(at);
             self.set_sojourn(self.sojourn() + waited);
-            for held in backlog.slab.live() {
-                take(self, &held.packet, held.before);
+            for (packet, before) in backlog.slab.live() {
+                take(self, packet, before);
                 count += 1;
-                lost(&held.packet);
+                lost(packet);
             }
         }
         self.order = Order::Down(count);
