@@ -55,8 +55,8 @@ pub fn each_batch<E>(
     visit(table, report, info, PIECE, f).unwrap_or_else(|| f(summary_table::batch(&[(info, summary)])))
 }
 
-/// Rows turned into arrays at a time.
-const PIECE: usize = 1 << 16;
+/// Rows turned into arrays at a time: of messages four megabytes.
+const PIECE: usize = 1 << 13;
 
 /// The one place that knows which rows are a table's; `None` for the summary, whose rows are not the report's.
 fn visit<E>(

@@ -38,10 +38,19 @@ impl ParquetFile {
     }
 }
 
+/// Rows of a row group, which the writer keeps in memory until it is complete: of messages less than ten megabytes. Our choice.
+const ROW_GROUP: usize = 1 << 17;
+
+/// Bytes of the values in the dictionary of a column, beside each of which the writer keeps its hash. A column with more different values, as times
+/// are, goes on without one: so long dictionaries take more memory, and larger files, than none.
+const DICTIONARY: usize = 1 << 17;
+
 fn properties() -> WriterProperties {
     // Snappy: read by everything, pure Rust, and faster than the disk.
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_dictionary_page_size_limit(DICTIONARY)
         .set_created_by(concat!("forebay ", env!("CARGO_PKG_VERSION")).to_owned())
         .build()
 }

@@ -123,7 +123,6 @@ fn in_queries(group: GroupId, report: &Report) -> impl Iterator<Item = &FlowRow>
 fn group(id: GroupId, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[id].name.clone(), ..GroupSummary::default() };
     let mut fct: [Vec<Value>; 3] = Default::default();
-    let mut slowdowns = Vec::new();
     for f in report.flows.iter().filter(|f| f.group == id) {
         out.rtos += u64::from(f.rtos);
         out.tlps += u64::from(f.tlps);
@@ -138,7 +137,6 @@ fn group(id: GroupId, info: &RunInfo, config: &Experiment, report: &Report) -> G
             let taken = Taken::of(f.start.0, f.end.ps(), report);
             out.flows_completed += u64::from(!taken.running);
             fct[SizeBin::of(f.size_bytes) as usize].push(taken.seconds());
-            slowdowns.extend(taken.over_ideal(f));
         }
     }
     // Bytes acknowledged after the warm-up, as the ports count.
@@ -146,7 +144,9 @@ fn group(id: GroupId, info: &RunInfo, config: &Experiment, report: &Report) -> G
     let acked = report.acked.get(id).copied().unwrap_or(0);
     out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.fct = fct.map(spread);
-    out.slowdown = spread(slowdowns);
+    // One after the other: each takes 16 bytes a message.
+    let own = report.flows.iter().filter(|f| f.group == id && f.size_bytes > 0 && f.query_id.is_none());
+    out.slowdown = spread(own.filter_map(|f| Taken::of(f.start.0, f.end.ps(), report).over_ideal(f)).collect());
     out
 }
 
