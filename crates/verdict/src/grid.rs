@@ -4,7 +4,7 @@ use crate::cells::Cell;
 use crate::classes::{Class, classes};
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
-use crate::words::{number, quantity};
+use crate::words::{number, prefix, quantity};
 use serde::Serialize;
 
 /// A table.
@@ -33,22 +33,17 @@ impl GridCell {
         GridCell { text: text.into(), ..GridCell::default() }
     }
 
-    /// A number in its unit, with how far its interval reaches; a dash without one. A unit that all of them have is said once.
+    /// A number in its unit, with how far its interval reaches; a dash without one. The unit stands behind both.
     pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
-        let mean = quantity(c.mean, unit);
-        let once = mean.split_once(' ').and_then(|(number, unit_shown)| {
-            let same = std::cell::Cell::new(true);
-            let spread = c.spread(|v| match quantity(v, unit).split_once(' ') {
-                Some((of, shown)) if v == 0.0 || shown == unit_shown => of.to_owned(),
-                _ => {
-                    same.set(v == 0.0 && same.get());
-                    "0".to_owned()
-                }
-            })?;
-            same.get().then(|| format!("{number} {spread} {unit_shown}"))
-        });
-        let text = once.unwrap_or_else(|| mean + &c.spread_in(unit));
+        let (factor, name) = prefix(c.mean, unit);
+        // Two digits say how far an interval reaches (JCGM 100:2008, 7.2.6).
+        let reach = |v: f64| {
+            let digits = (1 - (v / factor).abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
+            number(format!("{:.digits$}", v / factor).parse().unwrap_or(v))
+        };
+        let spread = c.spread(reach).filter(|s| s != "± 0").map_or_else(String::new, |s| format!(" {s}"));
+        let text = format!("{}{spread}{name}", number(c.mean / factor));
         GridCell { text: if c.at_least { format!("≥ {text}") } else { text }, value: Some(c.mean), shade: None }
     }
 }
@@ -180,11 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_a_number_shares_with_its_interval_is_said_once() {
+    fn a_number_and_its_interval_have_one_unit() {
         let text = |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, log: None }), unit).text;
         assert_eq!(text(0.012, Some((0.011, 0.013)), Dimension::Seconds), "≥ 12 ± 1 ms");
         assert_eq!(text(0.012, Some((0.012, 0.015)), Dimension::Seconds), "≥ 12 +3 −0 ms");
-        assert_eq!(text(1.2, Some((1.1, 1.3)), Dimension::Seconds), "≥ 1.2 s ± 100 ms");
+        assert_eq!(text(1.2, Some((1.1, 1.3)), Dimension::Seconds), "≥ 1.2 ± 0.1 s");
+        assert_eq!(text(963e6, Some((963e6 - 44_444.0, 963e6 + 44_444.0)), Dimension::BitsPerSecond), "≥ 963 ± 0.044 Mbit/s");
+        assert_eq!(text(0.0, Some((0.0, 0.0)), Dimension::Count), "≥ 0");
         assert_eq!(text(1.2, None, Dimension::Seconds), "≥ 1.2 s");
         assert_eq!(text(3.0, Some((2.0, 4.0)), Dimension::Count), "≥ 3 ± 1");
     }

@@ -4,6 +4,12 @@ use crate::dimension::Dimension;
 
 /// A value with its unit, three significant digits: `21.4 ms`, `9.41 Gbit/s`, `22 packets`.
 pub fn quantity(value: f64, unit: Dimension) -> String {
+    let (factor, name) = prefix(value, unit);
+    format!("{}{name}", number(value / factor))
+}
+
+/// The prefix that suits a value: what to divide by, and the unit's name behind a blank.
+pub(crate) fn prefix(value: f64, unit: Dimension) -> (f64, &'static str) {
     let prefixes: &[(f64, &str)] = match unit {
         Dimension::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
         Dimension::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
@@ -15,14 +21,13 @@ pub fn quantity(value: f64, unit: Dimension) -> String {
     };
     // What rounds to the next prefix gets it: 999.9 ms is 1 s.
     let fits = |p: &&(f64, &str)| value.abs() >= p.0 * 0.9995;
-    let (factor, name) = if value == 0.0 {
+    if value == 0.0 {
         prefixes.iter().find(|p| p.0 == 1.0).or(prefixes.last())
     } else {
         prefixes.iter().find(fits).or(prefixes.last())
     }
     .copied()
-    .unwrap_or((1.0, ""));
-    format!("{}{name}", number(value / factor))
+    .unwrap_or((1.0, ""))
 }
 
 /// Three significant digits, without zeros at the end; whole numbers stay whole.
