@@ -68,7 +68,12 @@ pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
 fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
     let mut all: BTreeMap<(u64, bool), Vec<PacketRow>> = BTreeMap::new();
     for p in report.packets.iter().filter(|p| p.time_ps <= end.0).filter(|p| p.back || p.payload > 0 || p.syn || p.fin) {
-        all.entry((p.conn_id, p.back)).or_default().push(p);
+        let list = all.entry((p.conn_id, p.back)).or_default();
+        // A receiver of the simulator closes with its ACK of the sender's FIN, that of a kernel in a packet of its own behind it.
+        let closes = p.back && p.fin && list.last().is_some_and(|last| last.number == p.number);
+        if !closes {
+            list.push(p);
+        }
     }
     all
 }
@@ -88,7 +93,7 @@ fn difference([a, b]: [&[PacketRow]; 2], back: bool, within: Time) -> Option<Div
 }
 
 /// When it can first be seen, ns.
-fn time_of(d: &Divergence) -> u64 {
+pub fn time_of(d: &Divergence) -> u64 {
     d.packet.iter().flatten().map(|p| p.time_ps.div_ceil(NS)).min().unwrap_or(u64::MAX)
 }
 
@@ -165,5 +170,14 @@ mod tests {
         (b[0].time_ps, b[1].time_ps, b[2].number) = (3_000, 4_000, 1);
         let found = |ns: u64| align(&report(&a, 1.0), &report(&b, 1.0), Time::from_ns(ns))[0].first.as_ref().map(|f| f.place);
         assert_eq!((found(0), found(1), found(2), found(1_000)), (Some(1), Some(1), Some(3), Some(3)));
+    }
+
+    #[test]
+    fn a_receiver_may_close_behind_its_last_ack() {
+        let fin = |time_ps, number| PacketRow { fin: true, ..packet(time_ps, 4, true, number) };
+        let kernel = [packet(1_000, 4, true, 1_002), fin(1_000, 1_002)];
+        let found = |other: &[PacketRow]| align(&report(&kernel, 1.0), &report(other, 1.0), Time::ZERO)[0].first.is_none();
+        assert!(found(&[fin(1_000, 1_002)]), "with it");
+        assert!(!found(&[fin(1_000, 1_001)]), "but not without an ACK");
     }
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _dask, _native
 
-from . import _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
+from . import _decides, _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -73,9 +73,12 @@ def main(argv: list[str] | None = None) -> int:
             if drawn:
                 _draw.draw(outcome, results, drawn, out / paper.slug, quick=session.quick)
             if elsewhere is not None:
-                found = elsewhere.simulate(paper, claims, [])
                 outcome.world = args.world
-                outcome.elsewhere, _ = elsewhere.judge(paper, found, claims, [])
+                outcome.elsewhere, _ = elsewhere.judge(paper, elsewhere.simulate(paper, claims, []), claims, [])
+                if decides := _decides.page(outcome, found, _decides.run):
+                    outcome.decides = f"in-{args.world}.md"
+                    (out / paper.slug).mkdir(parents=True, exist_ok=True)
+                    (out / paper.slug / outcome.decides).write_text(decides)
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)

@@ -87,7 +87,8 @@ def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
         f'<p class=quiet>{_made(command, scale=scale)} <a href="../index.html">All papers</a></p>'
     ]
     if o.elsewhere is not None:
-        parts.append(f"<p>In the world {escape(o.world)}: {escape(summary_elsewhere(o))}.</p>")
+        decides = f' <a href="{escape(o.decides)}">The packets that decide</a>.' if o.decides else ""
+        parts.append(f"<p>In the world {escape(o.world)}: {escape(summary_elsewhere(o))}.{decides}</p>")
     seen: set[str] = set()
     for number, figure in sorted(o.paper.figures.items(), key=lambda item: place(item[0])):
         claims = [by[c] for c in figure.claims if c in by]

@@ -98,6 +98,8 @@ class Outcome:
     elsewhere: Outcome | None = None
     changed: dict[str, dict[str, Any]] = field(default_factory=dict)
     world: str = ""
+    #: The page with the packets that decide where the worlds disagree, beside the paper's; empty where they do not.
+    decides: str = ""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import some_paper
 
-from forebay.repro import Measured, Reading, RunError, _draw, _gallery, _paper, _scorecard, _simulate
+from forebay.repro import Measured, Reading, RunError, _decides, _draw, _gallery, _paper, _scorecard, _simulate
 from forebay.repro import __main__ as command
 from forebay.repro._run import SCALES, Run
 from forebay.repro._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, Outcome, Session
@@ -205,6 +205,16 @@ def test_claims_in_another_world(
         return some_paper.Fake() if world == "sim" else Elsewhere()
 
     monkeypatch.setattr(_simulate, "Package", package)
+    compared: list[Sequence[str]] = []
+
+    def compare(words: Sequence[str]) -> str:
+        compared.append(words)
+        connections = "".join(f"connection {i}: 3 of 9 packets are the same\n  then ACK 4:\n" for i in range(2))
+        return (
+            f"reno: sim and linux on the same stack linux\n0 of 3 connections are the same within 1ms\n{connections}and 1 more\n"
+        )
+
+    monkeypatch.setattr(_decides, "run", compare)
     out = tmp_path / "out"
     assert command.main([str(folder), "--world", "linux", "--out", str(out)]) == 1, "a claim was not evaluated in the simulator"
     printed = capsys.readouterr().out
@@ -216,7 +226,17 @@ def test_claims_in_another_world(
     assert "| verdict | in linux |" in card
     assert "| yes | NO: 22 ±2.5 |" in card
     assert "--world linux" in card
-    assert "In the world linux: 1 of 3 claims" in (out / "some-paper" / "index.html").read_text()
+    page = (out / "some-paper" / "index.html").read_text()
+    assert "In the world linux: 1 of 3 claims" in page
+    assert '<a href="in-linux.md">The packets that decide</a>' in page
+    decides = (out / "some-paper" / "in-linux.md").read_text()
+    assert "## c-number" in decides
+    assert "c-wrong" not in decides, "both worlds say the same of it"
+    assert decides.count("connection 0: 3 of 9 packets are the same\n  then ACK 4:") == len(compared) == 1
+    assert "connection 1" not in decides
+    assert "forebay compare papers/some-paper/" in decides
+    assert compared[0][:2] == ("compare", str(folder / "fig.toml"))
+    assert compared[0][-2:] == ("--set", "transport.handshake=true"), "as the other world runs it"
     assert "c-number,headline,as stated" in (out / "verdicts.csv").read_text(), "verdicts are those of the simulator"
 
 

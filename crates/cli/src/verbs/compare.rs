@@ -8,7 +8,7 @@ use crate::style::{self, BOLD, DIM, NAME, paint};
 use crate::table;
 use crate::wrap;
 use crate::{interrupt, plain};
-use forebay_exec::align::{Alignment, Divergence, align};
+use forebay_exec::align::{Alignment, Divergence, align, time_of};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// A kernel of `forebay kernel list` for the world linux; given twice, both are compared
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
-    /// Where the packets of simulator and Linux first differ, connection by connection
+    /// Where the packets of simulator and Linux first differ, connection by connection in the order of these times
     #[arg(long)]
     packets: bool,
     /// With --packets: by how much a packet may miss the time of its equal; what differs is then what was decided, not when [default: 0ns]
@@ -306,8 +306,10 @@ fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colou
     let alike = all.iter().filter(|a| a.first.is_none()).count();
     let how = if within == Time::ZERO { "to the nanosecond".to_owned() } else { format!("within {within}") };
     let _ = writeln!(out, "{alike} of {} connections are the same {how}", all.len());
-    for a in all.iter().filter(|a| a.first.is_some()).take(SHOWN) {
-        let Some(first) = &a.first else { continue };
+    let mut differ: Vec<(&Alignment, &Divergence)> = all.iter().filter_map(|a| Some((a, a.first.as_ref()?))).collect();
+    // What differs first may be why the others do.
+    differ.sort_by_key(|(_, first)| time_of(first));
+    for (a, first) in differ.into_iter().take(SHOWN) {
         let total = a.packets[0].max(a.packets[1]);
         let _ = writeln!(out, "connection {}: {} of {total} packets are the same", a.conn_id, a.alike);
         divergence(out, first, names, colour);
