@@ -130,7 +130,7 @@ fn one_attachment(folder: &Path) {
     fails(&lab, "tune nobody shift_g=4", &["nobody", "not attached", "fbt_cli"]);
     fails(&lab, "attach dctcp --name fbt_cli --dst 10.77.0.0/24", &["fbt_cli is attached already", "tune", "--name"]);
     fails(&lab, "attach rns --name fbt_two --dst 10.77.0.0/24", &["10.77.0.0/24 already has a route"]);
-    fails(&lab, "detach nobody", &["nobody is not attached", "fbt_cli"]);
+    fails(&lab, "detach nobody", &["`nobody` is not attached", "fbt_cli"]);
 
     let metrics = folder.join("forebay.prom");
     let lines = works(&lab, &format!("watch fbt_cli --seconds 2 --prometheus {}", metrics.display()));
@@ -303,6 +303,8 @@ fn without_privileges() {
 fn recording(folder: &Path) {
     let lab = Lab::new();
     lab.bottleneck(100, 500);
+    let nowhere = folder.join("missing/live.toml");
+    fails(&lab, &format!("record {} --seconds 60", nowhere.display()), &["missing/live.toml", "a folder that exists"]);
     let file = folder.join("live.toml");
     std::thread::scope(|scope| {
         let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));

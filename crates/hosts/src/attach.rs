@@ -174,8 +174,10 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
         match step {
             Step::Filter(f) => {
                 let side = if f.egress { "egress" } else { "ingress" };
-                if f.ours {
-                    lines.push(format!("tc qdisc add dev {} clsact", f.device));
+                let qdisc = format!("tc qdisc add dev {} clsact", f.device);
+                // One for both sides of an interface.
+                if f.ours && !lines.contains(&qdisc) {
+                    lines.push(qdisc);
                 }
                 lines.push(format!(
                     "tc filter add dev {} {side} bpf direct-action object {}.bpf.o program {side}",
@@ -184,6 +186,8 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
             }
             Step::Pins { folder } if ready.program.kind == Kind::Shim => {
                 lines.push(format!("# the maps of `{}` are pinned in {}", ready.program.name, folder.display()));
+                let whom: Vec<String> = ready.attachment.prefixes.iter().map(Prefix::to_string).collect();
+                lines.push(format!("# its map `prefixes` gets {}", whom.join(", ")));
             }
             Step::Pins { folder } => {
                 lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf bpf {}", m.display())));

@@ -18,7 +18,7 @@ pub(crate) fn named(name: &str) -> Result<Attachment, Error> {
                 [] => "nothing is; `forebay detach --all` also looks for what nobody remembers".into(),
                 names => format!("attached are: {}", names.join(", ")),
             };
-            Err(Error::new(format!("{name} is not attached")).fix(fix))
+            Err(Error::new(format!("`{name}` is not attached")).fix(fix))
         }
         (None, several) => {
             let names: Vec<&str> = several.iter().map(|a| a.name.as_str()).collect();

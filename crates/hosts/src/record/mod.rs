@@ -11,7 +11,7 @@ use crate::{Error, Prefix, clock, privileges};
 use closed::Closings;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -169,6 +169,17 @@ impl Recording {
         fs::write(&list, self.csv()).map_err(|e| Error::io(list.display(), &e))?;
         fs::write(path, self.scenario(request, &name)).map_err(|e| Error::io(path.display(), &e))
     }
+}
+
+/// Whether a scenario can be written there.
+///
+/// # Errors
+/// It cannot, in words.
+pub fn writable(out: &Path) -> Result<(), Error> {
+    let new = !out.exists();
+    let failed = |e| Error::io(out.display(), &e).fix("name a file in a folder that exists and that you may write to");
+    File::options().append(true).create(true).open(out).map_err(failed)?;
+    if new { fs::remove_file(out).map_err(failed) } else { Ok(()) }
 }
 
 /// Records until `stop`, which is called now and then, returns true.

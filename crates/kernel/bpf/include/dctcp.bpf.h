@@ -148,8 +148,10 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct tcp_sock *tp = tcp_sk(sk);                                                                              \
 		struct dctcp_params p = marks_of(parameters());                                                                \
-		struct law_window w = law_window_of(tp);                                                                       \
+		struct law_window w;                                                                                           \
 		struct law_ack a = { .acked = acked };                                                                         \
+		MEND(tp);                                                                                                      \
+		w = law_window_of(tp);                                                                                         \
 		if (!law_may_grow(tp))                                                                                         \
 			return;                                                                                                \
 		dctcp_grow(&p, &w, &a);                                                                                        \
@@ -169,6 +171,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	{                                                                                                                      \
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		struct dctcp_params p = marks_of(parameters());                                                                \
+		MEND(tcp_sk(sk));                                                                                              \
 		if (new_state == TCP_CA_Recovery && new_state != inet_csk(sk)->icsk_ca_state)                                  \
 			dctcp_react_to_loss(sk, &s->echo, &p);                                                                 \
 	}                                                                                                                      \
@@ -185,6 +188,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		struct state *s = inet_csk_ca(sk);                                                                             \
 		return dctcp_undo(tcp_sk(sk), &s->echo);                                                                       \
 	}                                                                                                                      \
+	LAW_MENDS_BEFORE_SENDING(NAME)                                                                                         \
 	SEC(".struct_ops.link")                                                                                                \
 	struct tcp_congestion_ops law = {                                                                                      \
 		.init = (void *)NAME##_init_sock,                                                                              \
@@ -192,6 +196,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		.in_ack_event = (void *)NAME##_in_ack_event,                                                                   \
 		.ssthresh = (void *)NAME##_recalc_ssthresh,                                                                    \
 		.cong_avoid = (void *)NAME##_cong_avoid,                                                                       \
+		.min_tso_segs = (void *)NAME##_min_tso_segs,                                                                   \
 		.set_state = (void *)NAME##_set_state,                                                                         \
 		.cwnd_event = (void *)NAME##_cwnd_event,                                                                       \
 		.undo_cwnd = (void *)NAME##_undo_cwnd,                                                                         \

@@ -65,6 +65,29 @@ static __always_inline bool law_mended(struct tcp_sock *tp)
 	return true;
 }
 
+/* The kernel's default (net.ipv4.tcp_min_tso_segs). */
+#define LAW_MIN_TSO_SEGS 2
+
+/*
+ * Asked before new data leaves (tcp_write_xmit), and so behind all that an ACK or a timeout does to a window: what a reduction has made of a
+ * threshold that no law gave does not stay until the next ACK. For laws that have no other use of this hook.
+ */
+#define LAW_MENDS_BEFORE_SENDING(NAME)                                                                                         \
+	SEC("struct_ops")                                                                                                      \
+	u32 BPF_PROG(NAME##_min_tso_segs, struct sock *sk)                                                                     \
+	{                                                                                                                      \
+		MEND(tcp_sk(sk));                                                                                              \
+		return LAW_MIN_TSO_SEGS;                                                                                       \
+	}
+
+/* Between the call for a threshold and the reduction to it (tcp_enter_recovery, tcp_enter_cwr). For laws with no other use of this hook. */
+#define LAW_MENDS_NEW_STATES(NAME)                                                                                             \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_set_state, struct sock *sk, u8 new_state)                                                         \
+	{                                                                                                                      \
+		MEND(tcp_sk(sk));                                                                                              \
+	}
+
 static __always_inline struct law_ack law_ack_of(const struct tcp_sock *tp)
 {
 	return (struct law_ack){

@@ -63,7 +63,10 @@ void BPF_PROG(l2dct_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
 	struct l2dct_params p = law_of(parameters());
-	struct law_window w = law_window_of(tp);
+	struct law_window w;
+
+	MEND(tp);
+	w = law_window_of(tp);
 	if (!law_may_grow(tp))
 		return;
 	l2dct_grow(&s->law, &p, &w, acked);

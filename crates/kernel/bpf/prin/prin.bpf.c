@@ -101,6 +101,7 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct talk *t = bpf_sk_storage_get(&messages, sk, 0, 0);
 
+	MEND(tp);
 	if (t && t->law.count) {
 		struct prin_params p = law_of(parameters());
 		struct law_window w = law_window_of(tp);
@@ -110,8 +111,7 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 			COUNT(halved, 1);
 		law_window_set(tp, &w);
 	}
-	/* The kernel's default (net.ipv4.tcp_min_tso_segs). */
-	return 2;
+	return LAW_MIN_TSO_SEGS;
 }
 
 SEC("struct_ops")
@@ -124,8 +124,11 @@ SEC("struct_ops")
 void BPF_PROG(prin_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct law_window w = law_window_of(tp);
+	struct law_window w;
+
 	COUNT(acks, 1);
+	MEND(tp);
+	w = law_window_of(tp);
 	if (!law_may_grow(tp))
 		return;
 	law_reno(&w, acked);
@@ -196,11 +199,14 @@ int egress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
+LAW_MENDS_NEW_STATES(prin)
+
 SEC(".struct_ops.link")
 struct tcp_congestion_ops law = {
 	.init = (void *)prin_init,
 	.release = (void *)prin_release,
 	.min_tso_segs = (void *)prin_min_tso_segs,
+	.set_state = (void *)prin_set_state,
 	.ssthresh = (void *)prin_recalc_ssthresh,
 	.in_ack_event = (void *)prin_in_ack_event,
 	.cong_avoid = (void *)prin_cong_avoid,

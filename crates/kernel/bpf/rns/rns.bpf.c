@@ -50,11 +50,16 @@ SEC("struct_ops")
 void BPF_PROG(rns_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct law_window w;
+
 	COUNT(acks, 1);
-	struct law_window w = law_window_of(tp);
+	MEND(tp);
+	w = law_window_of(tp);
 	rns_grow(&w, acked);
 	law_window_set(tp, &w);
 }
+
+LAW_MENDS_NEW_STATES(rns)
 
 SEC("struct_ops")
 void BPF_PROG(rns_cwnd_event, struct sock *sk, enum tcp_ca_event ev)
@@ -62,6 +67,8 @@ void BPF_PROG(rns_cwnd_event, struct sock *sk, enum tcp_ca_event ev)
 	if (ev == CA_EVENT_LOSS)
 		COUNT(timeouts, 1);
 }
+
+LAW_MENDS_BEFORE_SENDING(rns)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops law = {
@@ -72,5 +79,7 @@ struct tcp_congestion_ops law = {
 	.cong_avoid = (void *)rns_cong_avoid,
 	.undo_cwnd = (void *)rns_undo_cwnd,
 	.cwnd_event = (void *)rns_cwnd_event,
+	.set_state = (void *)rns_set_state,
+	.min_tso_segs = (void *)rns_min_tso_segs,
 	.name = "fb_rns",
 };

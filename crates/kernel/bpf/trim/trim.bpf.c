@@ -114,6 +114,7 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 	u32 allowed;
 	u8 was = s->law.state;
 
+	MEND(tp);
 	note_sent(tp, s);
 	w = law_window_of(tp);
 	at = (struct trim_opportunity){
@@ -144,8 +145,8 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 	}
 	law_window_set(tp, &w);
 	s->asked = at.now;
-	/* The kernel's default (net.ipv4.tcp_min_tso_segs); while probing a packet is one segment. */
-	return s->law.state == TRIM_PROBING ? 1 : 2;
+	/* While probing a packet is one segment. */
+	return s->law.state == TRIM_PROBING ? 1 : LAW_MIN_TSO_SEGS;
 }
 
 SEC("struct_ops")
@@ -186,7 +187,10 @@ void BPF_PROG(trim_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
 	struct trim_params p = law_of(parameters(), hold_mark(sk));
-	struct law_window w = law_window_of(tp);
+	struct law_window w;
+
+	MEND(tp);
+	w = law_window_of(tp);
 	if (!law_may_grow(tp))
 		return;
 	trim_grow(&s->law, &p, &w, acked);
@@ -205,6 +209,7 @@ SEC("struct_ops")
 void BPF_PROG(trim_set_state, struct sock *sk, u8 new_state)
 {
 	struct state *s = inet_csk_ca(sk);
+	MEND(tcp_sk(sk));
 	/* What is lost is sent again at once. */
 	if (new_state >= TCP_CA_Recovery)
 		hold_end(sk, tcp_sk(sk)->tcp_mstamp);

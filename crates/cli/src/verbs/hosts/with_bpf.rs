@@ -256,6 +256,8 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
         anonymous: args.anonymous,
         rate: args.rate.clone(),
     };
+    // Before the time that recording takes.
+    recorder::writable(&args.out)?;
     interrupt::listen()?;
     // Whoever lacks them records what he can see without.
     let _ = privileges::keep_needed();
