@@ -76,6 +76,12 @@ struct fb_message {
 	u64 end;
 };
 
+/* The one behind it; NULL: none. */
+static inline struct fb_message *fb_next_message(struct fb_conn *conn, struct fb_message *message)
+{
+	return list_is_last(&message->list, &conn->messages) ? NULL : list_next_entry(message, list);
+}
+
 /* A socket that waits for connections or datagrams: one for every interface and group that is a destination. */
 struct fb_listener {
 	struct list_head todo;
@@ -102,7 +108,7 @@ u32 fb_memory_at_receiver(u32 len);
 struct net *fb_net(u32 interface);
 struct net_device *fb_device(u32 interface);
 
-/* ends_tcp.c: sockets and connections. All in process context, but for fb_tcp_report and fb_tcp_acked. */
+/* ends_tcp.c: sockets and connections. All in process context. */
 
 void fb_tcp_init(void);
 /* Room for datagrams or connections to arrive at. */
@@ -112,10 +118,13 @@ struct socket *fb_connect(struct fb_conn *conn);
 /* sendmsg of so many bytes, without waiting. */
 int fb_send_bytes(struct socket *socket, size_t size);
 void fb_tcp_accept(struct fb_listener *listener);
-/* A message has been handed over. */
-void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
 /* Does what `work` says. */
 void fb_tcp_work(struct fb_conn *conn, u8 work);
+
+/* ends_messages.c: may be called from softirqs, but for fb_tcp_message. */
+
+/* A message has been handed over. */
+void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
 /* Reports messages that the receiver has read, and those of which the sender knows it. */
 void fb_tcp_report(struct fb_conn *conn);
 /* Bytes of the application that have been acknowledged. */

@@ -25,10 +25,6 @@ void __weak forebay_law_set(struct sock *sk, const u64 *param, unsigned int coun
 {
 }
 
-void __weak forebay_law_message(struct sock *sk, u64 bytes, u64 deadline)
-{
-}
-
 void fb_tcp_init(void)
 {
 	void *page = (void *)get_zeroed_page(GFP_KERNEL);
@@ -263,53 +259,6 @@ void fb_tcp_accept(struct fb_listener *listener)
 	}
 }
 
-void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write)
-{
-	if (!conn->sender)
-		return;
-	local_bh_disable();
-	forebay_law_message(conn->sender->sk, write->bytes, write->deadline);
-	local_bh_enable();
-}
-
-u64 fb_tcp_acked(const struct fb_conn *conn)
-{
-	u64 acked;
-
-	if (!conn->sender)
-		return conn->acked;
-	/* Counts SYN and FIN as bytes (tcp_snd_una_update). */
-	acked = tcp_sk(conn->sender->sk)->bytes_acked;
-	return acked ? min(acked - 1, conn->written) : 0;
-}
-
-static struct fb_message *next_message(struct fb_conn *conn, struct fb_message *message)
-{
-	return list_is_last(&message->list, &conn->messages) ? NULL : list_next_entry(message, list);
-}
-
-void fb_tcp_report(struct fb_conn *conn)
-{
-	struct fb_message *message, *next;
-	u64 acked;
-
-	local_bh_disable();
-	while (conn->unread && conn->unread->end <= conn->delivered) {
-		fb_event(conn->number, FB_DELIVERED, conn->unread->end);
-		conn->unread = next_message(conn, conn->unread);
-	}
-	acked = fb_tcp_acked(conn);
-	list_for_each_entry_safe(message, next, &conn->messages, list) {
-		if (message->end > acked || message == conn->unread || message == conn->unwritten)
-			break;
-		fb_shim_report(conn);
-		fb_event(conn->number, FB_ACKED, message->end);
-		list_del(&message->list);
-		kfree(message);
-	}
-	local_bh_enable();
-}
-
 static void close_receiver(struct fb_conn *conn)
 {
 	conn->received = fb_watch_received(conn->receiver->sk);
@@ -351,7 +300,7 @@ static void write_conn(struct fb_conn *conn)
 		int sent;
 
 		while (conn->unwritten && conn->unwritten->end <= conn->written)
-			conn->unwritten = next_message(conn, conn->unwritten);
+			conn->unwritten = fb_next_message(conn, conn->unwritten);
 		if (conn->unwritten)
 			size = min(conn->unwritten->end - conn->written, most);
 		else if (!conn->endless)
