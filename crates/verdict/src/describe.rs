@@ -152,15 +152,22 @@ impl One<'_> {
 }
 
 /// The queue, of the network of the first subject.
-fn queue(data: &Data) -> Option<String> {
+pub(crate) fn queue(data: &Data) -> Option<String> {
     let value = |metric: &str| cell(data.values(0, metric)).map(|c| c.mean);
     let (mean, max) = (value("queue_mean_pkts")?, value("queue_max_pkts")?);
     let p99 = value("queue_p99_pkts").map_or_else(String::new, |p| format!(", {} at the 99th percentile", number(p)));
     let port = &data.network_of(0).port;
     let at = if port.is_empty() { String::new() } else { format!(" at {port}") };
-    let drops = value("drops")
-        .filter(|d| *d > 0.0)
-        .map_or_else(|| "; nothing is dropped".to_owned(), |d| format!("; {} packets are dropped in a run", number(d)));
+    // Drops are those of all ports.
+    let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
+    let there = |all: f64| match own {
+        Some(own) if all - own >= 0.5 => format!(", {} of them there", number(own)),
+        _ => String::new(),
+    };
+    let drops = value("drops").filter(|d| *d > 0.0).map_or_else(
+        || "; nothing is dropped".to_owned(),
+        |d| format!("; {} packets are dropped in a run{}", number(d), there(d)),
+    );
     Some(format!(
         "The queue{at} holds {} on average{p99}, {} at most{drops}.",
         bold(&quantity(mean, Dimension::Packets)),

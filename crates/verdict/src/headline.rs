@@ -67,6 +67,11 @@ pub fn headline(data: &Data) -> Headline {
     sentences.extend(unfinished::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
     sentences.extend(endless::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
+    // One transport alone has traffic, such as datagrams: no others to compare its losses with.
+    let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
+    if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
+        sentences.extend(describe::queue(data));
+    }
     sentences.truncate(MAX_SENTENCES);
     if let Some(warm) = never::warm(data) {
         sentences.truncate(MAX_SENTENCES - 1);

@@ -227,6 +227,10 @@ fn a_single_subject_is_described() {
             "The queue at bottleneck holds **40 packets** on average, 100 at most; 500 packets are dropped in a run.",
         ]
     );
+    // Of what was dropped elsewhere it is not said that it was there.
+    d.ports[0].name = "bottleneck".into();
+    d.ports[0].drops = 300.0;
+    assert!(sentences(&d)[1].ends_with("500 packets are dropped in a run, 300 of them there."), "{:?}", sentences(&d));
     // Without timeouts, and with nothing but goodput.
     d.subjects[0].values[metrics_index("rtos_per_query")] = vec![0.0];
     assert!(sentences(&d)[0].starts_with("A query takes **214 ms**"), "{:?}", sentences(&d));
