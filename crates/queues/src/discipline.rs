@@ -125,6 +125,7 @@ macro_rules! disciplines {
             }
 
             /// Decides about a packet.
+            #[inline(always)]
             pub fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
                 each!(FifoDiscipline, self, d => d.on_arrival(port, packet), $($variant)*)
             }

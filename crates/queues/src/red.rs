@@ -68,6 +68,7 @@ impl Law {
     }
 
     /// The average after an arrival, dropped or not.
+    #[inline]
     pub(crate) fn update(&mut self, port: &PortState) {
         if port.serving > 0 {
             let queue = if self.in_service { port.queue } else { port.waiting() };
@@ -86,6 +87,7 @@ impl Law {
     }
 
     /// The decision about a packet that fits.
+    #[inline]
     pub(crate) fn decide(&mut self, ecn: Codepoint) -> Verdict {
         let above = if self.gentle { 2.0 * self.max } else { self.max };
         if self.avg < self.min {
@@ -167,7 +169,7 @@ impl Fifo for Red {
         false
     }
 
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         self.0.update(port);
         if !port.fits(packet.wire) {
