@@ -26,7 +26,16 @@ pub fn difference<'a>(one: &'a [Seen], other: &'a [Seen]) -> Option<(Option<&'a 
     (at < one.len() || at < other.len()).then(|| (one.get(at), other.get(at)))
 }
 
-/// The script with the stack `linux`, whichever it names.
+/// The script with the stack `linux`, whichever it names, whose window grows by a kernel's arithmetic. DCTCP's alpha is left as the script has it:
+/// in a kernel it begins when the handshake is over, in the endpoint of a script with its last packet.
 pub fn as_linux(text: &str) -> String {
-    ["rfc", "ns2"].iter().fold(text.to_owned(), |t, stack| t.replace(&format!("--stack={stack}"), "--stack=linux"))
+    const LINUX: &str = "--stack=linux\n--set=arithmetic=linux";
+    if text.contains("dctcp") {
+        return ["rfc", "ns2"].iter().fold(text.to_owned(), |t, stack| t.replace(&format!("--stack={stack}"), "--stack=linux"));
+    }
+    let named = ["rfc", "ns2", "linux"].map(|stack| format!("--stack={stack}"));
+    match named.iter().find(|n| text.contains(n.as_str())) {
+        Some(name) => text.replace(name.as_str(), LINUX),
+        None => format!("{LINUX}\n{text}"),
+    }
 }

@@ -130,9 +130,9 @@ fn the_stack_linux_does_what_a_kernel_does() {
     let causes = lines("stack-linux.csv");
     let mut new = format!("# {release}\n# script; the simulator's stack `linux`; the kernel; cause\n");
     let mut compared = 0;
-    for file in scripts(&[root().join("tests/conform")]).unwrap() {
+    for file in scripts(&["tests/conform", "tests/connections"].map(|folder| root().join(folder))).unwrap() {
         let text = as_linux(&std::fs::read_to_string(&file).unwrap());
-        let path = file.strip_prefix(root().join("tests/conform")).unwrap().to_string_lossy().into_owned();
+        let path = file.strip_prefix(root().join("tests")).unwrap().to_string_lossy().into_owned();
         let watch = |of| watch_text(&text, &RunOptions { of, ..RunOptions::default() });
         let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
@@ -147,7 +147,7 @@ fn the_stack_linux_does_what_a_kernel_does() {
             new += &format!("{path}; {}; {}; {cause}\n", show(a), show(b));
         }
     }
-    assert!(compared >= 140, "{compared} scripts compared");
+    assert!(compared >= 240, "{compared} scripts compared");
     hold("stack-linux.csv", &release, &new, "where the stack `linux` and the kernel part");
 }
 

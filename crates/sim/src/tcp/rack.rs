@@ -24,6 +24,8 @@ pub struct Rack {
     /// Multiplier of the reordering window, minus one.
     extra: u32,
     persist: u32,
+    /// Duplicates that were reported (Linux `dsack_dups`).
+    duplicates: u32,
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
     /// `nxt` when the outstanding probe was sent.
@@ -56,6 +58,23 @@ impl Rack {
         if (seg.sent(), seg.end()) > (self.xmit, self.end) || self.end == 0 {
             (self.xmit, self.end) = (seg.sent(), seg.end());
         }
+    }
+
+    /// Whether packets have been out of order.
+    pub(super) fn reordering_seen(&self) -> bool {
+        self.reordering_seen
+    }
+
+    /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering), where `waited` are waited for.
+    pub(super) fn note_reordering(&mut self, distance: u64, waited: u64) {
+        self.reordering_seen = true;
+        self.far |= distance > waited;
+    }
+
+    /// So many segments are reported as duplicates; whether they can be repetitions of ours, of which there were so many.
+    pub(super) fn count_duplicates(&mut self, segments: u32, repetitions: u64) -> bool {
+        self.duplicates += segments;
+        u64::from(self.duplicates) <= repetitions
     }
 
     /// A D-SACK widens the reordering window, once per round trip (section 6.2 step 4).

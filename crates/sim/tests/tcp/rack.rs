@@ -81,18 +81,30 @@ fn loss_by_time_not_by_sequence() {
     assert_eq!(t.s.stats().rtos, 0);
 }
 
-/// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT.
+/// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT. In Linux (tcp_dsack_seen) only
+/// for what has been repeated.
 #[test]
 fn duplicates_widen_the_window() {
-    let mut c = linux(10);
-    // A clock on which a quarter of the RTT can be seen.
-    c.rto_granularity = Time::from_us(1);
-    let mut t = Script::new(c, 10);
-    t.at(200).ack(4);
-    t.sack(4, &[(2, 3)]);
-    t.sack(4, &[(6, 7)]);
-    // 4 and 5 were sent at 100 with an RTT of 100: half an RTT is left, and two ticks.
-    assert_eq!(t.left(Timer::Reorder), Some(50 + 2));
+    let left = |repeated: bool| {
+        let mut c = linux(10);
+        // A clock on which a quarter of the RTT can be seen.
+        c.rto_granularity = Time::from_us(1);
+        let mut t = Script::new(c, 10);
+        t.at(200).sack(0, &[(2, 3)]);
+        // Out of order.
+        t.sack(0, &[(1, 3)]);
+        if repeated {
+            t.timer();
+            assert!(t.sent().contains("0r"));
+        }
+        t.ack(4);
+        t.sack(4, &[(0, 1)]);
+        t.sack(4, &[(6, 7)]);
+        t.left(Timer::Reorder)
+    };
+    // 4 and 5 were sent as long ago as RACK's RTT is: of the smallest RTT a quarter is left, or half, and two ticks.
+    assert_eq!(left(true), Some(50 + 2));
+    assert_eq!(left(false), Some(25 + 2));
 }
 
 /// Section 7.2: twice the RTT, plus two clock ticks; for a lone segment, which may meet a delayed ACK, plus the minimum RTO. In whole ticks

@@ -11,8 +11,10 @@ use crate::tcp::sack_state::SackState;
 /// What is left to do of an ACK when its recovery has been looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Look for losses, and for what they ask for.
+    /// Look for losses, and for what they and marks ask for.
     Losses,
+    /// Look for losses alone: tcp_fastretrans_alert returns after tcp_try_undo_partial if there are none.
+    LossesAlone,
     /// Nothing: the state is held (tcp_fastretrans_alert returns).
     Nothing,
 }
@@ -39,7 +41,7 @@ impl Sender {
         let next = self.counted_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
-        let reduced = next == Next::Losses && self.counted_losses(c, ack, out);
+        let reduced = next != Next::Nothing && self.counted_losses(c, ack, next == Next::Losses, out);
         ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         // tcp_cong_control.
@@ -152,7 +154,7 @@ impl Sender {
         self.restore_window();
         self.unmark();
         self.keep_open();
-        Next::Losses
+        Next::LossesAlone
     }
 
     /// tcp_process_loss.
@@ -199,8 +201,8 @@ impl Sender {
         Next::Nothing
     }
 
-    /// tcp_newreno_mark_lost, and what losses and marks ask for. True if the window was reduced.
-    fn counted_losses(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) -> bool {
+    /// tcp_newreno_mark_lost, and what losses ask for, and marks if they may. True if the window was reduced.
+    fn counted_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
         let Some(s) = &mut self.sack else { return false };
         let enough = s.board.sacked_segs >= s.reordering;
         if s.board.len() > 0 && ((self.ca < CaState::Recovery && enough) || (self.ca == CaState::Recovery && ack.acked > 0)) {
@@ -212,6 +214,9 @@ impl Sender {
         if s.board.lost > 0 {
             self.enter_recovery(c, ack.now, ack.ece, out);
             return true;
+        }
+        if !marks {
+            return false;
         }
         // tcp_try_to_open.
         if !s.board.repeats()

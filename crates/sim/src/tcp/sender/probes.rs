@@ -5,7 +5,7 @@ use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::Time;
+use forebay_units::{Time, TimeOrNever};
 use std::num::NonZeroU64;
 
 impl Sender {
@@ -22,7 +22,12 @@ impl Sender {
         }
         let timeout = self.probe_timeout(c);
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now).into() };
+        let rto_due = match self.timer {
+            Timer::Rto => self.timer_due,
+            // tcp_schedule_loss_probe: one that is overdue does not count.
+            _ if c.rto_rule == RtoRule::Linux && self.head_due(c, now) == now => TimeOrNever::NEVER,
+            _ => self.head_due(c, now).into(),
+        };
         // tcp_schedule_loss_probe by way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
         let delay = self.pacing_delay(c, now);
         self.timer = Timer::Probe;

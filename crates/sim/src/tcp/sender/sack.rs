@@ -12,10 +12,10 @@ use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
-/// What SACK blocks report: the end of a duplicate (RFC 2883), and what is there beyond the cumulative ACK, in order.
+/// What SACK blocks report: the end of a duplicate and its length (RFC 2883), and what is there beyond the cumulative ACK, in order.
 #[derive(Default)]
 struct Reported {
-    dsack: Option<u64>,
+    dsack: Option<(u64, u64)>,
     blocks: [(u64, u64); SackBlocks::MOST],
     count: usize,
 }
@@ -32,6 +32,8 @@ pub(super) struct News {
     dsack: bool,
     /// Offset behind the reported duplicate.
     dsack_end: u64,
+    /// How many segments the duplicate is.
+    duplicates: u32,
     /// It SACKed something new.
     sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
@@ -62,15 +64,25 @@ impl Sender {
     ) {
         let Some(mut s) = self.sack.take() else { return };
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
-        let news = self.update_scoreboard(c, &mut s, ack, blocks);
+        let (reordered, linux) = (s.rack.reordering_seen(), c.rto_rule == RtoRule::Linux);
+        let mut news = self.update_scoreboard(c, &mut s, ack, blocks);
         let mut spurious = false;
         if news.dsack {
-            s.rack.on_dsack(self.una, self.nxt);
-            spurious = s.episode.undo.reported(news.dsack_end, self.recover);
+            // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
+            let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
+            let ours = !linux || s.rack.count_duplicates(news.duplicates, self.retransmitted);
+            if !linux || (ours && reordered && !probe) {
+                s.rack.on_dsack(self.una, self.nxt);
+            }
+            if linux && ours {
+                // A repetition that was not needed is delivered.
+                news.segments += news.duplicates;
+                ack.delivered += u64::from(news.duplicates * c.mss);
+            }
+            spurious = ours && s.episode.undo.reported(news.dsack_end, self.recover);
         }
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
-        let linux = c.rto_rule == RtoRule::Linux;
         match linux && !overtaken {
             true => self.sample_ages(c, ack, news.ages),
             false => ack.newest_rtt = news.ages.0.last,
@@ -89,9 +101,10 @@ impl Sender {
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
         }
+        let partial = self.ca == CaState::Recovery && self.una < self.recover;
         // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
-        let mistaken = (spurious && self.undo(!linux || self.ca == CaState::Loss))
-            || self.judge_reduction(c, ack, news.original, news.sacked);
+        let by_duplicates = spurious && self.undo(!linux || self.ca == CaState::Loss);
+        let mistaken = by_duplicates || self.judge_reduction(c, ack, news.original, news.sacked);
         if !mistaken {
             self.leave_episode(c);
         }
@@ -126,7 +139,9 @@ impl Sender {
         } else if self.ca < CaState::Cwr {
             self.ca = if plain { CaState::Open } else { CaState::Disorder };
             self.limited = if plain { 0 } else { self.limited };
-            let reduced = self.reduce_on_ece(c, ack);
+            // tcp_fastretrans_alert returns after tcp_try_undo_partial, whatever marks the ACK carries.
+            let returns = linux && partial && mistaken && !by_duplicates;
+            let reduced = !returns && self.reduce_on_ece(c, ack);
             if !reduced && raises {
                 self.grow(c, ack);
             }
@@ -186,7 +201,7 @@ impl Sender {
         if let Some(late) = late.filter(|_| linux && (self.ca != CaState::Loss || episode.undo.open)) {
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
             let highest = board.highest_sacked().unwrap_or(self.una);
-            rack.far |= highest.saturating_sub(late) > u64::from(c.dup_thresh * c.mss);
+            rack.note_reordering(highest.saturating_sub(late), u64::from(c.dup_thresh * c.mss));
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records {
@@ -195,7 +210,8 @@ impl Sender {
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         News {
             dsack: reported.dsack.is_some(),
-            dsack_end: reported.dsack.unwrap_or(0),
+            dsack_end: reported.dsack.map_or(0, |d| d.0),
+            duplicates: reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32),
             sacked,
             original,
             segments: missing - board.missing(),
@@ -213,7 +229,7 @@ impl Sender {
             let (start, end) = offsets(block);
             // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
             if i == 0 && (end <= self.una as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
-                reported.dsack = Some(end.max(0) as u64);
+                reported.dsack = Some((end.max(0) as u64, (end - start).max(0) as u64));
             } else if start >= self.una as i64 && end <= self.high as i64 {
                 reported.blocks[reported.count] = (start as u64, end as u64);
                 reported.count += 1;

@@ -5,7 +5,7 @@ use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Idle, Recovery, Reduce};
+use forebay_experiment::transport::{Idle, Recovery, Reduce, RtoRule};
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
@@ -68,7 +68,9 @@ impl Sender {
         if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
-        if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
+        // tcp_write_xmit: a probe of new data takes the place of any timer.
+        let free = self.timer != Timer::Reorder || (sent && c.rto_rule == RtoRule::Linux);
+        if c.recovery == Recovery::Rack && free && (sent || self.timer == Timer::Rto) {
             self.arm_probe(c, now);
         }
     }

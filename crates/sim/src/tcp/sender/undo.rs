@@ -69,6 +69,11 @@ impl Sender {
         // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition.
         let stale = linux && recovered && ack.acked == 0;
         if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock))) {
+            if linux && self.ca == CaState::Recovery && !recovered {
+                // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
+                let highest = s.board.highest_sacked().unwrap_or(self.una);
+                s.rack.note_reordering(highest.saturating_sub(self.una - ack.acked), u64::from(c.dup_thresh * c.mss));
+            }
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
                 return self.undo(self.ca == CaState::Loss || !recovered || !linux);
