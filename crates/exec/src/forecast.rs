@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
 /// Measured; without full optimisation, as tests have it, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
-const WRITING: u64 = if cfg!(debug_assertions) { 40 << 20 } else { 16 << 20 };
+const WRITING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
 /// Of the lists that are written, the part that writing them takes as well, up to that.
 const WRITTEN: f64 = if cfg!(debug_assertions) { 1.0 } else { 0.5 };
 /// What the report takes beside its rows.
