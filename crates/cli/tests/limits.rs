@@ -183,7 +183,7 @@ fn memory_stays_below_its_limit() {
     assert!(manifest["partial"].as_str().unwrap().contains("ended by --max-memory"), "{manifest}");
 
     // What there was no room for is said before anything that does without it, on the terminal and on the page.
-    let out = forebay(&s.0, &[&["run"], &many[..], &["--threads", "1", "--max-memory", "130MB", "--out", "w"]].concat());
+    let out = forebay(&s.0, &[&["run"], &many[..], &["--threads", "1", "--max-memory", "300MB", "--out", "w"]].concat());
     let said = text(&out.stdout);
     let lines: Vec<&str> = said.lines().take(2).collect();
     assert!(out.status.success() && lines[0].starts_with("partial results"), "{said}{}", text(&out.stderr));
