@@ -32,6 +32,14 @@ fn a_late_message_is_told_with_times() {
     ] {
         assert!(worst.contains(part), "{part}: {worst}");
     }
+    // What a timer sends again leaves with it, not when an ACK comes.
+    let lines: Vec<&str> = worst.lines().map(str::trim).collect();
+    let timers: Vec<_> = lines.windows(2).filter(|l| l[0].contains("retransmission timer of")).collect();
+    assert!(!timers.is_empty(), "{worst}");
+    for l in timers {
+        let (at, what) = (|line: &str| line.split("  ").next().map(str::to_owned), l[1]);
+        assert!(at(l[0]) == at(what) && what.contains("1 segment sent again"), "{l:?}");
+    }
     let query = text(&forebay(&scratch.0, &["explain", "r", "--query", "0"]).stdout);
     assert_eq!(query.matches("flow ").count(), 1, "{query}");
     let none = forebay(&scratch.0, &["explain", "r", "--flow", "999"]);

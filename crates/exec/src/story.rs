@@ -1,7 +1,7 @@
 //! What happened to one message, in words with times: hop by hop where it waited, and event by event what its sender did.
 
 use crate::simulate::Simulated;
-use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind};
+use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
 use forebay_store::RunInfo;
 use forebay_units::PortId;
 use std::fmt::Write as _;
@@ -171,7 +171,9 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     let own = |time: u64| time > f.start.0 && time <= last;
     let mut events: Vec<Event> = Vec::new();
     let event = |at: u64, weight: Weight, what: String| Event { at, weight, what };
-    for t in run.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id) {
+    let of_flow = |t: &TimeoutRow| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id;
+    let timers: Vec<TimeoutRow> = run.report.timeouts.iter().filter(of_flow).collect();
+    for t in &timers {
         let after = time(t.rto_ps);
         events.push(event(
             t.time_ps,
@@ -193,6 +195,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     // Segments sent again: from when to when, and how many.
     let mut resent: Vec<(u64, u64, u64)> = Vec::new();
     let mut state = 0;
+    let mut timers = timers.iter().filter(|t| t.kind != TimeoutKind::Syn).map(|t| t.time_ps).peekable();
     for s in run.report.tcp.iter().filter(|s| s.conn_id == f.conn_id) {
         if !own(s.time_ps) {
             seen = Some(s.retrans);
@@ -206,7 +209,14 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
             events.push(event(s.time_ps, Weight::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
         }
-        let again = s.retrans.saturating_sub(seen.unwrap_or(0));
+        let mut again = s.retrans.saturating_sub(seen.unwrap_or(0));
+        // One left with each timer since the last ACK, and not with this one.
+        while let Some(at) = timers.next_if(|at| *at < s.time_ps) {
+            if again > 0 {
+                resent.push((at, at, 1));
+                again -= 1;
+            }
+        }
         // ACK after ACK lets more of them leave: one event.
         match resent.last_mut() {
             Some((_, until, segments)) if again > 0 && *until == before => (*until, *segments) = (s.time_ps, *segments + again),
