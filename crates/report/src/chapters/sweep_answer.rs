@@ -14,6 +14,8 @@ const MAX_MAPS: usize = 12;
 /// A subject at a point, with the values of its seeds.
 pub(super) struct Choice<'a> {
     pub(super) at: &'a [Value],
+    /// What of that is asked of the network.
+    load: Vec<&'a Value>,
     pub(super) variant: &'a str,
     pub(super) subject: &'a str,
     /// The point in words.
@@ -41,6 +43,7 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
             }
             out.push(Choice {
                 at: &p.at,
+                load: sweep.axes.iter().zip(&p.at).filter(|(axis, _)| axis.is_load()).map(|(_, v)| v).collect(),
                 variant: &p.variant,
                 subject: &p.subject,
                 place: parts.join(", "),
@@ -152,11 +155,12 @@ fn price(all: &[Choice], best: usize, judged_by: &Metric) -> Option<String> {
     cost(all, best, second.0, second.1, false)
 }
 
-/// A metric of a choice against the best value that its subject has anywhere; `None` where it is as good.
+/// A metric of a choice against the best value that its subject has at the same load: at another one it is asked for more. `None` where it is as
+/// good.
 fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> Option<String> {
     let m = metric(name)?;
     let here = all[choice].cell(&m)?;
-    let own = all.iter().filter(|c| c.subject == all[choice].subject);
+    let own = all.iter().filter(|c| c.subject == all[choice].subject && c.load == all[choice].load);
     let better = |a: &(f64, &str), b: &(f64, &str)| if less { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) };
     let (most, place) = own.filter_map(|c| Some((c.cell(&m)?.mean, c.place.as_str()))).min_by(better)?;
     let worse = (most - here.mean).abs() > SMALL * most.abs().max(here.mean.abs());
@@ -277,10 +281,13 @@ mod tests {
 
     /// K against the number of servers, for a group of services beside one of bulk traffic.
     fn sweep(shared: bool) -> Sweep {
-        let axis = |short: &str, unit| SweptAxis { key: format!("topology.{short}"), short: short.into(), unit };
+        let axis = |key: &str, short: &str, unit| SweptAxis { key: key.into(), short: short.into(), unit };
         let mut s = Sweep {
             title: "k".into(),
-            axes: vec![axis("k", Dimension::Packets), axis("senders", Dimension::Count)],
+            axes: vec![
+                axis("topology.bottleneck.queue.k", "k", Dimension::Packets),
+                axis("topology.senders", "senders", Dimension::Count),
+            ],
             points: Vec::new(),
         };
         for k in [20.0, 200.0] {
@@ -312,6 +319,22 @@ mod tests {
                 "It costs **bulk**: the goodput is **800 Mbit/s** there, **8 Gbit/s** at best (k 200 packets, senders 8, bulk).",
             ]
         );
+    }
+
+    /// More senders send more: that is no price of the best point, which has fewest.
+    #[test]
+    fn what_another_load_gets_is_no_price() {
+        let mut s = sweep(false);
+        for p in &mut s.points {
+            let Value::Number(senders) = p.at[1] else { panic!("{:?}", p.at) };
+            p.metrics.push(("queue_p99_pkts".into(), senders));
+            p.metrics.retain(|(name, _)| name != "goodput_bps");
+            p.metrics.push(("goodput_bps".into(), senders * 1e6));
+        }
+        let said = sentences(&choices(&s));
+        assert!(said.len() == 1 && said[0].starts_with("**Best**"), "{said:?}");
+        s.axes[1].key = "topology.bottleneck.rate".into();
+        assert!(sentences(&choices(&s))[1].starts_with("The price: the goodput is **8 Mbit/s** there, **64 Mbit/s** at best"));
     }
 
     #[test]

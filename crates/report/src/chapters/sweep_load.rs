@@ -9,19 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most choices that the sentence names.
 const MAX_NAMED: usize = 3;
 
-/// Whether a key says what is asked of the network: traffic, and how many hosts there are.
-fn is_load(key: &str) -> bool {
-    let key = key.trim_start_matches("topology.");
-    key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
-}
-
 /// A choice at a load by name, its value, and whether that is a lower bound of what is better when it is less.
 type Named = (String, f64, bool);
 
 /// Which choice has the best value of the telling metric at how many loads. `None` without loads, or without several choices at one.
 pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let (m, less) = telling(all)?;
-    let loads: Vec<usize> = (0..sweep.axes.len()).filter(|i| is_load(&sweep.axes[*i].key)).collect();
+    let loads: Vec<usize> = (0..sweep.axes.len()).filter(|i| sweep.axes[*i].is_load()).collect();
     if loads.is_empty() {
         return None;
     }

@@ -37,6 +37,14 @@ pub struct SweptAxis {
     pub unit: Dimension,
 }
 
+impl SweptAxis {
+    /// Whether the key says what is asked of the network: traffic, and how many hosts there are.
+    pub(super) fn is_load(&self) -> bool {
+        let key = self.key.trim_start_matches("topology.");
+        key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
+    }
+}
+
 /// A transport group at one point of the sweep, with one seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
