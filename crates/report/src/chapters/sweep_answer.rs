@@ -78,10 +78,14 @@ fn metric(name: &str) -> Option<Metric> {
     metrics().find(|m| m.name == name)
 }
 
-/// Which metric tells the choices apart, and whether less of it is better: of those that runs are judged by, the first that several have.
+/// Which metric tells the choices apart, and whether less of it is better: of those that runs are judged by, the first that several have. Its
+/// median where the tail is only a lower bound everywhere, so that no point could be called the best.
 pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
     let several = |m: &Metric| all.iter().filter(|c| c.cell(m).is_some()).nth(1).is_some();
-    judged().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))
+    let known = |m: &Metric| all.iter().any(|c| c.cell(m).is_some_and(|c| !c.at_least));
+    let (m, less) = judged().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
+    let median = (less && !known(&m)).then(|| metric(&m.name.replace("_p99_", "_p50_"))).flatten().filter(known);
+    Some((median.unwrap_or(m), less))
 }
 
 /// Up to three sentences.
@@ -346,6 +350,24 @@ mod tests {
         let said = sentences(&choices(&s));
         assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
         assert!(said[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{said:?}");
+    }
+
+    /// Every run ends in the midst of a query: the tail is nowhere known, the median is, but where half of them are still running.
+    #[test]
+    fn medians_speak_where_no_tail_is_known() {
+        let mut s = sweep(false);
+        for p in &mut s.points {
+            let p99 = p.metrics[0].1;
+            let known = if p99 > 0.1 { 0.0 } else { 0.5 };
+            p.metrics.extend([("qct_p50_s".into(), p99 / 2.0), ("queries_known".into(), known)]);
+        }
+        assert!(
+            sentences(&choices(&s))[0].starts_with(
+                "**Best**: query completion p50 **800 µs** at k 20 packets, senders 8; **worst**: **at least 64 ms** at k 200 packets, senders 64."
+            ),
+            "{:?}",
+            sentences(&choices(&s))
+        );
     }
 
     #[test]
