@@ -29,7 +29,7 @@ Rows = list[list[str]]
 
 def told(values: Sequence[float], digits: int = 3) -> str:
     """Mean over seeds and half width of its 95 % confidence interval."""
-    mean, low, high = interval(values)
+    mean, low, high = interval(values, least=0.0)
     text = f"{mean:.{digits}g}"
     return text if low is None or high is None else f"{text} ± {(high - low) / 2:.2g}"
 

@@ -78,7 +78,7 @@ def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:
     if n < 2:
         return ratio, ratio, ratio
     rest = [np.log((sum(a) - x) / (sum(b) - y)) for x, y in zip(a, b, strict=True)]
-    _, low, high = interval([n * np.log(ratio) - (n - 1) * r for r in rest], least=-np.inf)
+    _, low, high = interval([n * np.log(ratio) - (n - 1) * r for r in rest])
     half = (high - low) / 2 if high is not None and low is not None else 0.0
     return ratio, ratio / float(np.exp(half)), ratio * float(np.exp(half))
 

@@ -122,7 +122,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
         # Side by side, so that intervals do not hide each other.
         n = np.array(list(by)) + (-0.6 if a == "red" else 0.6)
         for cc, name in (("dctcp", "DCTCP"), ("tcp", "TCP")):
-            m = [interval(afct(r, cc)) for r in by.values()]
+            m = [interval(afct(r, cc), least=0.0) for r in by.values()]
             y = [v for v, _, _ in m]
             half = [(h - lo) / 2 if h is not None and lo is not None else 0.0 for _, lo, h in m]
             style = {

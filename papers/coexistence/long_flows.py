@@ -318,7 +318,7 @@ def dots(axes: Any, rows: dict[str, dict[int, Result]], points: list[tuple[int, 
     """T_r of several readings at a few points: a panel for each point, a row for each reading."""
     for ax, (key, title) in zip(axes, points, strict=True):
         for y, by in enumerate(rows.values()):
-            mean_, low, high = interval(ratio(by[key]))
+            mean_, low, high = interval(ratio(by[key]), least=0.0)
             half = (high - low) / 2 if high is not None and low is not None else 0.0
             ax.errorbar(mean_, y, xerr=half, color=look(0).color, marker="o", capsize=2, elinewidth=0.8)
         if str(key) in given:

@@ -81,7 +81,7 @@ def unequal(x: dict[str, dict[int, Result]]) -> tuple[dict[str, Any], dict[str, 
             ratio, below, above = over_means(tcp, dctcp)
             value[where][a] = abs(ratio - 1)
             low[where][a], high[where][a] = (value[where][a] + d for d in (below - ratio, above - ratio))
-        m, below, above = interval([r - c for r, c in zip(each["red"], each["mchoke"], strict=True)], least=-np.inf)
+        m, below, above = interval([r - c for r, c in zip(each["red"], each["mchoke"], strict=True)])
         told.append(f"{m:.4f} ± {(above - below) / 2 if above is not None and below is not None else 0:.4f} at {v}")
     return value, low, high, "RED less modified CHOKe, seed by seed: " + ", ".join(told)
 

@@ -418,7 +418,7 @@ ALL = ("average FCT, all [ms]", whole, np.mean, "all_flows")
 def bars(ax: Any, x: Tests, of: Any, measure: Any, published: dict[str, float]) -> None:
     for i, n in enumerate(NAMES):
         law = n.split("_")[0]
-        v, low, high = interval(tests(x[n], of, measure))
+        v, low, high = interval(tests(x[n], of, measure), least=0.0)
         ax.bar(i, v, 0.7, color=look(law).color, hatch="////" if n != law else None, ec="white", lw=0)
         if low is not None:
             ax.errorbar(i, v, [[min(v, v - low)], [high - v]], color="0.25", lw=0.8, capsize=2)

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["half", "interval", "jain", "mean", "spearman"]
 
 
-def interval(values: Sequence[float], *, least: float = 0.0, most: float = math.inf) -> tuple[float, float | None, float | None]:
+def interval(
+    values: Sequence[float], *, least: float = -math.inf, most: float = math.inf
+) -> tuple[float, float | None, float | None]:
     """Mean of independent values and the ends of its 95 % confidence interval; no ends for fewer than two values.
 
-    The interval ends at `least` and `most`, between which such values lie: a difference has `least=-math.inf`. Values
-    that are not a number (a seed in which there was nothing to measure) are left out.
+    The interval ends at `least` and `most`, between which such values must lie: `least=0.0` for times and counts, nothing
+    for differences and gains. Values that are not a number (a seed in which there was nothing to measure) are left out.
     """
     mean, _, n, low, high = estimate(values, least=least, most=most)
     return (mean, None, None) if n < 2 else (mean, low, high)

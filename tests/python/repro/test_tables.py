@@ -30,12 +30,12 @@ def test_rows_are_chosen_by_value() -> None:
 
 
 def test_intervals_end_at_what_is_possible() -> None:
-    """Of two times that differ by a factor a t interval would begin below 0; that of a difference does."""
-    mean, low, high = interval([0.01, 0.2])
-    assert low == 0.0
-    assert high == pytest.approx(mean + half([0.01, 0.2]))
-    _, low, high = interval([0.01, 0.2], least=-np.inf, most=1.0)
-    assert low == pytest.approx(mean - half([0.01, 0.2]))
-    assert high == 1.0
+    """Of two times that differ by a factor a t interval would begin below 0; that of a difference, or of a gain, does."""
+    wide = half([0.01, 0.2])
+    mean, low, high = interval([0.01, 0.2], least=0.0, most=1.0)
+    assert (low, high) == (0.0, 1.0)
+    assert interval([0.01, 0.2])[1:] == pytest.approx((mean - wide, mean + wide))
+    gains = [-231.0, -139.0, 91.0]
+    assert interval(gains)[1:] == pytest.approx((np.mean(gains) - half(gains), np.mean(gains) + half(gains)))
     assert half([0.01, 0.2]) == pytest.approx(12.706 * 0.095, rel=1e-3)
     assert interval([3.0]) == (3.0, None, None)
