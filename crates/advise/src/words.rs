@@ -18,7 +18,7 @@ pub fn recommendation(a: &Advice) -> (Vec<String>, Vec<String>) {
     let (done, started) = best.done;
     if done < started {
         out.push(format!(
-            "{done} of {started} of {} were done when the runs ended; the others count as long as they had run.",
+            "Of {}, {done} of {started} were done when the runs ended; the others count as long as they had run.",
             a.objective.class
         ));
     }

@@ -9,7 +9,8 @@ use crate::words::quantity;
 /// The slowest answer must need so many times as long as the link into the receiver to be what queries wait for. Our choice.
 const SLOWER: f64 = 1.1;
 
-/// `, where the link needs 1.64 ms`; or, where one answer needs longer alone than the link into the receiver for all of them, which link that is.
+/// `, where the link needs 1.64 ms`; or, where one answer needs longer alone than the link into the receiver for the bytes of all of them,
+/// what that is, and which link is narrower on its way, if one is.
 /// Of the queries of one workload, if it is given.
 pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
     let Some(link) = link_time(data, subject, class) else { return String::new() };
@@ -18,12 +19,16 @@ pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
     let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
     let (sum, n) = ended.fold((0.0, 0u64), |(sum, n), q| (sum + q.ideal_s, n + 1));
     let slowest = sum / n.max(1) as f64;
-    match narrowest(data, subject, class).filter(|_| slowest > SLOWER * link) {
-        None => format!(", where the link needs {}", quantity(link, Dimension::Seconds)),
-        Some((port, rate)) => {
-            let (slowest, rate) = (quantity(slowest, Dimension::Seconds), quantity(rate, Dimension::BitsPerSecond));
-            format!(", where an empty network needs {slowest} for the slowest answer: {port} has {rate} only")
-        }
+    let link_words = || format!(", where the link needs {}", quantity(link, Dimension::Seconds));
+    if slowest <= SLOWER * link {
+        return link_words();
+    }
+    let slowest_words =
+        format!(", where an empty network needs {} for the slowest answer", quantity(slowest, Dimension::Seconds));
+    match narrowest(data, subject, class) {
+        // A few bytes: what the way itself takes is longer than their time on the link.
+        None => slowest_words,
+        Some((port, rate)) => format!("{slowest_words}: {port} has {} only", quantity(rate, Dimension::BitsPerSecond)),
     }
 }
 
