@@ -6,7 +6,7 @@
 #include <linux/vmalloc.h>
 #include <kern_util.h>
 #include <os.h>
-#include "ends.h"
+#include "control.h"
 
 /* Bytes kept before they are written. */
 #define OUT_SIZE (256 * 1024)

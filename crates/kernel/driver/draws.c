@@ -4,8 +4,8 @@
  * its command line and on the size of its memory, whatever it is seeded with; here a stream of the scenario's seed stands in for it: where
  * the kernel is compiled, the names that these two laws call are made to mean these functions (src/compile.rs).
  */
-#include "ends.h"
 #include "random.h"
+#include "setup.h"
 
 u8 forebay_random_u8(void);
 u32 forebay_random_u32(void);

@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the end points (ends*.c), the set-up (setup.c) and the pipes (control.c) offer to each other. */
+/* What the parts of the end points (ends*.c) offer to each other, those below first. Softirqs are off where nothing else is said. */
 #ifndef FOREBAY_ENDS_H
 #define FOREBAY_ENDS_H
 
 #include <linux/list.h>
 #include <linux/net.h>
 #include <net/sock.h>
-#include "forebay.h"
-
-/* setup.c: what the program outside has said about the network. Not changed after the driver has started. */
-
-struct fb_setup {
-	struct fb_world world;
-	struct fb_port *ports;
-	struct fb_switch *switches;
-	u32 nswitches;
-	struct fb_profile *profiles;
-	struct fb_group *groups;
-	struct fb_interface *interfaces;
-	struct fb_shim_host *shim_hosts;
-	u32 nshim_hosts;
-};
-extern struct fb_setup fb_setup;
-
-/* control.c */
-
-/* Reads all of `buffer`; ends the guest when the program outside has ended. */
-void fb_read(void *buffer, size_t size);
-/* Sends the records kept so far. */
-void fb_flush(void);
-/* A line for people. */
-__printf(1, 2) void fb_log(const char *format, ...);
-/* Says why and powers the guest off at once. */
-__printf(1, 2) void __noreturn fb_die(const char *format, ...);
-/* Powers the guest off at once; `code` is the exit status of its process. */
-void __noreturn fb_power_off(int code);
-
-/* ends.c */
+#include "setup.h"
 
 /* A connection, or a flow of datagrams. */
 struct fb_conn {
@@ -64,6 +34,7 @@ struct fb_conn {
 	struct socket *sender;
 	struct socket *receiver;
 	struct fb_shim_ends *shim; /* between TCP and the interfaces; NULL: nothing */
+	const struct fb_datagram *leaving; /* the stack is handing its packet to the device; NULL: none */
 };
 #define FB_TODO_READ 1
 #define FB_TODO_WRITE 2
@@ -89,46 +60,46 @@ struct fb_listener {
 	bool waiting; /* is in the list */
 };
 
+/* ends_table.c */
+
+void fb_table_init(void);
+/* The connection that opens, whose number must be the next one. */
+struct fb_conn *fb_new_conn(const struct fb_open *open);
+/* NULL: there is none. */
 struct fb_conn *fb_conn(u32 number);
+/* How many there have been. */
+u32 fb_conns(void);
+
+/* ends_todo.c */
+
 /* A process does `work` at this instant. From softirq or process context. */
 void fb_todo(struct fb_conn *conn, u8 work);
 void fb_todo_listener(struct fb_listener *listener);
 void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes);
 /* The program outside will be asked at this instant what to do. */
 void fb_ask_now(void);
-/* The run: returns never, since the guest ends with it. In process context. */
-void __noreturn fb_run(void);
+/* The same, because the time of the last FB_NEXT has come. */
+void fb_wake(void);
+/* Whether it is to be asked. */
+bool fb_asks(void);
+/* It is being asked. */
+void fb_asked(void);
+/* Waits until there is something to do. In process context. */
+void fb_wait(void);
 
-/* ends_device.c: interfaces. */
+/* What a process has to do. */
+struct fb_work {
+	struct fb_listener *listener; /* something waits there; NULL: */
+	struct fb_conn *conn;	      /* of this connection */
+	u8 what;		      /* FB_TODO_* */
+};
+/* The next one; false: there is none. */
+bool fb_take_work(struct fb_work *work);
 
-/* A netdev for interface `number` in the namespace of the caller. */
-int fb_attach(u32 number);
-/* Memory that a packet of `len` bytes occupies at its receiver. */
-u32 fb_memory_at_receiver(u32 len);
-struct net *fb_net(u32 interface);
-struct net_device *fb_device(u32 interface);
+/* ends_tag.c */
 
-/* ends_tcp.c: sockets and connections. All in process context. */
-
-void fb_tcp_init(void);
-/* Room for datagrams or connections to arrive at. */
-struct fb_listener *fb_listener(u32 interface, u32 group);
-/* Makes the sender's socket and connects it; NULL when that fails, which has then been reported. */
-struct socket *fb_connect(struct fb_conn *conn);
-/* sendmsg of so many bytes, without waiting. */
-int fb_send_bytes(struct socket *socket, size_t size);
-void fb_tcp_accept(struct fb_listener *listener);
-/* Does what `work` says. */
-void fb_tcp_work(struct fb_conn *conn, u8 work);
-
-/* ends_messages.c: may be called from softirqs, but for fb_tcp_message. */
-
-/* A message has been handed over. */
-void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
-/* Reports messages that the receiver has read, and those of which the sender knows it. */
-void fb_tcp_report(struct fb_conn *conn);
-/* Bytes of the application that have been acknowledged. */
-u64 fb_tcp_acked(const struct fb_conn *conn);
+/* Class of service of a packet with `payload` bytes that leaves a host, by what its group tags packets with. */
+u32 fb_class_of(const struct fb_conn *conn, bool back, const struct sk_buff *skb, u32 payload);
 
 /* ends_shim.c: shims between TCP and the interfaces (fb_group.shim). */
 
@@ -141,24 +112,17 @@ void fb_shim_send(struct fb_conn *conn, u32 node, struct sk_buff *skb);
 bool fb_shim_arrives(struct fb_conn *conn, bool back, struct sk_buff *skb);
 /* Leaves an FB_SHIM_ROW if there is something new. */
 void fb_shim_report(const struct fb_conn *conn);
+/* Timers that are due by `now`. */
+void fb_shim_tick(u64 now);
 
-/* ends_datagram.c */
+/* ends_messages.c: may be called from softirqs, but for fb_tcp_message. */
 
-void fb_datagram_open(struct fb_conn *conn);
-void fb_datagram_send(struct fb_conn *conn, const struct fb_datagram *datagram);
-void fb_datagram_read(struct fb_listener *listener);
-
-/* script.c: packet scripts. */
-
-/* Whether one runs, instead of connections. */
-static inline bool fb_script(void)
-{
-	return fb_setup.world.records & FB_SCRIPT;
-}
-void fb_script_call(const struct fb_call *call);
-void fb_script_inject(const struct fb_inject *inject);
-/* A packet has left interface 0. */
-void fb_script_sent(const struct sk_buff *skb);
+/* A message has been handed over. */
+void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
+/* Reports messages that the receiver has read, and those of which the sender knows it. */
+void fb_tcp_report(struct fb_conn *conn);
+/* Bytes of the application that have been acknowledged. */
+u64 fb_tcp_acked(const struct fb_conn *conn);
 
 /* ends_watch.c: what the sender's TCP thinks. */
 
@@ -179,5 +143,45 @@ void fb_watch_end(const struct fb_conn *conn);
 void fb_watch_final(const struct fb_conn *conn);
 /* Bytes of the receiver's socket that have arrived, in order or not. */
 u64 fb_watch_received(const struct sock *sk);
+
+/* ends_tcp.c: sockets and connections. All in process context. */
+
+void fb_tcp_init(void);
+/* Room for datagrams or connections to arrive at. */
+struct fb_listener *fb_listener(u32 interface, u32 group);
+/* Makes the sender's socket and connects it; NULL when that fails, which has then been reported. */
+struct socket *fb_connect(struct fb_conn *conn);
+/* sendmsg of so many bytes, without waiting. */
+int fb_send_bytes(struct socket *socket, size_t size);
+void fb_tcp_accept(struct fb_listener *listener);
+/* Does what `work` says. */
+void fb_tcp_work(struct fb_conn *conn, u8 work);
+
+/* ends_datagram.c */
+
+void fb_datagram_open(struct fb_conn *conn);
+void fb_datagram_send(struct fb_conn *conn, const struct fb_datagram *datagram);
+void fb_datagram_read(struct fb_listener *listener);
+
+/* ends_packets.c */
+
+/* A packet leaves an interface of host `node`. Takes the skb over. */
+void fb_leaves(struct sk_buff *skb, u32 node);
+/* As fb_wire_hosts.deliver. */
+void fb_deliver(u32 conn, bool back, struct sk_buff *skb, u64 time);
+
+/* ends.c: what applications want (protocol_run.h). In process context. */
+
+void fb_want_open(const struct fb_open *open);
+void fb_want_write(const struct fb_write *write);
+void fb_want_stop(const struct fb_stop *stop);
+void fb_want_datagram(const struct fb_datagram *datagram);
+
+/* What our own congestion controls offer; the driver has empty ones (weak symbols) where there are none. In softirq context. */
+
+/* Parameters of the law of this socket, in the order that its core names. The law has begun (its `init` has been called). */
+void forebay_law_set(struct sock *sk, const u64 *param, unsigned int count);
+/* The next message of this socket is `bytes` long (0: without end), and is wanted by `deadline` (ps since the start of the run). */
+void forebay_law_message(struct sock *sk, u64 bytes, u64 deadline);
 
 #endif

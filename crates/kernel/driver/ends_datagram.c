@@ -4,15 +4,8 @@
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/sock.h>
+#include "control.h"
 #include "ends.h"
-
-/* The one that is being sent: the stack hands its packet to the device before sendmsg returns. */
-static const struct fb_datagram *leaving;
-
-const struct fb_datagram *fb_datagram_leaving(void)
-{
-	return leaving;
-}
 
 void fb_datagram_open(struct fb_conn *conn)
 {
@@ -30,9 +23,9 @@ void fb_datagram_send(struct fb_conn *conn, const struct fb_datagram *datagram)
 
 	if (!conn->sender)
 		return;
-	leaving = datagram;
+	conn->leaving = datagram; /* the stack hands its packet to the device before sendmsg returns */
 	sent = fb_send_bytes(conn->sender, datagram->payload);
-	leaving = NULL;
+	conn->leaving = NULL;
 	if (sent == -EMSGSIZE)
 		fb_die("connection %u: a datagram of %u bytes is longer than the largest packet", conn->number, datagram->payload);
 }

@@ -9,8 +9,11 @@
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
+#include "clock.h"
+#include "control.h"
 #include "ends.h"
 #include "proboscis.h"
+#include "wire.h"
 
 /* What a host has for a group. */
 struct host {
@@ -38,7 +41,6 @@ struct out {
 };
 
 static struct host *hosts;
-static u64 next_tick = FB_NEVER;
 
 void fb_shim_init(void)
 {
@@ -208,7 +210,7 @@ static void start_timer(struct host *host, u64 now)
 	if (host->due != FB_NEVER)
 		return;
 	host->due = now + period - (now + period - host->config->phase) % period;
-	next_tick = min(next_tick, host->due);
+	fb_wire_tick_at(host->due);
 	fb_wire_arm();
 }
 
@@ -259,22 +261,14 @@ static void tick(struct host *host)
 		start_timer(host, now);
 }
 
-fb_u64 fb_shim_next(void)
-{
-	return next_tick;
-}
-
-void fb_shim_tick(fb_u64 now)
+void fb_shim_tick(u64 now)
 {
 	u32 i;
 
-	if (now < next_tick)
-		return;
-	next_tick = FB_NEVER;
 	for (i = 0; i < fb_setup.nshim_hosts; i++) {
 		if (hosts[i].due <= now)
 			tick(&hosts[i]);
-		next_tick = min(next_tick, hosts[i].due);
+		fb_wire_tick_at(hosts[i].due);
 	}
 }
 

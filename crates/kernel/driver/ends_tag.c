@@ -26,9 +26,8 @@ static bool message_of(const struct fb_conn *conn, u64 una, struct fb_segment *s
 	return true;
 }
 
-fb_u32 fb_class_of(fb_u32 number, bool back, const struct sk_buff *skb, fb_u32 payload)
+u32 fb_class_of(const struct fb_conn *conn, bool back, const struct sk_buff *skb, u32 payload)
 {
-	const struct fb_conn *conn = fb_conn(number);
 	const u64 *tag = fb_setup.groups[conn->group].tag;
 	const struct tcphdr *tcp = tcp_hdr(skb);
 	const struct tcp_sock *tp;

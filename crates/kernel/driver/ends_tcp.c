@@ -8,6 +8,8 @@
 #include <linux/vmalloc.h>
 #include <net/inet_common.h>
 #include <net/tcp.h>
+#include "control.h"
+#include "device.h"
 #include "ends.h"
 
 /* Of a destination; connections start at one of the sender's ports, in turn. */

@@ -4,7 +4,10 @@
 #include <linux/version.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
+#include "clock.h"
+#include "control.h"
 #include "ends.h"
+#include "wire.h"
 
 void fb_watch_before(const struct fb_conn *conn, struct fb_before *before)
 {

@@ -128,7 +128,7 @@ static void start(struct link *l, struct fb_pkt *p, fb_u64 now)
 void fb_link_drop(struct link *l, struct fb_pkt *p, fb_u64 now, int reason)
 {
 	record(p, now, l, FB_DROPPED, reason);
-	fb_net_on_drop(p);
+	fb_motion.hosts->drop(p);
 	forget(p);
 }
 
@@ -168,7 +168,7 @@ static void on_mark(struct fb_effects *effects, struct fb_queued *queued)
 		return;
 	}
 	record(p, d->now, d->link, FB_MARKED_LATER, 0);
-	fb_net_on_mark(p);
+	fb_motion.hosts->mark(p);
 	queued->ecn = FB_CE;
 }
 
@@ -238,7 +238,7 @@ void fb_link_enqueue(struct link *l, struct fb_pkt *p, fb_u64 now)
 	}
 	record(p, now, l, d.marked ? FB_MARKED : FB_ARRIVED, 0);
 	if (d.marked) {
-		fb_net_on_mark(p);
+		fb_motion.hosts->mark(p);
 		p->queued.ecn = FB_CE;
 	}
 	count_in(l, p->queued.wire);
@@ -267,7 +267,7 @@ void fb_link_depart(struct link *l, fb_u64 now)
 		expect_arrival(l);
 	start_next(l, now);
 	if (l->from_host)
-		fb_net_on_sent(p, now);
+		fb_motion.hosts->sent(p, now);
 }
 
 struct fb_pkt *fb_link_arrived(struct link *l)
@@ -283,7 +283,7 @@ struct fb_pkt *fb_link_arrived(struct link *l)
 void fb_link_deliver(struct link *l, struct fb_pkt *p, fb_u64 time)
 {
 	record(p, time, l, FB_DELIVERED_PACKET, 0);
-	fb_net_on_delivery(p, time);
+	fb_motion.hosts->deliver(p, time);
 	forget(p);
 }
 

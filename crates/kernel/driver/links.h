@@ -40,6 +40,7 @@ struct fb_motion {
 	struct fb_events visible, inside; /* what hosts notice, and the rest */
 	fb_u64 ties_shift; /* as in fb_world */
 	bool recording;
+	const struct fb_net_hosts *hosts;
 };
 extern struct fb_motion fb_motion;
 

@@ -57,6 +57,11 @@ static int make_link(struct link *l, const struct fb_port *config, fb_u32 number
 	return 0;
 }
 
+void fb_net_start(const struct fb_net_hosts *hosts)
+{
+	fb_motion.hosts = hosts;
+}
+
 int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches)
 {
 	int error;

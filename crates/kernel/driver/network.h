@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The network in motion: packets, queues, links, and the order in which things happen to them, in picoseconds. It knows no kernel: time comes
- * in, and what hosts should notice goes out through the functions named fb_net_on_..., so that a test can run it next to the simulator.
+ * in, and what hosts should notice goes out through fb_net_hosts, so that a test can run it next to the simulator.
  */
 #ifndef FOREBAY_NETWORK_H
 #define FOREBAY_NETWORK_H
@@ -24,6 +24,20 @@ struct fb_pkt {
 	fb_u8 hop; /* place in its path */
 };
 
+/* Whom the network calls. */
+struct fb_net_hosts {
+	/* The packet's last bit has left its host. */
+	void (*sent)(struct fb_pkt *packet, fb_u64 time);
+	/* The packet's IP header gets CE. */
+	void (*mark)(struct fb_pkt *packet);
+	/* The packet was dropped; its body has no other owner. */
+	void (*drop)(struct fb_pkt *packet);
+	/* The packet has reached its host, at a whole nanosecond; its body has no other owner. May call fb_net_send(). */
+	void (*deliver)(struct fb_pkt *packet, fb_u64 time);
+};
+
+/* Before anything is sent. */
+void fb_net_start(const struct fb_net_hosts *hosts);
 /* Makes the network. 0, or -errno: a value is outside its range (-EINVAL, and the reason has been logged), or memory is short (-ENOMEM). */
 int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches);
 /* The paths of a connection. Errors as above. */
@@ -50,19 +64,13 @@ void fb_net_run(fb_u64 until, bool deliver);
 fb_u64 fb_net_events(void);
 fb_u64 fb_net_packets(void);
 
-/* The packet's last bit has left its host. */
-void fb_net_on_sent(struct fb_pkt *packet, fb_u64 time);
-/* The packet's IP header gets CE. */
-void fb_net_on_mark(struct fb_pkt *packet);
-/* The packet was dropped; its body has no other owner. */
-void fb_net_on_drop(struct fb_pkt *packet);
-/* The packet has reached its host, at a whole nanosecond; its body has no other owner. May call fb_net_send(). */
-void fb_net_on_delivery(struct fb_pkt *packet, fb_u64 time);
+/* Of whoever runs it: network_kernel.c, or a test. */
+
 /* Memory that is zero and never given back; NULL: none. */
 void *fb_net_memory(size_t size);
 /* For people: why a value was refused. */
 void fb_net_refused(const char *what, fb_u64 value);
-/* As in forebay.h. */
+/* As in control.h. */
 void fb_record(enum fb_kind kind, const void *record, size_t size);
 
 #endif

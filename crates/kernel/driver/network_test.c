@@ -19,6 +19,25 @@ static struct fb_listener listener;
 /* Each piece begins with the address of the piece before. */
 static void **pieces;
 
+static void on_sent(struct fb_pkt *packet, fb_u64 time)
+{
+}
+
+static void on_mark(struct fb_pkt *packet)
+{
+}
+
+static void on_drop(struct fb_pkt *packet)
+{
+}
+
+static void on_delivery(struct fb_pkt *packet, fb_u64 time)
+{
+	listener.delivery(listener.self, packet->arrival, packet->conn, packet->seq, packet->queued.ecn);
+}
+
+static const struct fb_net_hosts hosts = { .sent = on_sent, .mark = on_mark, .drop = on_drop, .deliver = on_delivery };
+
 /* Forgets the network, so that the next one can be set up. */
 void fb_test_begin(const struct fb_listener *new)
 {
@@ -31,6 +50,7 @@ void fb_test_begin(const struct fb_listener *new)
 	listener = *new;
 	fb_ways_forget();
 	memset(&fb_motion, 0, sizeof(fb_motion));
+	fb_net_start(&hosts);
 	fb_link_forget_packets();
 	happened = sent = 0;
 }
@@ -49,23 +69,6 @@ int fb_test_send(fb_u32 conn, fb_u32 wire, fb_u32 ecn, fb_u32 seq, fb_u64 now, f
 	p->queued.ecn = ecn;
 	fb_net_send(p, now);
 	return 0;
-}
-
-void fb_net_on_sent(struct fb_pkt *packet, fb_u64 time)
-{
-}
-
-void fb_net_on_mark(struct fb_pkt *packet)
-{
-}
-
-void fb_net_on_drop(struct fb_pkt *packet)
-{
-}
-
-void fb_net_on_delivery(struct fb_pkt *packet, fb_u64 time)
-{
-	listener.delivery(listener.self, packet->arrival, packet->conn, packet->seq, packet->queued.ecn);
 }
 
 void *fb_net_memory(size_t size)

@@ -9,7 +9,11 @@
 #include <net/ip.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include "clock.h"
+#include "control.h"
+#include "device.h"
 #include "ends.h"
+#include "script.h"
 
 static struct socket *sockets[FB_SOCKETS];
 
@@ -147,7 +151,7 @@ void fb_script_inject(const struct fb_inject *inject)
 	local_bh_enable();
 }
 
-void fb_script_sent(const struct sk_buff *skb)
+void fb_script_leaves(struct sk_buff *skb, u32 node)
 {
 	struct fb_sent sent = { .time = fb_now(), .length = skb->len };
 
@@ -155,5 +159,6 @@ void fb_script_sent(const struct sk_buff *skb)
 	if (skb_copy_bits(skb, 0, sent.bytes, sent.head))
 		sent.head = 0;
 	fb_record(FB_SENT, &sent, sizeof(sent));
+	consume_skb(skb);
 	fb_ask_now();
 }

@@ -1,44 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The network in the kernel: a timer that follows what happens in it, the clock of the run, and socket buffers as packets. The timer goes off
+ * The network in the kernel: a timer that follows what happens in it, and socket buffers as packets. The timer goes off
  * at the nanosecond that follows on the picosecond of an event; nothing is ever early.
  */
 #include <linux/hrtimer.h>
 #include <linux/ip.h>
 #include <linux/ktime.h>
-#include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
-#include "forebay.h"
+#include "clock.h"
+#include "ends.h"
 #include "network.h"
 #include "proboscis.h"
+#include "wire.h"
 
 static struct hrtimer timer;
-static u64 start_ns; /* CLOCK_MONOTONIC at the run's time 0 */
+static const struct fb_wire_hosts *hosts;
 static u64 wake = FB_NEVER;
+static u64 ticks = FB_NEVER; /* when hosts want to be called */
 static u64 armed = FB_NEVER; /* when the timer will go off */
 static bool running; /* the network is being run: what is sent meanwhile needs no timer yet */
 static u64 late_events, late_max;
 
-u64 fb_now(void)
-{
-	return (ktime_get_ns() - start_ns) * 1000;
-}
-
 /* Sets the timer to what comes next. */
 static void arm(void)
 {
-	u64 next = min3(fb_net_next(), wake, fb_shim_next());
+	u64 next = min3(fb_net_next(), wake, ticks);
 
 	if (running || next >= armed)
 		return;
 	armed = next;
-	hrtimer_start(&timer, ns_to_ktime(start_ns + (next + 999) / 1000), HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&timer, ns_to_ktime(fb_clock_ns(next)), HRTIMER_MODE_ABS_SOFT);
 }
 
 static void note_lateness(u64 due)
@@ -64,11 +60,14 @@ static enum hrtimer_restart on_timer(struct hrtimer *unused)
 
 	armed = FB_NEVER;
 	run(now, true);
-	fb_shim_tick(now);
+	if (ticks <= now) {
+		ticks = FB_NEVER;
+		hosts->tick(now);
+	}
 	if (wake <= now) {
 		note_lateness(wake);
 		wake = FB_NEVER;
-		fb_ends_wake();
+		fb_wake();
 	}
 	arm();
 	return HRTIMER_NORESTART;
@@ -85,17 +84,17 @@ int fb_wire_setup(const struct fb_world *world, const struct fb_port *ports, con
 	return fb_net_setup(world, ports, switches, nswitches);
 }
 
-void fb_wire_start(u64 start)
-{
-	start_ns = start;
-}
-
-void fb_wake_at(u64 time)
+void fb_wire_wake_at(u64 time)
 {
 	local_bh_disable();
 	wake = time;
 	arm();
 	local_bh_enable();
+}
+
+void fb_wire_tick_at(u64 time)
+{
+	ticks = min(ticks, time);
 }
 
 void fb_wire_arm(void)
@@ -147,8 +146,9 @@ static u32 sack_bytes(const struct tcphdr *tcp)
 }
 
 /* What records and queues want to know of a packet. */
-static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_group *group)
+static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_conn *conn)
 {
+	const struct fb_group *group = &fb_setup.groups[conn->group];
 	const struct iphdr *ip = ip_hdr(skb);
 	u32 ip_bytes = ntohs(ip->tot_len), headers = 4 * ip->ihl, sack = 0;
 
@@ -172,29 +172,29 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_grou
 		headers += sizeof(struct udphdr);
 	}
 	p->payload = ip_bytes > headers ? ip_bytes - headers : 0;
-	p->queued.wire = fb_datagram_leaving() ? fb_datagram_leaving()->wire : p->payload ? p->payload + group->header : group->ack_size + sack;
+	p->queued.wire = conn->leaving ? conn->leaving->wire : p->payload ? p->payload + group->header : group->ack_size + sack;
 }
 
 void fb_wire_send(u32 node, struct sk_buff *skb)
 {
-	u32 conn = skb->mark - 1;
+	const struct fb_conn *conn = fb_conn(skb->mark - 1);
 	const struct fb_group *group;
 	struct fb_pkt *p = NULL;
 
 	/* What belongs to no connection of ours has nowhere to go. */
-	if (conn < fb_net_connections())
+	if (conn && conn->number < fb_net_connections())
 		p = fb_net_packet();
 	if (!p) {
 		kfree_skb(skb);
 		return;
 	}
 	fb_wire_settle();
-	group = fb_group_of(conn);
+	group = &fb_setup.groups[conn->group];
 	p->body = skb;
-	p->conn = conn;
-	p->back = fb_net_is_back(conn, node);
-	p->late = group->send_jitter && !p->back ? fb_net_jitter(conn, group->send_jitter) : 0;
-	describe(p, skb, group);
+	p->conn = conn->number;
+	p->back = fb_net_is_back(conn->number, node);
+	p->late = group->send_jitter && !p->back ? fb_net_jitter(conn->number, group->send_jitter) : 0;
+	describe(p, skb, conn);
 	if (group->tag[0] != FB_TAG_NONE)
 		p->queued.class_of_service = fb_class_of(conn, p->back, skb, p->payload);
 	fb_net_send(p, fb_now());
@@ -212,36 +212,33 @@ void fb_wire_done(struct fb_done *done)
 
 /* What the network says. */
 
-void fb_net_on_sent(struct fb_pkt *p, u64 time)
+static void on_sent(struct fb_pkt *p, u64 time)
 {
 	note_lateness(time);
 	/* The card is done with it: TCP small queues let the connection's next packets in. */
 	skb_orphan(p->body);
 }
 
-void fb_net_on_mark(struct fb_pkt *p)
+static void on_mark(struct fb_pkt *p)
 {
 	INET_ECN_set_ce(p->body);
 }
 
-void fb_net_on_drop(struct fb_pkt *p)
+static void on_drop(struct fb_pkt *p)
 {
 	kfree_skb(p->body);
 }
 
-void fb_net_on_delivery(struct fb_pkt *p, u64 time)
+static void on_delivery(struct fb_pkt *p, u64 time)
 {
 	note_lateness(time);
-	fb_ends_deliver(p->conn, p->back, p->body, time);
+	hosts->deliver(p->conn, p->back, p->body, time);
 }
 
-void *fb_net_memory(size_t size)
-{
-	/* Large pieces are requested before the run only, where one may wait. */
-	return size <= 8 * PAGE_SIZE ? kzalloc(size, GFP_ATOMIC) : vzalloc(size);
-}
+static const struct fb_net_hosts net_hosts = { .sent = on_sent, .mark = on_mark, .drop = on_drop, .deliver = on_delivery };
 
-void fb_net_refused(const char *what, u64 value)
+void fb_wire_start(const struct fb_wire_hosts *wanted)
 {
-	pr_err("forebay: %s: %llu\n", what, value);
+	hosts = wanted;
+	fb_net_start(&net_hosts);
 }

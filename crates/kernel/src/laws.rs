@@ -7,7 +7,7 @@ use forebay_experiment::transport::{Chosen, Transport};
 use forebay_param::{Value, Values};
 use forebay_units::QueueLen;
 
-/// Most numbers of a law (`FB_PARAMS` in `driver/protocol.h`).
+/// Most numbers of a law (`FB_PARAMS` in `driver/protocol_frames.h`).
 pub const PARAMS: usize = 24;
 
 /// A law that the guest kernel has beside its own, with its parameters: `law` and `param` of `struct fb_group`.

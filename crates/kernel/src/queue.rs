@@ -2,10 +2,10 @@
 
 use forebay_queues::{Queue, SharedBuffer, SharedPolicy};
 
-/// Most numbers of a discipline (`FB_PARAMS` in `driver/protocol.h`).
+/// Most numbers of a discipline (`FB_PARAMS` in `driver/protocol_frames.h`).
 pub const PARAMS: usize = 24;
 
-/// The C cores in the order of `enum fb_discipline` in `driver/protocol.h`.
+/// The C cores in the order of `enum fb_discipline` in `driver/protocol_setup.h`.
 const CORES: [&str; 13] = [
     "drop-tail",
     "dctcp-step",
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn cores_have_the_numbers_of_the_protocol() {
-        let protocol = SOURCES.iter().find(|s| s.path == "driver/protocol.h").expect("it is embedded");
+        let protocol = SOURCES.iter().find(|s| s.path == "driver/protocol_setup.h").expect("it is embedded");
         let text = std::str::from_utf8(protocol.text).expect("it is text");
         let list = text.split("enum fb_discipline {").nth(1).and_then(|rest| rest.split('}').next()).expect("the list is there");
         let names = list.split(',').map(|n| n.trim().trim_start_matches("FB_").replace('_', "-").to_lowercase());

@@ -5,7 +5,7 @@ use crate::tags;
 use forebay_experiment::transport::{Chosen, Transport};
 use forebay_units::{Rate, Time};
 
-/// Numbers of a shim (`FB_SHIM` in `driver/protocol.h`).
+/// Numbers of a shim (`FB_SHIM` in `driver/protocol_frames.h`).
 pub const SHIM: usize = 26;
 /// `FB_SHIM_PROBOSCIS`.
 pub const PROBOSCIS: u64 = 1;

@@ -5,7 +5,7 @@ use forebay_experiment::transport::Chosen;
 use forebay_param::Values;
 use forebay_units::Bytes;
 
-/// Numbers of a tagger (`FB_TAGS` in `driver/protocol.h`).
+/// Numbers of a tagger (`FB_TAGS` in `driver/protocol_frames.h`).
 pub const TAGS: usize = 9;
 /// `FB_TAG_SERVICE`.
 pub const SERVICE: u64 = 1;

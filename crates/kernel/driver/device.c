@@ -4,23 +4,21 @@
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
-#include <linux/tcp.h>
 #include <linux/version.h>
-#include <net/ip.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
-#include "ends.h"
+#include "device.h"
+#include "setup.h"
 
 /* Of a netdev. */
 struct private {
 	const struct fb_interface *interface;
+	void (*leaves)(struct sk_buff *skb, u32 node);
 	struct napi_struct napi; /* that joins segments (GRO), if the profile has it */
 	bool joins;
 };
 
 static struct net_device **devices;
-/* A packet is being handed to the stack: what leaves now answers it. */
-static bool delivering;
 
 struct net_device *fb_device(u32 interface)
 {
@@ -39,24 +37,7 @@ static struct private *private_of(struct net_device *dev)
 
 static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
-	const struct tcphdr *tcp;
-
-	if (fb_script()) {
-		fb_script_sent(skb);
-		consume_skb(skb);
-		return NETDEV_TX_OK;
-	}
-	if (!skb->mark || !fb_conn(skb->mark - 1)) {
-		fb_log("interface %s: a packet of no connection was dropped", dev->name);
-		kfree_skb(skb);
-		return NETDEV_TX_OK;
-	}
-	if (!delivering && ip_hdr(skb)->protocol == IPPROTO_TCP) {
-		tcp = tcp_hdr(skb);
-		if (tcp->syn && tcp->ack)
-			fb_watch_synack(skb->mark - 1, skb);
-	}
-	fb_shim_send(fb_conn(skb->mark - 1), private_of(dev)->interface->node, skb);
+	private_of(dev)->leaves(skb, private_of(dev)->interface->node);
 	return NETDEV_TX_OK;
 }
 
@@ -91,18 +72,10 @@ static void join(struct napi_struct *napi, struct sk_buff *skb)
 	napi_complete_done(napi, 1);
 }
 
-void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
+void fb_device_receives(u32 number, struct sk_buff *skb)
 {
-	struct fb_conn *conn = fb_conn(number);
-	struct net_device *dev = devices[back ? conn->src : conn->dst];
-	struct fb_before before;
-	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP, ece;
+	struct net_device *dev = devices[number];
 
-	if (conn->shim && !fb_shim_arrives(conn, back, skb)) {
-		consume_skb(skb);
-		return;
-	}
-	ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
 	skb_orphan(skb);
 	skb_dst_drop(skb);
 	skb->dev = dev;
@@ -112,20 +85,10 @@ void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
 	skb->truesize = fb_memory_at_receiver(skb->len);
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
-	if (tcp && back)
-		fb_watch_before(conn, &before);
-	delivering = true;
 	if (private_of(dev)->joins)
 		join(&private_of(dev)->napi, skb);
 	else
 		netif_receive_skb(skb);
-	delivering = false;
-	if (tcp && back) {
-		fb_watch_ack(conn, &before, ece);
-		fb_tcp_report(conn);
-	}
-	if (!tcp)
-		fb_event(number, FB_DATAGRAM_IN, 0);
 }
 
 static const struct net_device_ops device_ops = { .ndo_start_xmit = start_xmit };
@@ -162,7 +125,7 @@ static void set_offloads(struct net_device *dev, const struct fb_profile *profil
 	private_of(dev)->joins = true;
 }
 
-int fb_attach(u32 number)
+int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node))
 {
 	const struct fb_interface *interface = &fb_setup.interfaces[number];
 	struct net *net = current->nsproxy->net_ns;
@@ -181,6 +144,7 @@ int fb_attach(u32 number)
 	if (!dev)
 		return -ENOMEM;
 	private_of(dev)->interface = interface;
+	private_of(dev)->leaves = leaves;
 	dev->mtu = interface->mtu;
 	dev_net_set(dev, net);
 	set_offloads(dev, &fb_setup.profiles[interface->profile]);

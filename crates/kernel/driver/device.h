@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* device.c: interfaces. */
+#ifndef FOREBAY_DEVICE_H
+#define FOREBAY_DEVICE_H
+
+#include <linux/netdevice.h>
+
+/* A netdev for interface `number` in the namespace of the caller. What it sends is given to `leaves`, which takes the skb over, and is of host
+ * `node`. */
+int fb_attach(u32 number, void (*leaves)(struct sk_buff *skb, u32 node));
+/* A packet reaches the interface and what is above it. Takes the skb over. */
+void fb_device_receives(u32 number, struct sk_buff *skb);
+/* Memory that a packet of `len` bytes occupies at its receiver. */
+u32 fb_memory_at_receiver(u32 len);
+struct net *fb_net(u32 interface);
+struct net_device *fb_device(u32 interface);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Outside to guest, in answer to FB_ASK: what applications want and what happens to links. */
+#ifndef FOREBAY_PROTOCOL_RUN_H
+#define FOREBAY_PROTOCOL_RUN_H
+
+#include "protocol_frames.h"
+
+/* A connection opens now: SYN, handshake. Connections are numbered from 0 without gaps in the order in which they open. */
+struct fb_open {
+	fb_u32 conn;
+	fb_u32 group;
+	fb_u32 src; /* interface */
+	fb_u32 dst;
+	fb_u32 forth_len; /* ports */
+	fb_u32 back_len;
+	fb_u32 forth[FB_HOPS]; /* ports that its data passes, the first is the sending host's */
+	fb_u32 back[FB_HOPS];  /* ports that its ACKs pass */
+	fb_u64 ties_forth;     /* names the direction in the draw for packets of the same instant */
+	fb_u64 ties_back;
+	fb_u32 class_of_service; /* of its data */
+	fb_u32 flags;		 /* FB_OPEN_* */
+	fb_u64 deadline;	 /* ps; FB_NEVER */
+};
+#define FB_OPEN_DATAGRAMS 1 /* no handshake, no connection: FB_DATAGRAM sends */
+
+/* The sender writes a message. */
+struct fb_write {
+	fb_u32 conn;
+	fb_u32 flags; /* FB_WRITE_* */
+	fb_u64 bytes; /* 0: without end, until FB_STOP */
+	fb_u64 deadline;
+};
+#define FB_WRITE_LAST 1 /* nothing follows */
+
+/* A sender that writes without end stops. */
+struct fb_stop {
+	fb_u32 conn;
+	fb_u32 pad;
+};
+
+struct fb_datagram {
+	fb_u32 conn;
+	fb_u32 payload; /* bytes */
+	fb_u32 wire;	/* bytes on the wire */
+	fb_u32 class_of_service; /* as its connection's */
+};
+
+/* The link behind a port goes down, or comes back with an empty queue. */
+struct fb_link {
+	fb_u32 port;
+	fb_u32 up;
+	fb_u64 random[4]; /* state of the queue's random stream from then on */
+};
+
+/* A connection takes other ways: as in fb_open, and behind the ports of a way those of nodes where packets may still be. */
+struct fb_route {
+	fb_u32 conn;
+	fb_u32 pad;
+	fb_u32 forth_len;
+	fb_u32 back_len;
+	fb_u32 forth[FB_HOPS];
+	fb_u32 back[FB_HOPS];
+};
+
+struct fb_next {
+	fb_u64 wake; /* when to ask at the latest; FB_NEVER */
+	fb_u32 quit;
+	fb_u32 pad;
+};
+
+#endif

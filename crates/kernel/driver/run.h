@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef FOREBAY_RUN_H
+#define FOREBAY_RUN_H
+
+/* The run: returns never, since the guest ends with it. In process context. */
+void __noreturn fb_run(void);
+
+#endif
