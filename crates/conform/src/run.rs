@@ -1,5 +1,6 @@
 //! Runs a script: its events in order, in virtual time.
 
+mod stamps;
 mod watch;
 
 use crate::code::{self, Fault, Names};
@@ -10,11 +11,12 @@ use crate::features::{self, CONSTANTS};
 use crate::kernel::{self, Kernel};
 use crate::outcome::{Options, Outcome, Stack};
 use crate::parser::parse;
-use crate::script::{Arg, Call, Event, Options as TcpOptions, Problem, Script, Segment, What, When, flag};
+use crate::script::{Arg, Call, Event, Problem, Script, Segment, What, When, flag};
 use crate::seen::Seen;
 use crate::settings::Settings;
 use crate::show::{seconds, show};
 use crate::socket::Sockets;
+use stamps::Stamps;
 use std::path::Path;
 
 /// Runs the script in the file `path`.
@@ -105,10 +107,8 @@ struct Runner<E> {
     names: Names,
     /// Calls that wait: line, call, and the range of ends, ns.
     waiting: Vec<(usize, Call, (i64, i64))>,
-    /// Our timestamps: the script's value and the simulator's, latest last.
-    stamps: Vec<(u32, u32)>,
+    stamps: Stamps,
     tolerance: i64,
-    tick: i64,
     strict: bool,
     /// What has been seen so far, where the script is not tested.
     seen: Option<Vec<Seen>>,
@@ -119,9 +119,9 @@ struct Runner<E> {
 impl<E: Endpoint> Runner<E> {
     fn new(endpoint: E, settings: &Settings, seen: Option<Vec<Seen>>) -> Runner<E> {
         let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
-        let (tolerance, tick, strict) = (settings.tolerance, settings.tick, settings.strict);
-        let (waiting, stamps) = (Vec::new(), Vec::new());
-        Runner { endpoint, now: ps(0), last: 0, names, waiting, stamps, tolerance, tick, strict, seen, open: false }
+        let stamps = Stamps::new(settings.tick, settings.tolerance);
+        let (tolerance, strict) = (settings.tolerance, settings.strict);
+        Runner { endpoint, now: ps(0), last: 0, names, waiting: Vec::new(), stamps, tolerance, strict, seen, open: false }
     }
 
     /// All of the script, and what was seen.
@@ -174,8 +174,8 @@ impl<E: Endpoint> Runner<E> {
         match &event.what {
             What::Out(_) => {}
             What::In(segment) => {
-                let segment = self.translate(segment);
                 let now = self.now;
+                let segment = self.stamps.translate(segment, now);
                 let arrived = self.endpoint.arrive(now, &segment);
                 arrived.map_err(|e| failure(event.line, "a segment that the endpoint can receive", e))?;
             }
@@ -216,32 +216,7 @@ impl<E: Endpoint> Runner<E> {
     }
 
     fn describe(&self, sent: &Sent) -> String {
-        format!("at {} s: {}", seconds((sent.time / 1000) as i64 - BEGIN), show(&self.back(&sent.segment)))
-    }
-
-    /// A segment of the simulator with the timestamps of the script.
-    fn back(&self, segment: &Segment) -> Segment {
-        let mut segment = segment.clone();
-        if let (Some(TcpOptions { ts: Some((val, _)), .. }), Some(&(script, sim))) = (&mut segment.options, self.stamps.first()) {
-            *val = script.wrapping_add((i64::from(val.wrapping_sub(sim)) / self.tick) as u32);
-        }
-        segment
-    }
-
-    /// A segment of the script as the simulator wants it: our own timestamps are its clock's.
-    fn translate(&mut self, segment: &Segment) -> Segment {
-        let mut segment = segment.clone();
-        if let Some(TcpOptions { ts: Some((_, echo)), .. }) = &mut segment.options
-            && *echo != 0
-        {
-            let exact = self.stamps.iter().rev().find(|s| s.0 == *echo).map(|s| s.1);
-            let now = (self.now / 1000) as u32;
-            *echo = exact.unwrap_or_else(|| match self.stamps.first() {
-                Some(&(script, sim)) => sim.wrapping_add((i64::from(echo.wrapping_sub(script) as i32) * self.tick) as u32),
-                None => now,
-            });
-        }
-        segment
+        format!("at {} s: {}", seconds((sent.time / 1000) as i64 - BEGIN), show(&self.stamps.back(&sent.segment)))
     }
 
     /// A packet that should leave in `range`, ns.
@@ -267,7 +242,7 @@ impl<E: Endpoint> Runner<E> {
             whole.segment.flags |= next.segment.flags;
             whole.time = next.time;
         }
-        self.note_stamp(expected, &whole.segment);
+        self.stamps.note(expected, &whole.segment);
         let time = (whole.time / 1000) as i64 - BEGIN;
         let late = !any && (time < range.0 - self.tolerance || time > latest_ns);
         if late || !self.same(expected, &whole.segment) {
@@ -292,13 +267,6 @@ impl<E: Endpoint> Runner<E> {
         }
     }
 
-    fn note_stamp(&mut self, expected: &Segment, got: &Segment) {
-        let of = |s: &Segment| s.options.as_ref().and_then(|o| o.ts).map(|t| t.0);
-        if let (Some(script), Some(sim)) = (of(expected), of(got)) {
-            self.stamps.push((script, sim));
-        }
-    }
-
     fn same(&self, expected: &Segment, got: &Segment) -> bool {
         let flags = |s: &Segment| s.flags & !flag::PSH;
         let basic = |s: &Segment| (flags(s), s.seq, s.len, if s.flags & flag::ACK != 0 { s.ack } else { 0 });
@@ -307,22 +275,8 @@ impl<E: Endpoint> Runner<E> {
             && expected.ecn.is_none_or(|e| crate::show::agrees(e, got.ecn))
             && match (&expected.options, &got.options) {
                 (None, _) | (_, None) => true,
-                (Some(a), Some(b)) => self.same_options(a, b),
+                (Some(a), Some(b)) => self.stamps.same(a, b),
             }
-    }
-
-    fn same_options(&self, expected: &TcpOptions, got: &TcpOptions) -> bool {
-        let stamps = match (expected.ts, got.ts) {
-            (None, None) => true,
-            (Some((val, ecr)), Some((sim, echo))) => {
-                let (script0, sim0) = self.stamps[0];
-                let expected = i64::from(val.wrapping_sub(script0) as i32) * self.tick;
-                let got = i64::from(sim.wrapping_sub(sim0));
-                ecr == echo && (expected - got).abs() <= self.tolerance + self.tick
-            }
-            _ => false,
-        };
-        stamps && TcpOptions { ts: None, ..expected.clone() } == TcpOptions { ts: None, ..got.clone() }
     }
 
     fn call(&mut self, line: usize, call: &Call, base: i64, when: When) -> Result<(), Failure> {

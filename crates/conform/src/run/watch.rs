@@ -45,7 +45,7 @@ impl<E: Endpoint> Runner<E> {
             What::Out(_) | What::Code(_) => {}
             What::In(segment) => {
                 self.note(event.line, None);
-                let segment = self.translate(segment);
+                let segment = self.stamps.translate(segment, self.now);
                 // What an endpoint cannot be given does not arrive.
                 let arrived = self.endpoint.arrive(self.now, &segment);
                 if let Err(problem) = arrived {
@@ -78,10 +78,10 @@ impl<E: Endpoint> Runner<E> {
         let mut expected = expected;
         while let Some(sent) = self.endpoint.take_sent() {
             if let Some(expected) = expected.take() {
-                self.note_stamp(expected, &sent.segment);
+                self.stamps.note(expected, &sent.segment);
             }
             // Windows that are offered, and the push flag, are not compared.
-            let mut segment = Segment { win: None, ..self.back(&sent.segment) };
+            let mut segment = Segment { win: None, ..self.stamps.back(&sent.segment) };
             segment.flags &= !flag::PSH;
             if let Some(options) = &mut segment.options {
                 (options.wscale, options.ts) = (None, None);
