@@ -156,8 +156,10 @@ impl<'a> Failures<'a> {
         if p.what != what::DROPPED || !matches!(p.reason, reason::DEAD | reason::CUT | reason::LOST) {
             return;
         }
-        let port = PortId::new(p.port);
-        let concerned = self.list.iter_mut().filter(|f| f.begun && !f.over && f.ports.contains(&port));
+        // The testbed's links fail in time, and those who are asked what to do then learn of it later.
+        let (port, time) = (PortId::new(p.port), Time(p.time));
+        let down = |f: &Failure| f.down <= time && f.up.get().is_none_or(|up| time < up);
+        let concerned = self.list.iter_mut().filter(|f| down(&f.plan) && f.ports.contains(&port));
         concerned.for_each(|f| f.lost += 1);
     }
 

@@ -53,3 +53,22 @@ pub fn real_time(priority: i32) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+/// The calling thread goes before ordinary ones until this is dropped, where it may.
+#[derive(Debug)]
+pub struct Urgent(());
+
+impl Urgent {
+    /// From now on. Without the right to it nothing changes.
+    pub fn from_now(priority: i32) -> Option<Urgent> {
+        real_time(priority).is_ok().then_some(Urgent(()))
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: as in `real_time`. Nobody needs a right to have less.
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
+    }
+}

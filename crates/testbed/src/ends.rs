@@ -2,17 +2,18 @@
 
 use crate::hold;
 use crate::namespace::Namespace;
+use crate::sockets::{io_error, is_datagrams, socket};
 use crate::tcp_info::TcpInfo;
+use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
 use forebay_units::Time;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::time::Duration;
 
 /// Listening sockets of transport `g` have this port plus `g`.
 const FIRST_LISTENING: u16 = 5_000;
@@ -69,11 +70,6 @@ fn mark(number: usize, side: Side) -> u64 {
     (number as u64) << 2 | side as u64
 }
 
-/// What a writer of datagrams may have waiting in its socket: in the guest there is room for all of them. Our choice: 4 MiB, if the machine grants it.
-const DATAGRAMS_WAITING: usize = 4 << 20;
-/// ECT(0) in the byte of IPv4 that holds DSCP and ECN (RFC 3168).
-const ECT0: u32 = 2;
-
 /// All sockets of a run.
 pub struct Ends {
     interfaces: Vec<Interface>,
@@ -100,19 +96,6 @@ pub struct News {
     pub samples: Vec<Tcp>,
     /// Retransmission timeouts.
     pub timers: Vec<Timer>,
-}
-
-/// How the laws begin that a kernel has from us (`crates/kernel/src/laws.rs`).
-const OURS: &str = "forebay_";
-
-fn io_error(what: &str, e: impl Into<io::Error>) -> io::Error {
-    let e = e.into();
-    io::Error::new(e.kind(), format!("{what}: {e}"))
-}
-
-/// A text that ends with a zero, or with its field.
-fn text(field: &[u8]) -> &[u8] {
-    field.split(|&b| b == 0).next().unwrap_or_default()
 }
 
 impl Ends {
@@ -153,48 +136,21 @@ impl Ends {
         (g.header, g.ack_size)
     }
 
+    /// What gives packets of `group` their classes.
+    pub fn tag(&self, group: u32) -> [u64; TAGS] {
+        self.groups[group as usize].tag
+    }
+
     /// The random waits of `group`, as bits of a mark.
     pub fn waits(&self, group: u32) -> Option<u32> {
         hold::waits(&self.groups[group as usize])
-    }
-
-    /// A socket in the namespace of `interface` with the properties of `group`.
-    fn socket(&self, interface: u32, group: u32) -> io::Result<Socket> {
-        let g = &self.groups[group as usize];
-        self.interfaces[interface as usize].namespace.inside(|| {
-            if is_datagrams(g) {
-                return datagram_socket(g);
-            }
-            let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
-            socket.set_reuse_address(true)?;
-            let law = text(&g.law);
-            socket.set_tcp_congestion(law).map_err(|e| {
-                let name = String::from_utf8_lossy(law);
-                let fix = match name.strip_prefix(OURS) {
-                    Some(own) => format!("forebay attach {own} --name {name} --default, with its parameters as --param"),
-                    None => format!("modprobe tcp_{name}"),
-                };
-                io_error(&format!("this kernel has no congestion control `{name}` ({fix})"), e)
-            })?;
-            if g.rcvbuf > 0 {
-                socket.set_recv_buffer_size(g.rcvbuf as usize)?;
-            }
-            if g.sndbuf > 0 {
-                socket.set_send_buffer_size(g.sndbuf as usize)?;
-            }
-            socket.set_tcp_nodelay(true)?;
-            // However the run ends, no connection lives on to send its last bytes where nobody carries them, and its namespace with it. What is
-            // accepted inherits it.
-            socket.set_linger(Some(Duration::ZERO))?;
-            Ok(socket)
-        })
     }
 
     fn listen(&mut self, interface: u32, group: u32, at: SocketAddrV4) -> io::Result<()> {
         if !self.listening.insert((interface, group)) {
             return Ok(());
         }
-        let socket = self.socket(interface, group)?;
+        let socket = socket(&self.interfaces[interface as usize].namespace, &self.groups[group as usize])?;
         socket.bind(&at.into()).map_err(|e| io_error(&format!("bind {at}"), e))?;
         let datagrams = is_datagrams(&self.groups[group as usize]);
         if !datagrams {
@@ -213,7 +169,7 @@ impl Ends {
     pub fn open(&mut self, conn: u32, group: u32, src: u32, dst: u32) -> io::Result<()> {
         let (from, to) = self.addresses(conn, group, src, dst);
         self.listen(dst, group, to)?;
-        let socket = self.socket(src, group)?;
+        let socket = socket(&self.interfaces[src as usize].namespace, &self.groups[group as usize])?;
         if let Some(waits) = self.waits(group) {
             socket.set_mark(hold::mark(waits, conn)).map_err(|e| io_error("SO_MARK", e))?;
         }
@@ -421,21 +377,6 @@ impl Ends {
     pub fn totals(&self) -> impl Iterator<Item = (u64, u64)> {
         self.conns.iter().map(|c| (c.delivered, c.acked))
     }
-}
-
-/// A transport without a law sends datagrams.
-fn is_datagrams(group: &Group) -> bool {
-    text(&group.law).is_empty()
-}
-
-fn datagram_socket(group: &Group) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_send_buffer_size(DATAGRAMS_WAITING)?;
-    if group.flags & number::GROUP_ECN != 0 {
-        socket.set_tos_v4(ECT0)?;
-    }
-    Ok(socket)
 }
 
 fn failed(now: Time, conn: u32, e: &io::Error) -> Event {

@@ -8,6 +8,16 @@ const TCP: u8 = 6;
 /// Number of UDP.
 const UDP: u8 = 17;
 
+/// Control bits of a TCP header.
+pub mod flag {
+    /// No more data.
+    pub const FIN: u8 = 1;
+    /// Opens a connection.
+    pub const SYN: u8 = 2;
+    /// The acknowledgement number is valid.
+    pub const ACK: u8 = 16;
+}
+
 /// One end of a flow.
 pub type End = (Ipv4Addr, u16);
 

@@ -8,10 +8,13 @@ use crate::lateness::Lateness;
 use crate::ledger::{Book, Entry, Published};
 use crate::namespace::{Namespace, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
+use crate::news::{News, Teller, news};
+use crate::stream::Stream;
 use crate::switch::Switch;
 use crate::tun;
 use crate::wire::{Carried, Flow, Wire};
 use forebay_experiment::network::Network;
+use forebay_kernel::tags::TAGS;
 use forebay_linux::link::{Frame, Frames, Incoming, Link};
 use forebay_linux::protocol::{self, Record, SETUP_END, number};
 use forebay_units::{PortId, Time};
@@ -20,18 +23,23 @@ use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Priority of the thread of the applications' sockets: below that of the switch.
-const PRIORITY: i32 = 5;
+/// Priority of the threads of the applications and their sockets: below that of the switch.
+pub const PRIORITY: i32 = 5;
 /// From the end of the set-up to the start of the run: longer than the threads take to begin.
 const BEFORE_START: Time = Time::from_ms(50);
 /// How often senders are looked at that nothing else calls attention to.
 const LOOK_EVERY: Time = Time::from_ms(5);
 /// How long the outside may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The setting that has 12 bytes of each segment for timestamps (RFC 7323), padding included; on where nothing is said.
+const TIMESTAMPS: &str = "net/ipv4/tcp_timestamps";
+const STAMPS: u32 = 12;
+/// Headers without options.
+const IP_AND_TCP: u32 = 40;
 
 /// How the machine did.
 #[derive(Debug, Clone)]
@@ -64,6 +72,17 @@ impl Setup {
             _ => {}
         }
         frame.kind() == SETUP_END
+    }
+
+    /// Payload of full segments of each transport: what headers and timestamps leave of an interface's MTU.
+    fn segments(&self) -> Vec<u32> {
+        let of = |group: &protocol::Group| {
+            let stamps = |s: &&protocol::Sysctl| s.profile == group.profile && read(&s.key) == TIMESTAMPS;
+            let stamps = self.sysctls.iter().find(stamps).is_none_or(|s| read(&s.value) != "0");
+            let mtu = self.interfaces.iter().find(|i| i.profile == group.profile).map_or(0, |i| i.mtu);
+            mtu.saturating_sub(IP_AND_TCP + if stamps { STAMPS } else { 0 }).max(1)
+        };
+        self.groups.iter().map(of).collect()
     }
 }
 
@@ -113,13 +132,13 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
     });
     link.send(&mut frames)?;
 
-    let (announce, news) = mpsc::channel();
+    let (teller, told) = news()?;
     let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
-    let wire = Wire::new(Switch::new(network, seed), devices, news, clock, Book::new(book.clone())).holding(holds);
-    let groups = setup.groups.clone();
+    let wire = Wire::new(Switch::new(network, seed), devices, told, clock, Book::new(book.clone())).holding(holds);
+    let (groups, segments) = (setup.groups.clone(), setup.segments());
     thread::scope(|scope| {
         let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, || wire.run(&stop))?;
-        let talk = Talk { link, frames, ends: Ends::new(interfaces, groups)?, book, announce, clock };
+        let talk = Talk { link, frames, ends: Ends::new(interfaces, groups)?, segments, book, teller, clock };
         let talked = talk.run();
         stop.store(true, Ordering::Relaxed);
         let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -172,8 +191,10 @@ struct Talk<'a> {
     link: &'a mut Link,
     frames: Frames,
     ends: Ends,
+    /// Payload of full segments, by transport.
+    segments: Vec<u32>,
     book: Published,
-    announce: Sender<Flow>,
+    teller: Teller,
     clock: Clock,
 }
 
@@ -237,7 +258,7 @@ impl<'a> Talk<'a> {
         self.flush();
         self.frames.put(protocol::Ask { now: now.0 });
         self.link.send(&mut self.frames)?;
-        let Talk { link, ends, announce, clock, .. } = self;
+        let Talk { link, ends, segments, teller, clock, .. } = self;
         loop {
             let frame = match link.next(PATIENCE)? {
                 Incoming::Frame(frame) => frame,
@@ -246,17 +267,26 @@ impl<'a> Talk<'a> {
             match frame.kind() {
                 protocol::Open::KIND => {
                     for open in frame.records::<protocol::Open>() {
-                        announce_flow(announce, ends, &open);
+                        teller.tell(News::Flow(flow(ends, segments[open.group as usize], &open)));
                         ends.open(open.conn, open.group, open.src, open.dst)?;
                     }
                 }
                 protocol::Write::KIND => {
                     for w in frame.records::<protocol::Write>() {
+                        teller.tell(News::Write { conn: w.conn, bytes: w.bytes });
                         ends.write(clock.now(), w.conn, w.bytes, w.flags & number::WRITE_LAST != 0);
                     }
                 }
                 protocol::Datagram::KIND => {
                     frame.records::<protocol::Datagram>().for_each(|d| ends.datagram(d.conn, d.payload));
+                }
+                // The switch knows when its links fail, and does not wait for being told.
+                protocol::LinkChange::KIND => {}
+                protocol::Route::KIND => {
+                    for r in frame.records::<protocol::Route>() {
+                        let (forth, back) = (ports(&r.forth, r.forth_len), ports(&r.back, r.back_len));
+                        teller.tell_now(News::Route { conn: r.conn, forth, back });
+                    }
                 }
                 protocol::Stop::KIND => frame.records::<protocol::Stop>().for_each(|s| ends.stop(clock.now(), s.conn)),
                 protocol::Next::KIND => {
@@ -269,12 +299,17 @@ impl<'a> Talk<'a> {
     }
 }
 
-fn announce_flow(announce: &Sender<Flow>, ends: &Ends, open: &protocol::Open) {
+fn ports(list: &[u32], len: u32) -> Box<[PortId]> {
+    list.iter().take(len as usize).map(|&p| PortId::new(p)).collect()
+}
+
+/// A connection or source of datagrams that opens, as the switch has to know it.
+fn flow(ends: &Ends, segment: u32, open: &protocol::Open) -> Flow {
     let (from, to) = ends.addresses(open.conn, open.group, open.src, open.dst);
     let (header, ack_size) = ends.sizes(open.group);
     let end = |a: SocketAddrV4| (*a.ip(), a.port());
-    let ports = |list: &[u32], len: u32| list.iter().take(len as usize).map(|&p| PortId::new(p)).collect();
-    let flow = Flow {
+    let tag = ends.tag(open.group);
+    Flow {
         conn: open.conn,
         from: end(from),
         to: end(to),
@@ -284,7 +319,6 @@ fn announce_flow(announce: &Sender<Flow>, ends: &Ends, open: &protocol::Open) {
         header,
         ack_size,
         waits: ends.waits(open.group).is_some(),
-    };
-    // The switch ends before its news only when it has failed, which ends the run.
-    let _ = announce.send(flow);
+        stream: (tag != [0; TAGS]).then(|| Stream::new(tag, segment)),
+    }
 }

@@ -1,7 +1,7 @@
 //! What the switch writes down, for the thread that talks to the outside.
 
 use crate::port::Parcel;
-use crate::switch::{Delivery, Packet, Records};
+use crate::switch::{Delivery, Loss, Packet, Records};
 use crate::wire::{Ledger, owner};
 use forebay_linux::protocol::{self, reason, what};
 use forebay_queues::{DropReason, QueueState};
@@ -88,11 +88,14 @@ impl Records for Book {
         self.packet(time, port, parcel, what::MARKED_LATER, (0, QueueState::default()));
     }
 
-    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, reason: DropReason) {
-        let reason = match reason {
-            DropReason::Overflow => reason::OVERFLOW,
-            DropReason::SharedBuffer => reason::SHARED,
-            DropReason::Early => reason::EARLY,
+    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, loss: Loss) {
+        let reason = match loss {
+            Loss::Queue(DropReason::Overflow) => reason::OVERFLOW,
+            Loss::Queue(DropReason::SharedBuffer) => reason::SHARED,
+            Loss::Queue(DropReason::Early) => reason::EARLY,
+            Loss::Dead => reason::DEAD,
+            Loss::Cut => reason::CUT,
+            Loss::Flying => reason::LOST,
         };
         self.packet(time, port, parcel, what::DROPPED, (reason, found));
     }
@@ -105,8 +108,7 @@ impl Records for Book {
 
 impl Ledger for Book {
     fn delivered(&mut self, now: Time, delivery: &Delivery) {
-        let last = delivery.parcel.frame.path.last().copied().unwrap_or(PortId::new(0));
-        self.packet(now, last, &delivery.parcel, what::DELIVERED, (0, QueueState::default()));
+        self.packet(now, delivery.port, &delivery.parcel, what::DELIVERED, (0, QueueState::default()));
         let of = owner(&delivery.parcel.facts);
         if of.back {
             self.own.touched.push(of.conn);

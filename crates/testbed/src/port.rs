@@ -119,6 +119,11 @@ impl<F> Port<F> {
         Port { rate, limit, order, queue: QueueState::default(), serving: None, idle_since: Time::ZERO }
     }
 
+    /// Of its transmitter.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// What waits and is in service.
     pub fn queue(&self) -> QueueState {
         self.queue
@@ -184,21 +189,42 @@ impl<F> Port<F> {
         (parcel, next)
     }
 
+    /// What waits and is in service at `now` is taken out, in the order in which it would have left; a discipline may drop some of it.
+    pub fn cut(&mut self, now: Time, watch: &mut impl Watch<F>) -> Vec<Parcel<F>> {
+        let mut all: Vec<Parcel<F>> = self.serving.take().into_iter().collect();
+        while let Some(parcel) = self.take(now, watch) {
+            all.push(parcel);
+        }
+        self.queue = QueueState::default();
+        self.idle_since = now;
+        all
+    }
+
+    /// The port is in use again from `now` on, empty, with a discipline that has been [started](Queue::start) anew.
+    pub fn restart(&mut self, now: Time, queue: Queue) {
+        *self = Port { idle_since: now, ..Port::new(self.rate, self.limit, queue) };
+    }
+
     /// Starts the transmission of the next packet, if there is one. When it will have left.
     fn start(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Time> {
-        let next = match &mut self.order {
-            Order::Fifo { waiting, .. } => waiting.pop_front()?,
+        let next = self.take(now, watch)?;
+        let departure = now + self.rate.tx_time(u64::from(next.facts.wire));
+        self.serving = Some(next);
+        Some(departure)
+    }
+
+    /// The packet that is to be transmitted next.
+    fn take(&mut self, now: Time, watch: &mut impl Watch<F>) -> Option<Parcel<F>> {
+        match &mut self.order {
+            Order::Fifo { waiting, .. } => waiting.pop_front(),
             Order::Buffered { discipline, waiting } => {
                 let queue = &mut self.queue;
                 let (arriving, shared) = (None, false);
                 let mut sink = Sink { waiting, queue, arriving, arriving_marked: false, refused: false, shared, watch };
                 let queued = discipline.pop(now, &mut sink)?;
-                waiting.remove(queued.handle)
+                Some(waiting.remove(queued.handle))
             }
-        };
-        let departure = now + self.rate.tx_time(u64::from(next.facts.wire));
-        self.serving = Some(next);
-        Some(departure)
+        }
     }
 }
 

@@ -5,13 +5,14 @@
 
 use crate::frame::Headers;
 use crate::port::{Parcel, Port, Watch};
+use crate::ways::Ways;
 use forebay_experiment::network::Network;
 use forebay_experiment::streams::Draws;
-use forebay_queues::{Arrival, DropReason, QueueState, SharedBuffer};
+use forebay_experiment::topology::reverse;
+use forebay_queues::{Arrival, DropReason, Queue, QueueState, SharedBuffer};
 use forebay_units::{IndexVec, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 /// A packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +21,6 @@ pub struct Packet {
     pub(crate) bytes: Vec<u8>,
     /// What its headers say.
     pub(crate) headers: Headers,
-    /// The ports that it passes, the host's own first.
-    pub(crate) path: Arc<[PortId]>,
     /// Number of the packet, in the order in which hosts sent them.
     pub(crate) id: u64,
     /// Ports that it has passed.
@@ -30,9 +29,22 @@ pub struct Packet {
 
 impl Packet {
     /// A packet that has not left yet.
-    pub fn new(bytes: Vec<u8>, headers: Headers, path: Arc<[PortId]>, id: u64) -> Packet {
-        Packet { bytes, headers, path, id, hop: 0 }
+    pub fn new(bytes: Vec<u8>, headers: Headers, id: u64) -> Packet {
+        Packet { bytes, headers, id, hop: 0 }
     }
+}
+
+/// Why a packet was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// The queue refused it.
+    Queue(DropReason),
+    /// The link was down.
+    Dead,
+    /// It waited or was in service when the link went down.
+    Cut,
+    /// It was on the wire when the link went down, or its way leads nowhere any more.
+    Flying,
 }
 
 /// What happened to packets, in the order of time.
@@ -42,7 +54,7 @@ pub trait Records {
     /// A packet that had joined the queue of `port` before got CE.
     fn marked(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>);
     /// The packet was dropped at `port`, where there was `found` before.
-    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, reason: DropReason);
+    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, loss: Loss);
     /// The packet's last bit left `port`.
     fn left(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>);
 }
@@ -64,7 +76,7 @@ impl<R: Records> Watch<Packet> for Noted<'_, R> {
     }
 
     fn dropped(&mut self, parcel: Parcel<Packet>, reason: DropReason) {
-        self.records.dropped(self.time, self.port, &parcel, self.found, reason);
+        self.records.dropped(self.time, self.port, &parcel, self.found, Loss::Queue(reason));
     }
 }
 
@@ -72,6 +84,8 @@ impl<R: Records> Watch<Packet> for Noted<'_, R> {
 /// arrives still holds its buffer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
+    /// A link goes down or comes back.
+    Change,
     Arrive,
     Depart,
     Release,
@@ -87,11 +101,19 @@ pub struct Switch {
     shared: IndexVec<NodeId, Option<Pool>>,
     events: BinaryHeap<Reverse<Key>>,
     /// Packets that are on a link or held, by the last part of their key.
-    flying: Vec<Option<Parcel<Packet>>>,
+    flying: Vec<Option<Flying>>,
     unused: Vec<u32>,
     /// Of those in `flying`, the ones that have not left their hosts yet, in the order in which they came.
     held: Vec<u32>,
     announced: u64,
+    ways: Ways,
+    seed: u64,
+}
+
+/// A packet that is on the link behind a port, or held before it.
+struct Flying {
+    on: PortId,
+    parcel: Parcel<Packet>,
 }
 
 struct Link {
@@ -99,6 +121,13 @@ struct Link {
     delay: Time,
     from: NodeId,
     to: NodeId,
+    /// Which announcement is that of the packet in service; earlier ones were of packets that have been lost.
+    serving: u64,
+    /// By how many failures it is down.
+    dead: u32,
+    /// As the scenario has it, for when it comes back, and how often it has.
+    queue: Queue,
+    returns: u64,
 }
 
 struct Pool {
@@ -111,6 +140,8 @@ struct Pool {
 pub struct Delivery {
     /// When it was there completely.
     pub due: Time,
+    /// The port by which it came.
+    pub port: PortId,
     /// The host.
     pub host: NodeId,
     /// The packet, with the ECN field that it has by now.
@@ -124,9 +155,18 @@ impl Switch {
             let mut queue = c.queue.clone();
             queue.start(c.rate, Draws::Queue.stream(seed, &[u64::from(id.get())]));
             let limit = c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit);
-            Link { port: Port::new(c.rate, limit, queue), delay: c.delay, from: c.from, to: c.to }
+            Link {
+                port: Port::new(c.rate, limit, queue),
+                delay: c.delay,
+                from: c.from,
+                to: c.to,
+                serving: 0,
+                dead: 0,
+                queue: c.queue.clone(),
+                returns: 0,
+            }
         };
-        Switch {
+        let mut switch = Switch {
             ports: network.ports.enumerate().map(link).collect(),
             shared: network.nodes.iter().map(|n| n.shared_buffer.map(|memory| Pool { memory, used: 0 })).collect(),
             events: BinaryHeap::new(),
@@ -134,7 +174,18 @@ impl Switch {
             unused: Vec::new(),
             held: Vec::new(),
             announced: 0,
+            ways: Ways::default(),
+            seed,
+        };
+        for failure in &network.faults.failures {
+            for port in std::iter::once(failure.port).chain(reverse(network, failure.port)) {
+                switch.announce(failure.down, Due::Change, port.get() << 1);
+                if let Some(up) = failure.up.get() {
+                    switch.announce(up, Due::Change, port.get() << 1 | 1);
+                }
+            }
         }
+        switch
     }
 
     /// When something happens next.
@@ -142,15 +193,57 @@ impl Switch {
         self.events.peek().map(|Reverse(key)| key.0)
     }
 
+    /// The flow `flow` passes `ports` from now on, the host's own first; behind those, ports of nodes where packets may still be.
+    ///
+    /// # Panics
+    /// A port does not exist.
+    pub fn set_way(&mut self, flow: u64, ports: &[PortId]) {
+        if let Some(last) = ports.last() {
+            self.ways.set(flow, ports, self.ports[*last].to);
+        }
+    }
+
+    /// The link behind `port` goes down, or comes back with an empty queue. What was on it or waited for it is lost, as in the simulator.
+    fn change(&mut self, now: Time, port: PortId, up: bool, records: &mut impl Records) {
+        let link = &mut self.ports[port];
+        link.dead = if up { link.dead - 1 } else { link.dead + 1 };
+        if link.dead != u32::from(!up) {
+            return;
+        }
+        if up {
+            link.returns += 1;
+            let mut queue = link.queue.clone();
+            queue.start(link.port.rate(), Draws::Queue.stream(self.seed, &[u64::from(port.get()), link.returns]));
+            link.port.restart(now, queue);
+            return;
+        }
+        let before = link.port.queue();
+        let lost = link.port.cut(now, &mut Noted { records, time: now, port, found: before });
+        link.serving = u64::MAX;
+        if let Some(pool) = &mut self.shared[link.from] {
+            pool.used -= before.bytes;
+        }
+        let Switch { flying, held, .. } = self;
+        // Their places are free again when the time has come that was announced.
+        for (_, slot) in (0..).zip(flying.iter_mut()).filter(|(place, _)| !held.contains(place)) {
+            if let Some(flying) = slot.take_if(|f| f.on == port) {
+                records.dropped(now, port, &flying.parcel, QueueState::default(), Loss::Flying);
+            }
+        }
+        lost.iter().for_each(|parcel| records.dropped(now, port, parcel, QueueState::default(), Loss::Cut));
+    }
+
     /// A host hands over a packet at `now`, up to which [`Switch::advance`] has been called.
     pub fn send(&mut self, now: Time, packet: Packet, facts: Arrival, records: &mut impl Records) {
-        let port = packet.path[0];
-        self.arrive(now, port, Parcel { frame: packet, facts }, records);
+        if let Some(port) = self.ways.first(facts.flow) {
+            self.arrive(now, port, Parcel { frame: packet, facts }, records);
+        }
     }
 
     /// A host hands over a packet that is not to leave before `until`.
     pub fn hold(&mut self, until: Time, packet: Packet, facts: Arrival) {
-        let place = self.keep(Parcel { frame: packet, facts });
+        let Some(on) = self.ways.first(facts.flow) else { return };
+        let place = self.keep(Flying { on, parcel: Parcel { frame: packet, facts } });
         self.held.push(place);
         self.announce(until, Due::Release, place);
     }
@@ -158,12 +251,12 @@ impl Switch {
     /// The packets of `flow` that are held leave at `now`, up to which [`Switch::advance`] has been called.
     pub fn release(&mut self, now: Time, flow: u64, records: &mut impl Records) {
         let Switch { held, flying, .. } = self;
-        let of_flow = |place: &mut u32| flying[*place as usize].as_ref().is_some_and(|p| p.facts.flow == flow);
+        let of_flow = |place: &mut u32| flying[*place as usize].as_ref().is_some_and(|f| f.parcel.facts.flow == flow);
         // Their places are free again when the time has come that was announced.
         let places: Vec<u32> = held.extract_if(.., of_flow).collect();
         for place in places {
-            if let Some(parcel) = self.flying[place as usize].take() {
-                self.arrive(now, parcel.frame.path[0], parcel, records);
+            if let Some(Flying { on, parcel }) = self.flying[place as usize].take() {
+                self.arrive(now, on, parcel, records);
             }
         }
     }
@@ -172,34 +265,54 @@ impl Switch {
     pub fn advance(&mut self, now: Time, records: &mut impl Records, mut deliver: impl FnMut(Delivery)) {
         while let Some(Reverse((time, ..))) = self.events.peek()
             && *time <= now
-            && let Some(Reverse((time, due, _, subject))) = self.events.pop()
+            && let Some(Reverse((time, due, announced, subject))) = self.events.pop()
         {
             match due {
-                Due::Depart => self.depart(time, PortId::new(subject), records),
+                Due::Depart if self.ports[PortId::new(subject)].serving == announced => {
+                    self.depart(time, PortId::new(subject), records);
+                }
+                Due::Depart => {}
+                Due::Change => self.change(time, PortId::new(subject >> 1), subject & 1 == 1, records),
                 Due::Release => {
                     self.unused.push(subject);
-                    if let Some(parcel) = self.flying[subject as usize].take() {
+                    if let Some(Flying { on, parcel }) = self.flying[subject as usize].take() {
                         self.held.retain(|place| *place != subject);
-                        self.arrive(time, parcel.frame.path[0], parcel, records);
+                        self.arrive(time, on, parcel, records);
                     }
                 }
                 Due::Arrive => {
-                    let mut parcel = self.flying[subject as usize].take().expect("an arrival was announced");
                     self.unused.push(subject);
-                    let passed = parcel.frame.path[parcel.frame.hop];
-                    parcel.frame.hop += 1;
-                    match parcel.frame.path.get(parcel.frame.hop) {
-                        Some(&port) => self.arrive(time, port, parcel, records),
-                        None => deliver(Delivery { due: time, host: self.ports[passed].to, parcel }),
+                    if let Some(flying) = self.flying[subject as usize].take()
+                        && let Some(delivery) = self.onward(time, flying, records)
+                    {
+                        deliver(delivery);
                     }
                 }
             }
         }
     }
 
+    /// A packet is at the other end of its link: at its host, or at the next port.
+    fn onward(&mut self, now: Time, flying: Flying, records: &mut impl Records) -> Option<Delivery> {
+        let Flying { on, mut parcel } = flying;
+        let (flow, node) = (parcel.facts.flow, self.ports[on].to);
+        if self.ways.ends_at(flow, node) {
+            return Some(Delivery { due: now, port: on, host: node, parcel });
+        }
+        parcel.frame.hop += 1;
+        match self.ways.next(flow, parcel.frame.hop, node, |port| self.ports[port].from) {
+            Some(port) => self.arrive(now, port, parcel, records),
+            None => records.dropped(now, on, &parcel, QueueState::default(), Loss::Flying),
+        }
+        None
+    }
+
     fn arrive(&mut self, now: Time, port: PortId, parcel: Parcel<Packet>, records: &mut impl Records) {
         let link = &mut self.ports[port];
         let before = link.port.queue();
+        if link.dead > 0 {
+            return records.dropped(now, port, &parcel, before, Loss::Dead);
+        }
         let wire = u64::from(parcel.facts.wire);
         let memory = self.shared[link.from].as_ref().and_then(|pool| {
             let admits = pool.memory.admits(pool.used, before.bytes, wire);
@@ -211,7 +324,7 @@ impl Switch {
             pool.used = pool.used + after.bytes - before.bytes;
         }
         if let Some(time) = departure {
-            self.announce(time, Due::Depart, port.get());
+            self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
     }
 
@@ -225,151 +338,29 @@ impl Switch {
             pool.used = pool.used + after.bytes - before.bytes;
         }
         if let Some(time) = next {
-            self.announce(time, Due::Depart, port.get());
+            self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
-        let place = self.keep(parcel);
+        let place = self.keep(Flying { on: port, parcel });
         self.announce(arrival, Due::Arrive, place);
     }
 
-    /// Where `parcel` is from now on.
-    fn keep(&mut self, parcel: Parcel<Packet>) -> u32 {
+    /// Where the packet is from now on.
+    fn keep(&mut self, flying: Flying) -> u32 {
         let place = self.unused.pop().unwrap_or_else(|| {
             self.flying.push(None);
             self.flying.len() as u32 - 1
         });
-        self.flying[place as usize] = Some(parcel);
+        self.flying[place as usize] = Some(flying);
         place
     }
 
-    fn announce(&mut self, time: Time, due: Due, subject: u32) {
-        self.events.push(Reverse((time, due, self.announced, subject)));
+    /// Returns the number of the announcement.
+    fn announce(&mut self, time: Time, due: Due, subject: u32) -> u64 {
         self.announced += 1;
+        self.events.push(Reverse((time, due, self.announced, subject)));
+        self.announced
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use forebay_experiment::network::{Node, PortConfig};
-    use forebay_queues::{Codepoint, Queue};
-    use forebay_units::{QueueLen, Rate};
-    use std::net::Ipv4Addr;
-
-    #[derive(Default)]
-    struct Log(Vec<(u64, u32, &'static str)>);
-
-    impl Log {
-        fn add(&mut self, time: Time, port: PortId, what: &'static str) {
-            self.0.push((time.as_us(), port.get(), what));
-        }
-    }
-
-    impl Records for Log {
-        fn joined(&mut self, time: Time, port: PortId, _: &Parcel<Packet>, _: QueueState, _: bool) {
-            self.add(time, port, "in");
-        }
-        fn marked(&mut self, time: Time, port: PortId, _: &Parcel<Packet>) {
-            self.add(time, port, "mark");
-        }
-        fn dropped(&mut self, time: Time, port: PortId, _: &Parcel<Packet>, _: QueueState, _: DropReason) {
-            self.add(time, port, "drop");
-        }
-        fn left(&mut self, time: Time, port: PortId, _: &Parcel<Packet>) {
-            self.add(time, port, "out");
-        }
-    }
-
-    /// Two senders and a receiver at one switch, 1 Gbit/s and 25 us a link; the receiver's port has `buffer` packets.
-    fn network(buffer: u64) -> Network {
-        let mut n = Network::default();
-        let names = ["a", "b", "c", "switch"];
-        for name in names {
-            n.nodes.push(Node { name: name.into(), host: name != "switch", shared_buffer: None });
-        }
-        let mut port = |from: u32, to: u32, buffer: Option<u64>| {
-            n.ports.push(PortConfig {
-                from: NodeId::new(from),
-                to: NodeId::new(to),
-                rate: Rate(1_000_000_000),
-                delay: Time::from_us(25),
-                buffer: buffer.map(QueueLen::Packets),
-                queue: Queue::Fifo(Default::default()),
-            })
-        };
-        (0..3).for_each(|host| {
-            port(host, 3, None);
-        });
-        port(3, 2, Some(buffer));
-        n
-    }
-
-    fn packet(from: u32, id: u64) -> (Packet, Arrival) {
-        let path = [PortId::new(from), PortId::new(3)];
-        let facts = Arrival { wire: 1500, ecn: Codepoint::NotEct, ..Arrival::default() };
-        let end = (Ipv4Addr::UNSPECIFIED, 0);
-        let headers = Headers { from: end, to: end, ecn: Codepoint::NotEct, payload: 1_448, tcp: None };
-        (Packet::new(vec![0; 1500], headers, path.into(), id), facts)
-    }
-
-    /// 12 us and 25 us at each of two links.
-    #[test]
-    fn an_empty_path_takes_what_its_links_take() {
-        let (mut s, mut log, mut got) = (Switch::new(&network(4), 1), Log::default(), Vec::new());
-        let (p, f) = packet(0, 0);
-        s.send(Time::from_us(100), p, f, &mut log);
-        while let Some(t) = s.next() {
-            s.advance(t, &mut log, |d| got.push((d.due.as_us(), d.host.get())));
-        }
-        assert_eq!(got, [(174, 2)]);
-        assert_eq!(log.0, [(100, 0, "in"), (112, 0, "out"), (137, 3, "in"), (149, 3, "out")]);
-    }
-
-    /// Held packets leave when it is time, in their order, or when they are released; others pass them.
-    #[test]
-    fn what_is_held_leaves_when_it_is_time_or_released() {
-        let (mut s, mut log, mut got) = (Switch::new(&network(8), 1), Log::default(), Vec::new());
-        let of = |from: u32, id: u64| {
-            let (p, f) = packet(from, id);
-            (p, Arrival { flow: u64::from(from), ..f })
-        };
-        for id in 0..2 {
-            let (p, f) = of(0, id);
-            s.hold(Time::from_us(500), p, f);
-        }
-        let (p, f) = of(1, 2);
-        s.send(Time::ZERO, p, f, &mut log);
-        let (p, f) = of(1, 3);
-        s.hold(Time::from_us(900), p, f);
-        s.advance(Time::from_us(600), &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
-        s.release(Time::from_us(600), 1, &mut log);
-        s.release(Time::from_us(600), 1, &mut log);
-        while let Some(t) = s.next() {
-            s.advance(t, &mut log, |d| got.push((d.due.as_us(), d.parcel.frame.id)));
-        }
-        assert_eq!(got, [(74, 2), (574, 0), (586, 1), (674, 3)]);
-        assert_eq!((s.held.len(), s.unused.len()), (0, s.flying.len()), "every place is free again");
-    }
-
-    /// Times do not depend on when they are computed.
-    #[test]
-    fn what_is_late_is_only_late_and_not_different() {
-        let run = |late: bool| {
-            let (mut s, mut log, mut got) = (Switch::new(&network(2), 1), Log::default(), Vec::new());
-            for i in 0..4u64 {
-                for from in [0, 1] {
-                    let (p, f) = packet(from, i);
-                    s.send(Time::ZERO, p, f, &mut log);
-                }
-            }
-            if late {
-                s.advance(Time::from_secs(1), &mut log, |d| got.push(d.due));
-            }
-            while let Some(t) = s.next() {
-                s.advance(t, &mut log, |d| got.push(d.due));
-            }
-            (log.0, got)
-        };
-        assert_eq!(run(false), run(true));
-        assert!(run(true).0.iter().any(|e| e.2 == "drop"), "two senders into a buffer of two lose packets");
-    }
-}
+mod tests;

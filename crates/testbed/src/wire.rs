@@ -1,9 +1,11 @@
 //! The thread of the switch: it reads what hosts send, and hands over what is due, as punctually as the machine allows.
 
 use crate::clock::{Clock, real_time};
-use crate::frame::{self, End};
+use crate::frame::{self, End, Headers};
 use crate::hold::Holds;
 use crate::lateness::Lateness;
+use crate::news::{News, Told};
+use crate::stream::Stream;
 use crate::switch::{Delivery, Packet, Records, Switch};
 use forebay_queues::{Arrival, Codepoint};
 use forebay_units::{PortId, Time};
@@ -15,9 +17,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 
 /// Priority of the switch's thread; that of the applications is below it.
 pub const PRIORITY: i32 = 10;
@@ -32,9 +32,9 @@ pub struct Flow {
     /// The receiving end.
     pub to: End,
     /// The ports that its data passes, the sending host's own first.
-    pub forth: Arc<[PortId]>,
+    pub forth: Box<[PortId]>,
     /// The ports that its ACKs pass.
-    pub back: Arc<[PortId]>,
+    pub back: Box<[PortId]>,
     /// Class of service of its data.
     pub class: u8,
     /// Wire bytes of a packet with payload, beside the payload.
@@ -43,12 +43,8 @@ pub struct Flow {
     pub ack_size: u32,
     /// Its congestion control says until when data is held.
     pub waits: bool,
-}
-
-/// Where packets of one direction go: the ports, and whether they may be held before the first.
-struct Way {
-    path: Arc<[PortId]>,
-    waits: bool,
+    /// What its packets' classes follow from, if they have classes of their own.
+    pub stream: Option<Stream>,
 }
 
 /// A packet that the switch is asked to note: whose it is, beside what its headers say.
@@ -69,6 +65,11 @@ pub trait Ledger: Records {
     fn publish(&mut self);
 }
 
+/// The number of a flow that disciplines and ways know.
+fn number(conn: u32, back: bool) -> u64 {
+    u64::from(conn) << 1 | u64::from(back)
+}
+
 /// The owner of a packet, from what disciplines know of it.
 pub fn owner(facts: &Arrival) -> Owner {
     Owner { conn: (facts.flow >> 1) as u32, back: facts.flow & 1 == 1 }
@@ -81,8 +82,11 @@ pub struct Wire<L> {
     devices: Vec<(Ipv4Addr, File)>,
     /// Places in `devices`.
     by_address: HashMap<Ipv4Addr, usize>,
-    flows: HashMap<(End, End), (Flow, bool)>,
-    news: Receiver<Flow>,
+    /// By the number of their connection.
+    flows: Vec<Flow>,
+    /// Those between two ends, the newest: number, and whether packets go in the direction of ACKs.
+    by_ends: HashMap<(End, End), (u32, bool)>,
+    news: Told,
     clock: Clock,
     lateness: Lateness,
     /// Until when packets are held, if some transport wants that.
@@ -109,6 +113,9 @@ pub struct Carried<L> {
 /// The largest packet that a device hands over, and more than the largest MTU.
 const LARGEST: usize = 65_536;
 
+/// Names the bell of the news among the devices.
+const BELL: u64 = u64::MAX;
+
 /// The longest sleep, after which the end of the run is noticed.
 const LONGEST: TimeSpec = TimeSpec::new(0, 20_000_000);
 
@@ -130,11 +137,11 @@ fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result
 
 impl<L: Ledger> Wire<L> {
     /// The network of `switch` between `devices`. New flows are announced on `news` before their first packet is sent.
-    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, news: Receiver<Flow>, clock: Clock, ledger: L) -> Wire<L> {
+    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, news: Told, clock: Clock, ledger: L) -> Wire<L> {
         let holds = None;
-        let (flows, lateness) = (HashMap::new(), Lateness::default());
+        let (flows, by_ends, lateness) = (Vec::new(), HashMap::new(), Lateness::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
-        Wire { switch, devices, by_address, flows, news, clock, lateness, holds, ledger, sent: 0, strays: 0 }
+        Wire { switch, devices, by_address, flows, by_ends, news, clock, lateness, holds, ledger, sent: 0, strays: 0 }
     }
 
     /// Holds packets as `holds` says.
@@ -152,6 +159,7 @@ impl<L: Ledger> Wire<L> {
         for (i, (_, device)) in self.devices.iter().enumerate() {
             epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
+        epoll.add(self.news.bell(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
         let (mut events, mut buffer) = ([EpollEvent::empty(); 64], vec![0; LARGEST]);
         while !stop.load(Ordering::Relaxed) {
             self.hand_over();
@@ -159,7 +167,13 @@ impl<L: Ledger> Wire<L> {
             let next = self.switch.next().map_or(LONGEST, |t| self.clock.until(t)).min(LONGEST);
             let ready = wait(&epoll, &mut events, next)?;
             for event in &events[..ready] {
-                self.take_from(event.data() as usize, &mut buffer)?;
+                match event.data() {
+                    BELL => {
+                        self.news.heard();
+                        self.hear();
+                    }
+                    device => self.take_from(device as usize, &mut buffer)?,
+                }
             }
         }
         self.ledger.publish();
@@ -184,6 +198,10 @@ impl<L: Ledger> Wire<L> {
             if written.is_ok() {
                 self.ledger.delivered(now, &delivery);
             }
+            let Owner { conn, back } = owner(&delivery.parcel.facts);
+            if back && let Some(stream) = &mut self.flows[conn as usize].stream {
+                stream.answered(&delivery.parcel.frame.headers);
+            }
         }
     }
 
@@ -196,23 +214,50 @@ impl<L: Ledger> Wire<L> {
             };
             // What is due earlier goes first, or it would meet a packet that came after it.
             self.hand_over();
-            match frame::headers(&buffer[..n]).and_then(|h| Some((h, self.flow(h.from, h.to)?))) {
-                Some((headers, (Way { path, waits }, facts))) => {
-                    let facts = Arrival { ecn: headers.ecn, ..facts(headers.payload) };
-                    let packet = Packet::new(buffer[..n].to_vec(), headers, path, self.sent);
+            match frame::headers(&buffer[..n]).and_then(|h| Some((self.facts(&h)?, h))) {
+                Some((facts, headers)) => {
+                    let packet = Packet::new(buffer[..n].to_vec(), headers, self.sent);
                     self.sent += 1;
-                    self.send(waits, packet, facts);
+                    self.send(packet, facts);
                 }
                 None => self.strays += 1,
             }
         }
     }
 
+    /// Does what the thread of the applications has told.
+    fn hear(&mut self) {
+        while let Some(news) = self.news.next() {
+            match news {
+                News::Flow(flow) => {
+                    self.by_ends.insert((flow.to, flow.from), (flow.conn, true));
+                    self.by_ends.insert((flow.from, flow.to), (flow.conn, false));
+                    self.route(flow.conn, &flow.forth, &flow.back);
+                    // They are numbered in the order in which they open.
+                    self.flows.push(flow);
+                }
+                News::Write { conn, bytes } => {
+                    if let Some(stream) = self.flows.get_mut(conn as usize).and_then(|f| f.stream.as_mut()) {
+                        stream.write(bytes);
+                    }
+                }
+                News::Route { conn, forth, back } => self.route(conn, &forth, &back),
+            }
+        }
+    }
+
+    fn route(&mut self, conn: u32, forth: &[PortId], back: &[PortId]) {
+        self.switch.set_way(number(conn, false), forth);
+        self.switch.set_way(number(conn, true), back);
+    }
+
     /// Sends a packet, or keeps it for as long as the congestion control of its connection said before.
-    fn send(&mut self, waits: bool, packet: Packet, facts: Arrival) {
+    fn send(&mut self, packet: Packet, facts: Arrival) {
         let now = self.clock.now();
+        let Owner { conn, back } = owner(&facts);
+        let waits = !back && self.flows[conn as usize].waits;
         if let Some(holds) = self.holds.as_ref().filter(|_| waits) {
-            let until = holds.until(owner(&facts).conn, self.clock);
+            let until = holds.until(conn, self.clock);
             if until > now {
                 return self.switch.hold(until, packet, facts);
             }
@@ -222,25 +267,19 @@ impl<L: Ledger> Wire<L> {
         self.switch.send(now, packet, facts, &mut self.ledger);
     }
 
-    /// The way of a packet between these ends, and what disciplines know of one with so much payload.
-    fn flow(&mut self, from: End, to: End) -> Option<(Way, impl Fn(u32) -> Arrival + use<L>)> {
-        if !self.flows.contains_key(&(from, to)) {
-            for flow in self.news.try_iter() {
-                self.flows.insert((flow.to, flow.from), (flow.clone(), true));
-                self.flows.insert((flow.from, flow.to), (flow, false));
-            }
-        }
-        let (flow, back) = self.flows.get(&(from, to))?;
-        let (header, ack_size, class) = (flow.header, flow.ack_size, if *back { 0 } else { flow.class });
-        let name = u64::from(flow.conn) << 1 | u64::from(*back);
-        let facts = move |payload: u32| Arrival {
-            wire: if payload > 0 { payload + header } else { ack_size },
-            ecn: Codepoint::NotEct,
-            class,
-            rank: 0,
-            flow: name,
+    /// What disciplines know of a packet that leaves its host; `None`: it is of no known flow.
+    fn facts(&mut self, headers: &Headers) -> Option<Arrival> {
+        // A message is known before its first packet, and a flow before its first.
+        self.hear();
+        let &(conn, back) = self.by_ends.get(&(headers.from, headers.to))?;
+        let flow = self.flows.get_mut(conn as usize)?;
+        let class = match &mut flow.stream {
+            Some(stream) if back => stream.answer(),
+            Some(stream) => stream.leaves(headers),
+            None => 0,
         };
-        let way = Way { path: if *back { flow.back.clone() } else { flow.forth.clone() }, waits: flow.waits && !*back };
-        Some((way, facts))
+        let wire = if headers.payload > 0 { headers.payload + flow.header } else { flow.ack_size };
+        let class = if back || flow.class == 0 { class } else { flow.class };
+        Some(Arrival { wire, ecn: headers.ecn, class, rank: 0, flow: number(conn, back) })
     }
 }

@@ -1,5 +1,6 @@
 //! The running kernel as a world.
 
+use crate::clock::Urgent;
 use crate::guest::{self, Punctuality};
 use crate::namespace::Namespace;
 use forebay_experiment::Experiment;
@@ -9,7 +10,6 @@ use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_kernel::laws::{GuestLaw, guest_law};
 use forebay_kernel::shims::{SHIM, shim};
-use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
@@ -94,19 +94,11 @@ impl World for Testbed {
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
-        if !network.faults.failures.is_empty() {
-            refuse("topology.failure", "links of the testbed do not fail; legal: no failures, or `world = \"linux\"`".into());
-        }
         for group in &experiment.groups {
             if shim(&group.tcp).is_ok_and(|shim| shim != [0; SHIM]) {
                 let reason =
                     "on the running kernel the shim is a BPF program (`forebay attach`); legal: no shim, or `world = \"linux\"`";
                 refuse("transport.shim", reason.into());
-            }
-            let tags = forebay_kernel::tags::tag(&group.tcp.shims).is_ok_and(|tag| tag != [0; TAGS]);
-            if tags {
-                let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);
-                refuse("transport.shim", reason);
             }
         }
         cannot
@@ -165,6 +157,8 @@ fn in_real_time(
         let there = Link::new(to_us, from_us);
         let guest = scope.spawn(|| guest::serve(there, &experiment.network, seed));
         let mut link = Link::new(to_guest, from_guest);
+        // What applications decide, and which ways connections take when a link fails, is to be in time, too.
+        let _urgent = Urgent::from_now(guest::PRIORITY);
         let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
         // The other end notices that this one is gone, if it has not ended.
         drop(link);

@@ -1,0 +1,87 @@
+//! What the thread of the applications tells that of the switch, before the first packet that it concerns.
+
+use crate::wire::Flow;
+use forebay_units::PortId;
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+/// A piece of news.
+#[derive(Debug, Clone)]
+pub enum News {
+    /// A flow opens.
+    Flow(Flow),
+    /// Connection `conn` is given a message of `bytes` to send, 0 for one without end.
+    Write {
+        /// Its number.
+        conn: u32,
+        /// Length.
+        bytes: u64,
+    },
+    /// A connection takes other ways.
+    Route {
+        /// Its number.
+        conn: u32,
+        /// The ports of its data.
+        forth: Box<[PortId]>,
+        /// The ports of its ACKs.
+        back: Box<[PortId]>,
+    },
+}
+
+/// Who tells.
+#[derive(Debug)]
+pub struct Teller {
+    news: Sender<News>,
+    bell: Arc<EventFd>,
+}
+
+/// Who is told.
+#[derive(Debug)]
+pub struct Told {
+    news: Receiver<News>,
+    bell: Arc<EventFd>,
+}
+
+/// Both ends.
+///
+/// # Errors
+/// Those of eventfd(2).
+pub fn news() -> io::Result<(Teller, Told)> {
+    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
+    let (from, to) = mpsc::channel();
+    Ok((Teller { news: from, bell: Arc::clone(&bell) }, Told { news: to, bell }))
+}
+
+impl Teller {
+    /// Tells what need not be known before something arrives for it.
+    pub fn tell(&self, news: News) {
+        // The switch ends before its news only when it has failed, which ends the run.
+        let _ = self.news.send(news);
+    }
+
+    /// Tells what has to be done at once.
+    pub fn tell_now(&self, news: News) {
+        self.tell(news);
+        let _ = self.bell.write(1);
+    }
+}
+
+impl Told {
+    /// Readable when there are news that have to be looked at now.
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    /// The next one, if there is one.
+    pub fn next(&self) -> Option<News> {
+        self.news.try_recv().ok()
+    }
+
+    /// The bell has been heard.
+    pub fn heard(&self) {
+        let _ = self.bell.read();
+    }
+}

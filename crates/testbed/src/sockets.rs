@@ -1,0 +1,73 @@
+//! Sockets with the properties of a transport.
+
+use crate::namespace::Namespace;
+use forebay_linux::protocol::{Group, number};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::time::Duration;
+
+/// What a writer of datagrams may have waiting in its socket: in the guest there is room for all of them. Our choice: 4 MiB, if the machine grants it.
+const DATAGRAMS_WAITING: usize = 4 << 20;
+/// ECT(0) in the byte of IPv4 that holds DSCP and ECN (RFC 3168).
+const ECT0: u32 = 2;
+/// How the laws begin that a kernel has from us (`crates/kernel/src/laws.rs`).
+const OURS: &str = "forebay_";
+
+/// The error with what was tried.
+pub fn io_error(what: &str, e: impl Into<io::Error>) -> io::Error {
+    let e = e.into();
+    io::Error::new(e.kind(), format!("{what}: {e}"))
+}
+
+/// A text that ends with a zero, or with its field.
+fn text(field: &[u8]) -> &[u8] {
+    field.split(|&b| b == 0).next().unwrap_or_default()
+}
+
+/// A transport without a law sends datagrams.
+pub fn is_datagrams(group: &Group) -> bool {
+    text(&group.law).is_empty()
+}
+
+/// A socket in a namespace with the properties of a transport.
+///
+/// # Errors
+/// The kernel refuses it, or does not have its law.
+pub fn socket(namespace: &Namespace, group: &Group) -> io::Result<Socket> {
+    namespace.inside(|| if is_datagrams(group) { datagrams(group) } else { stream(group) })
+}
+
+fn stream(group: &Group) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    let law = text(&group.law);
+    socket.set_tcp_congestion(law).map_err(|e| {
+        let name = String::from_utf8_lossy(law);
+        let fix = match name.strip_prefix(OURS) {
+            Some(own) => format!("forebay attach {own} --name {name} --default, with its parameters as --param"),
+            None => format!("modprobe tcp_{name}"),
+        };
+        io_error(&format!("this kernel has no congestion control `{name}` ({fix})"), e)
+    })?;
+    if group.rcvbuf > 0 {
+        socket.set_recv_buffer_size(group.rcvbuf as usize)?;
+    }
+    if group.sndbuf > 0 {
+        socket.set_send_buffer_size(group.sndbuf as usize)?;
+    }
+    socket.set_tcp_nodelay(true)?;
+    // However the run ends, no connection lives on to send its last bytes where nobody carries them, and its namespace with it. What is
+    // accepted inherits it.
+    socket.set_linger(Some(Duration::ZERO))?;
+    Ok(socket)
+}
+
+fn datagrams(group: &Group) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_send_buffer_size(DATAGRAMS_WAITING)?;
+    if group.flags & number::GROUP_ECN != 0 {
+        socket.set_tos_v4(ECT0)?;
+    }
+    Ok(socket)
+}
