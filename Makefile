@@ -28,7 +28,7 @@ PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
 .PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
-	readme-refresh repro-full repro-document repro-refresh evidence docs wheel wheels installed stubs clean
+	readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -120,6 +120,19 @@ repro: installed ## every claim of the papers, few seeds: the verdicts are those
 
 repro-full: installed ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
+
+# Of every paper the figures that only a real stack settles. No root; some of it takes hours at the scale of the scorecard.
+LINUX_SCALE ?= --quick
+LINUX_PAPERS ?= coexistence dctcp incast-prin proboscis trim
+LINUX_FIGURES_coexistence := 2 3 4 5 6
+LINUX_FIGURES_incast-prin := 17 18 19 21 22 23
+LINUX_FIGURES_proboscis := 7 9
+LINUX_FIGURES_trim := 13 14
+repro-linux: installed ## figures of the papers in a Linux kernel as well: renews papers/*/in-linux.* and their column on papers/SCORECARD.md
+	$(VENV)/bin/python -m forebay kernel build
+	$(foreach paper,$(LINUX_PAPERS),$(VENV)/bin/python -m forebay.repro $(paper) $(LINUX_SCALE) --world linux \
+	  $(addprefix --figure ,$(LINUX_FIGURES_$(paper))) --keep --scorecard papers/SCORECARD.md \
+	  --cache $(TARGET)/repro/cache --out $(TARGET)/repro/linux/$(paper) || exit 1;)
 
 repro-document: installed ## the papers with all flows and seeds that their specifications ask for: hours, goes on where it was stopped
 	$(REPRO) --scale document --out $(TARGET)/repro/document

@@ -42,6 +42,10 @@ fn a_scenario_runs_in_the_world_of_the_models() {
     scratch.file("both.toml", &marked.replace("\"newreno\"", "[\"newreno\", \"dctcp\"]"));
     let err = text(&forebay(&scratch.0, &["check", "both.toml", "--world", "model"]).stderr);
     assert!(err.contains("`model` does not run the variant `newreno`: ") && !err.contains("the variant `dctcp`"), "{err}");
+    // Two transport groups of the only variant are refused for the same: that is all of it, told once.
+    let groups = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/coexistence/fig06.toml");
+    let err = text(&forebay(&scratch.0, &["check", groups, "--world", "linux"]).stderr);
+    assert!(err.contains("`linux` does not run this: the kernel opens every connection with a handshake"), "{err}");
     let out = forebay(&scratch.0, &["run", "small.toml", "--world", "moon"]);
     assert!(text(&out.stderr).contains("sim") && text(&out.stderr).contains("model"), "{}", text(&out.stderr));
 }

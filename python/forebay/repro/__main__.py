@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _dask, _native
 
-from . import _decides, _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
+from . import _column, _decides, _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -38,6 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     if unknown:
         print(f"error: {unknown}", file=sys.stderr)
         return 2
+    if args.keep and args.world == _worlds.OWN:
+        print("error: --keep keeps what another world says: name it with --world", file=sys.stderr)
+        return 2
     out = Path(args.out)
     units = Path(args.cache) if args.cache else out / "units"
     try:
@@ -59,6 +62,10 @@ def main(argv: list[str] | None = None) -> int:
         illustrated = [c for p in papers for f in args.figure or [] if f in p.figures for c in p.figures[f].claims]
         claims = list(dict.fromkeys([*(args.claim or []), *illustrated]))
     figures = args.figure or ([] if args.claim else None)
+    how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
+    parts = [w for name, values in (("--claim", args.claim), ("--figure", args.figure)) for v in values or [] for w in (name, v)]
+    where = [] if args.world == _worlds.OWN else ["--world", args.world]
+    command = " ".join(["forebay repro", *args.paper, *how, *where, *parts])
     outcomes = []
     # While a paper is judged and drawn, by one core, the runs of the next keep the others busy.
     ahead = ThreadPoolExecutor(2, thread_name_prefix="paper")
@@ -74,11 +81,14 @@ def main(argv: list[str] | None = None) -> int:
                 _draw.draw(outcome, results, drawn, out / paper.slug, quick=session.quick)
             if elsewhere is not None:
                 outcome.world = args.world
-                outcome.elsewhere, _ = elsewhere.judge(paper, elsewhere.simulate(paper, claims, []), claims, [])
-                if decides := _decides.page(outcome, found, _decides.run):
-                    outcome.decides = f"in-{args.world}.md"
-                    (out / paper.slug).mkdir(parents=True, exist_ok=True)
-                    (out / paper.slug / outcome.decides).write_text(decides)
+                there = elsewhere.simulate(paper, claims, [])
+                outcome.elsewhere, _ = elsewhere.judge(paper, there, claims, [])
+                outcome.decides = f"in-{args.world}.md"
+                decides = _decides.page(session, outcome, found, there, command, _decides.run)
+                for folder in [out / paper.slug, *([paper.folder] if args.keep else [])]:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / outcome.decides).write_text(decides)
+                    _column.file(folder, args.world).write_text(_column.write(outcome, scale))
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)
@@ -94,15 +104,17 @@ def main(argv: list[str] | None = None) -> int:
         if elsewhere is not None:
             elsewhere.simulator.close()
         ahead.shutdown(cancel_futures=True)
-    how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
-    parts = [w for name, values in (("--claim", args.claim), ("--figure", args.figure)) for v in values or [] for w in (name, v)]
-    where = [] if args.world == _worlds.OWN else ["--world", args.world]
-    command = " ".join(["forebay repro", *args.paper, *how, *where, *parts])
     _gallery.write(outcomes, out, command, scale=scale)
+    if elsewhere is not None and args.keep and args.scorecard:
+        card = Path(args.scorecard)
+        card.write_text(_column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
     # A part of the claims is no scorecard.
     if claims is None and figures is None:
-        for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
-            card.write_text(_scorecard.markdown(outcomes, command, simulator.version, scale=scale))
+        for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard and not args.keep else [])]:
+            text = _scorecard.markdown(outcomes, command, simulator.version, scale=scale)
+            for world in _worlds.OTHERS if elsewhere is None else []:
+                text = _column.lay(text, papers, world)
+            card.write_text(text)
         (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
     print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
@@ -159,6 +171,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
     parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
+    kept = "also keep the other world's verdicts and page beside the paper, and renew their column on the file of --scorecard"
+    parser.add_argument("--keep", action="store_true", help=kept)
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
     parser.add_argument("--dask", metavar="ADDRESS", help="let the workers of this Dask scheduler make the runs")

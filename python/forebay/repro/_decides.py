@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _toml
 
-from ._scorecard import brief, published
+from . import _point
+from ._scorecard import brief, changes, published, summary_elsewhere
 from ._session import BROKEN, REFUSED
+from ._toml import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ._session import Outcome, Simulated, Verdict
+    from ._paper import Paper
+    from ._session import Outcome, Session, Simulated, Verdict
     from ._simulate import Unit
 
 #: By how much packets may miss the time of their equal: what differs by more was decided, not only delayed.
 WITHIN = "1ms"
 #: Seconds that a comparison may take. Our choice: the longest of the documents takes a fifth of it.
-PATIENCE = 120
+PATIENCE = 300
 
 
 def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
@@ -33,63 +36,91 @@ def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
     return [(own[v.claim.id], v) for v in ran if v.good != own[v.claim.id].good]
 
 
-def page(outcome: Outcome, found: Simulated, compare: Callable[[Sequence[str]], str]) -> str:
-    """Write the page of a paper, in Markdown; empty where the worlds agree about every claim.
+def causes(paper: Paper, world: str) -> dict[str, str]:
+    """Read why the world says something else than the simulator, by claim: `in-WORLD.toml` beside `claims.toml`."""
+    file = paper.folder / f"in-{world}.toml"
+    return {name: " ".join(str(text).split()) for name, text in read(file).items()} if file.is_file() else {}
 
-    `found` is what the simulator ran; `compare` runs `forebay compare` with these words and returns what it prints.
+
+def page(
+    session: Session, outcome: Outcome, here: Simulated, there: Simulated, command: str, compare: Callable[[Sequence[str]], str]
+) -> str:
+    """Write the page of a paper, in Markdown.
+
+    `here` and `there` are what the simulator and the other world ran, by `command`; `compare` runs `forebay compare` with these
+    words and returns what it prints.
     """
     pairs = differing(outcome)
-    if not pairs or outcome.elsewhere is None:
-        return ""
-    lines = [
-        f"# Where the simulator and the world `{outcome.world}` disagree: {outcome.paper.slug}",
-        "",
-        "Claims that hold in one of them alone, and the first packet of a run behind them, seed 1, at which they do something",
-        f"else: not the same packet, or more than {WITHIN} apart. Both run the file as that world runs it. Of each run the first",
-        "connection that differs is shown.",
+    paper, world = outcome.paper, outcome.world
+    lines = [f"# In the world `{world}`: {paper.slug}", "", f"`{command}`: {summary_elsewhere(outcome)}.", ""]
+    if own_way := changes(outcome):
+        lines += [*(f"* {line}" for line in own_way), ""]
+    if not pairs:
+        return "\n".join([*lines, "The simulator, asked the same, says the same of each of them."]) + "\n"
+    lines += [
+        "Below are the claims that hold in one of the worlds alone, when both are asked the same, with the cause as far as it",
+        "is known and the packet that decides: of all points behind a claim the one whose runs, taken from the other world,",
+        "move what the claim measures farthest, and there, with seed 1, the first packet at which the worlds do something else:",
+        f"not the same packet, or more than {WITHIN} apart. Both run the file as that world runs it. The first connection that",
+        "differs is shown.",
     ]
+    known = causes(paper, world)
     shown: dict[tuple[str, ...], str] = {}
     for own, other in pairs:
-        lines += [
-            "",
-            f"## {own.claim.id}",
-            "",
-            f"The document: {published(own.claim)}. Simulator: {_told(own)}. {outcome.world}: {_told(other)}.",
-        ]
-        for name in outcome.paper.judges[own.claim.id].uses:
-            unit = next(iter(found.units.get(name, [])), None)
-            if unit is None:
-                continue
-            words = command(unit, outcome.elsewhere.changed.get(name, {}), outcome.world)
+        name = own.claim.id
+        lines += ["", f"## {name}", ""]
+        lines += [f"The document: {published(own.claim)}. Simulator: {_told(own)}. {world}: {_told(other)}.", ""]
+        lines += [f"Cause: {known.get(name, 'unknown.')}"]
+        point = _point.decisive(session, paper, own, here, there)
+        for experiment, unit, told in _to_show(paper, own, here, point, world):
+            words = compare_words(unit, outcome.elsewhere.changed.get(experiment, {}) if outcome.elsewhere else {}, world)
             if words in shown:
-                lines += ["", f"Experiment `{name}`: the run of {shown[words]}."]
+                lines += ["", f"{told} It is the run of {shown[words]}."]
                 continue
-            shown[words] = own.claim.id
-            told = shlex.join(["forebay", *words]).replace(str(outcome.paper.folder.resolve()), f"papers/{outcome.paper.slug}")
-            lines += ["", f"Experiment `{name}`, its first point:", "", "```text", f"$ {told}"]
-            lines += [*first_of_each(compare(words)), "```"]
+            shown[words] = name
+            line = shlex.join(["forebay", *words]).replace(str(paper.folder.resolve()), f"papers/{paper.slug}")
+            lines += ["", told, "", "```text", f"$ {line}", *first_of_each(compare(words), stack_of(unit)), "```"]
     return "\n".join(lines) + "\n"
 
 
-def command(unit: Unit, changed: dict[str, Any], world: str) -> tuple[str, ...]:
+def _to_show(paper: Paper, own: Verdict, here: Simulated, point: _point.Point | None, world: str) -> list[tuple[str, Unit, str]]:
+    """Choose the runs to compare for a claim: those of the point that decides, or of the first of each experiment."""
+    if point is not None:
+        alone = point.verdict.measured[own.told]
+        what = "makes the verdict another one" if point.decides else "moves it farthest, not far enough by itself"
+        what = f"Experiment `{point.experiment}`: with {world}'s runs at one point alone it is {brief(alone)}, which {what}."
+        return [(point.experiment, point.unit, what)]
+    units = [(n, here.units[n][0]) for n in paper.judges[own.claim.id].uses if here.units.get(n)]
+    return [(n, u, f"No single point moves it. Experiment `{n}`, its first point:") for n, u in units]
+
+
+def compare_words(unit: Unit, changed: dict[str, Any], world: str) -> tuple[str, ...]:
     """Return the words of `forebay compare` for a run, with what the world does its own way in both."""
     sets = [*unit.sets, *(f"{key}={_toml.value(value, key)}" for key, value in sorted(changed.items()))]
     words = ["compare", str(unit.scenario), "--packets", "--within", WITHIN, "--worlds", f"sim,{world}", "--seed", str(unit.seed)]
     return (*words, *(word for s in sets for word in ("--set", s)))
 
 
-def first_of_each(text: str) -> list[str]:
-    """Of what `forebay compare --packets` prints, each run with the first of its connections that differs."""
+def first_of_each(text: str, stack: str = "") -> list[str]:
+    """Of what `forebay compare --packets` prints, each run on `stack` with the first of its connections that differs."""
     kept: list[str] = []
-    connections = 0
+    connections, wanted = 0, True
     for line in text.splitlines():
+        if "on the same stack" in line:
+            wanted = not stack or line.endswith(f"on the same stack {stack}")
         if line.startswith("connection "):
             connections += 1
         elif not line.startswith(" "):
             connections = 0
-        if connections < 2 and not line.startswith("and "):
+        if wanted and connections < 2 and not line.startswith("and "):
             kept.append(line)
     return kept
+
+
+def stack_of(unit: Unit) -> str:
+    """Return the stack that a run's file names; empty where it names none."""
+    told = [s.partition("=")[2].strip("\"'") for s in unit.sets if s.startswith("transport.stack=")]
+    return told[-1] if told else str(read(unit.scenario).get("transport", {}).get("stack", ""))
 
 
 def run(words: Sequence[str]) -> str:
@@ -104,4 +135,4 @@ def run(words: Sequence[str]) -> str:
 
 
 def _told(v: Verdict) -> str:
-    return f"{v.status}, {brief(v.measured[v.by])}" if v.measured else v.status
+    return f"{v.status}, {brief(v.measured[v.told])}" if v.measured else v.status

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ._run import Scale
     from ._session import Outcome, Verdict
 
-#: As tables have it, and as programs do.
-_MARK = {
+#: As tables have it.
+MARK = {
     STATED: "yes",
     NAMED: "named",
     AFTERWARDS: "NO, afterwards",
@@ -152,7 +152,7 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
     """Write the scorecard of a paper for a terminal."""
     lines = [f"{outcome.paper.slug}: {outcome.paper.title}" if outcome.paper.title != outcome.paper.slug else outcome.paper.slug]
     for v in outcome.verdicts:
-        mark = _MARK[v.status]
+        mark = MARK[v.status]
         if color:
             mark = f"\x1b[{_COLOR[v.status]}m{mark:14}\x1b[0m"
         head = "*" if v.claim.headline else " "
@@ -184,7 +184,7 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
     lines.append("  " + summary(outcome.verdicts))
     if outcome.elsewhere is not None:
         lines.append(f"  in {outcome.world}: {summary_elsewhere(outcome)}")
-        lines += [f"  {line}" for line in _changes(outcome)]
+        lines += [f"  {line}" for line in changes(outcome)]
     return "\n".join(lines)
 
 
@@ -213,8 +213,8 @@ def elsewhere(outcome: Outcome, claim: str) -> str:
     if outcome.elsewhere is None or not outcome.paper.judges[claim].uses:
         return ""
     v = next(v for v in outcome.elsewhere.verdicts if v.claim.id == claim)
-    told = brief(v.measured[v.by]) if v.measured else v.error
-    return f"{_MARK[v.status]}{', wider band' if v.wide else ''}: {told}"
+    told = brief(v.measured[v.told]) if v.measured else v.error
+    return f"{MARK[v.status]}{', wider band' if v.wide else ''}: {told}"
 
 
 def summary_elsewhere(outcome: Outcome) -> str:
@@ -233,7 +233,7 @@ def summary_elsewhere(outcome: Outcome) -> str:
     return text + (f"; other than in the simulator: {', '.join(differ)}" if differ else "")
 
 
-def _changes(outcome: Outcome) -> list[str]:
+def changes(outcome: Outcome) -> list[str]:
     """List what the other world does its own way, where a document's file says otherwise."""
     changed = outcome.elsewhere.changed if outcome.elsewhere is not None else {}
     by: dict[str, list[str]] = {}
@@ -280,7 +280,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
         heads = ["claim", "document", "as stated", "under a reading named beforehand", "found afterwards", "rests on", "verdict"]
         if o.elsewhere is not None:
             heads.append(f"in {o.world}")
-            lines += [f"In the world `{o.world}`: {summary_elsewhere(o)}.", *(f"* {line}" for line in _changes(o)), ""]
+            lines += [f"In the world `{o.world}`: {summary_elsewhere(o)}.", *(f"* {line}" for line in changes(o)), ""]
         lines += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
@@ -291,14 +291,14 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
                 else [_cell(v.error), "", ""]
             )
             basis = _cell(rests_on(v, v.measured[v.by])) if v.measured else ""
-            mark = _MARK[v.status] + (", wider band" if v.wide else "")
+            mark = MARK[v.status] + (", wider band" if v.wide else "")
             there = [] if o.elsewhere is None else [_cell(elsewhere(o, v.claim.id))]
             lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark, *there])} |")
         told = [v for v in o.verdicts if v.status != STATED]
         if told:
             lines += ["", "What is not plainly reproduced, and why:", ""]
             for v in told:
-                lines.append(f"* `{v.claim.id}` ({_MARK[v.status]}): {v.claim.statement} {reason(v)}")
+                lines.append(f"* `{v.claim.id}` ({MARK[v.status]}): {v.claim.statement} {reason(v)}")
         lines += _under_readings(o)
     return "\n".join(lines) + "\n"
 

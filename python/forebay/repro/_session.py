@@ -63,6 +63,11 @@ class Verdict:
         return self.status in (STATED, NAMED)
 
     @property
+    def told(self) -> int:
+        """Index of the measurement to tell: the one that decided, or the first where none counts."""
+        return self.by if self.good else 0
+
+    @property
     def columns(self) -> list[int | None]:
         """Index of the measurement to show as stated, under a reading named beforehand, and under one that does not count.
 
@@ -152,7 +157,7 @@ class Session:
         self, paper: Paper, found: Simulated, claims: list[str] | None = None, figures: list[str] | None = None
     ) -> tuple[Outcome, dict[str, Any]]:
         """Judge the claims by what was simulated for them."""
-        verdicts = [self._verdict(paper, c, found) for c in self._wanted(paper, claims)]
+        verdicts = [self.verdict(paper, c, found) for c in self._wanted(paper, claims)]
         _one_reading_an_experiment(paper, verdicts)
         outcome = Outcome(paper, verdicts, runs=len(found.all_units))
         outcome.fingerprint = self._fingerprint(found.all_units)
@@ -198,7 +203,8 @@ class Session:
         marks = sorted(f"{u.scenario.name} {' '.join(u.sets)} {u.seed} {u.fingerprint}" for u in units)
         return hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
 
-    def _verdict(self, paper: Paper, name: str, simulated: Simulated) -> Verdict:
+    def verdict(self, paper: Paper, name: str, simulated: Simulated) -> Verdict:
+        """Judge one claim by what was simulated."""
         claim = paper.claims[name]
         found = paper.judges.get(name)
         if found is None:

@@ -29,11 +29,12 @@ _KEY = re.compile(r"`([a-z.-]+)` is what it cannot do")
 
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
     """Return the keys that `world` refuses, with its reasons; empty where the scenario is wrong in another way."""
-    told = f"the world `{world}` does not run this: "
-    if not error.errors or not all(m.message.startswith(told) for m in error.errors):
+    # Of some variants alone it names them.
+    reason = re.compile(rf"the world `{world}` does not run (?:this|the variant `.*?`): ")
+    if not error.errors or not all(reason.match(m.message) for m in error.errors):
         return {}
     keys = [_KEY.search(m.help or "") for m in error.errors]
-    return {k[1] if k else "": m.message.removeprefix(told) for k, m in zip(keys, error.errors, strict=True)}
+    return {k[1] if k else "": reason.sub("", m.message, count=1) for k, m in zip(keys, error.errors, strict=True)}
 
 
 def instead(keys: Sequence[str], world: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import forebay as fb
-from forebay.repro import _paper
+from forebay.repro import _column, _decides, _paper
 from forebay.repro._session import BROKEN, STATUSES
 
 PAPERS = sorted(p.parent for p in Path(__file__).resolve().parents[3].glob("papers/*/paper.py"))
@@ -26,7 +26,7 @@ def test_every_claim_is_measured(folder: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted(f for p in PAPERS for f in p.glob("*.toml")), ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_scenario_files(file: Path) -> None:
-    if file.name not in ("claims.toml", "expected.toml"):
+    if file.name not in ("claims.toml", "expected.toml", "in-linux.toml"):
         fb.Scenario.load(file).check()
 
 
@@ -36,7 +36,8 @@ def test_the_scorecard_is_of_these_claims() -> None:
     claims = [(p.slug, c) for p in papers for c in p.claims]
     card = (PAPERS[0].parent / "SCORECARD.md").read_text()
     verdicts = "yes|named|NO|NO, afterwards|not decided|BROKEN"
-    rows = re.findall(rf"^\| (?:\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| ({verdicts}) \|$", card, re.MULTILINE)
+    own = _column.strip(card, "linux")
+    rows = re.findall(rf"^\| (?:\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| ({verdicts}) \|$", own, re.MULTILINE)
     assert [name for name, _ in rows] == [name for _, name in claims]
     assert "BROKEN" not in {verdict for _, verdict in rows}
     assert "Unexplained" not in card
@@ -50,6 +51,26 @@ def test_the_scorecard_is_of_these_claims() -> None:
         quick = list(csv.DictReader(file))
     assert [(row["paper"], row["claim"]) for row in quick] == claims
     assert {row["verdict"] for row in quick} <= set(STATUSES) - {BROKEN}
+
+
+def test_the_column_of_linux_is_what_its_runs_said() -> None:
+    """`make repro-linux` renews what is kept beside the papers, and the column."""
+    papers = [_paper.load(folder) for folder in PAPERS]
+    card = (PAPERS[0].parent / "SCORECARD.md").read_text()
+    assert _column.lay(card, papers, "linux") == card
+    for paper in papers:
+        kept = _column.read(paper.folder, "linux")
+        assert kept, "every paper has figures that a kernel ran"
+        assert set(kept) <= {name for name, judge in paper.judges.items() if judge.uses}
+        assert {r.verdict for r in kept.values()} | {r.simulator for r in kept.values()} <= set(STATUSES) - {BROKEN}
+        page = (paper.folder / "in-linux.md").read_text()
+        differ = [r.claim for r in kept.values() if r.differs]
+        assert re.findall(r"^## (\S+)$", page, re.MULTILINE) == differ
+        causes = _decides.causes(paper, "linux")
+        assert list(causes) == [name for name in differ if name in causes], (
+            "a cause of what both worlds say alike, or out of order"
+        )
+        assert all(f"Cause: {cause}" in page for cause in causes.values()), "in-linux.toml is newer than the page"
 
 
 def test_the_claims_are_the_corrected_ones() -> None:

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Also write the scorecard here [always: DIR/SCORECARD.md]
     #[arg(long, value_name = "FILE")]
     scorecard: Option<PathBuf>,
+    /// Also keep the other world's verdicts and page beside the paper, and renew their column on the file of --scorecard
+    #[arg(long, requires = "world")]
+    keep: bool,
     /// Finished runs [default: DIR/units]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -64,7 +67,8 @@ impl Args {
         self.scale.iter().for_each(|s| option("--scale", s.into()));
         self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
         self.dask.iter().for_each(|a| option("--dask", a.into()));
-        words.extend([(self.quick, "--quick"), (self.verbose, "--verbose")].iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
+        let flags = [(self.quick, "--quick"), (self.keep, "--keep"), (self.verbose, "--verbose")];
+        words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
         if !self.papers.is_empty() {
             words.push("--".into());
             words.extend(self.papers.iter().cloned());

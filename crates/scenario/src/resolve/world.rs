@@ -21,6 +21,8 @@ pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, varian
     for (label, experiment) in variants {
         for what in world.supports(experiment) {
             match said.iter_mut().find(|s| s.0 == what) {
+                // A world may say the same of two transport groups of a variant.
+                Some(s) if s.1.last() == Some(label) => {}
                 Some(s) => s.1.push(label),
                 None => said.push((what, vec![label])),
             }

@@ -1,0 +1,172 @@
+"""What another world says of a paper's claims, kept beside the paper (`in-linux.csv`), and its column on the scorecard.
+
+The simulator's verdicts and the other world's are made by commands of their own, at scales of their own: the column is laid over
+a scorecard that is there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ._scorecard import MARK, brief
+from ._session import BROKEN, NAMED, REFUSED, STATED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ._paper import Paper
+    from ._run import Scale
+    from ._session import Outcome, Verdict
+
+_HEADS = ["claim", "verdict", "wider_band", "simulator", "scale", "measured"]
+_GOOD = (STATED, NAMED)
+#: In the place of a verdict: nothing was run there, or there is nothing to run.
+UNKNOWN, NOTHING = "unknown", "nothing to run"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a claim in another world."""
+
+    claim: str
+    #: One of `STATUSES`.
+    verdict: str
+    #: Whether it holds only in the wider bands of a quick reproduction.
+    wide: bool
+    #: The simulator's verdict when it is asked the same.
+    simulator: str
+    scale: str
+    #: What was measured, or why it was not.
+    measured: str
+
+    @property
+    def ran(self) -> bool:
+        """Whether there is a verdict."""
+        return self.verdict not in (REFUSED, BROKEN)
+
+    @property
+    def differs(self) -> bool:
+        """Whether it holds in one of the worlds alone."""
+        return self.ran and (self.verdict in _GOOD) != (self.simulator in _GOOD)
+
+    @property
+    def cell(self) -> str:
+        """Of a table in Markdown."""
+        mark = MARK[self.verdict] + (", wider band" if self.wide else "")
+        return f"{mark}{f' (simulator: {MARK[self.simulator]})' if self.differs else ''}: {self.measured}".replace("|", "\\|")
+
+
+def file(paper: Path, world: str) -> Path:
+    """Return where a paper's folder keeps it."""
+    return paper / f"in-{world}.csv"
+
+
+def write(outcome: Outcome, scale: Scale) -> str:
+    """Write what the other world says of the claims that something is run for, as CSV."""
+    assert outcome.elsewhere is not None
+    own = {v.claim.id: v.status for v in outcome.verdicts}
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(_HEADS)
+    for v in outcome.elsewhere.verdicts:
+        if outcome.paper.judges[v.claim.id].uses:
+            wide = "yes" if v.wide else "no"
+            rows.writerow([v.claim.id, v.status, wide, own[v.claim.id], scale, _measured(v)])
+    return out.getvalue()
+
+
+def _measured(v: Verdict) -> str:
+    return " ".join((brief(v.measured[v.told]) if v.measured else v.error).split())
+
+
+def read(paper: Path, world: str) -> dict[str, Row]:
+    """Read what is kept beside a paper, by claim; empty where nothing is."""
+    if not file(paper, world).is_file():
+        return {}
+    with file(paper, world).open() as kept:
+        rows = [
+            Row(r["claim"], r["verdict"], r["wider_band"] == "yes", r["simulator"], r["scale"], r["measured"])
+            for r in csv.DictReader(kept)
+        ]
+    return {r.claim: r for r in rows}
+
+
+def told(rows: dict[str, Row], claims: int, without: int) -> str:
+    """Tell in words how many of a paper's claims hold; `without` of them have nothing to run."""
+    ran = [r for r in rows.values() if r.ran]
+    text = f"{sum(r.verdict in _GOOD for r in ran)} of {len(ran)} claims hold"
+    refused = sum(r.verdict == REFUSED for r in rows.values())
+    broken = sum(r.verdict == BROKEN for r in rows.values())
+    unknown = claims - without - len(rows)
+    missing = {"cannot be run there": refused, "failed": broken, "are unknown": unknown, "have nothing to run": without}
+    text += "".join(f", {n} {what}" for what, n in missing.items() if n)
+    both = sum(r.verdict in _GOOD and r.simulator in _GOOD for r in ran)
+    here = sum(r.simulator in _GOOD for r in ran)
+    return f"{text}. Asked the same, {here} hold in the simulator, {both} of them in both"
+
+
+#: A table of the scorecard has claims in its rows when its heads begin so; the verdict's is the last before the column.
+_CLAIMS = "| claim | document |"
+
+
+def lay(card: str, papers: list[Paper], world: str) -> str:
+    """Lay the column over a scorecard: in the place of the one that is there, or as a new one."""
+    head = f"in {world}"
+    kept = {p.slug: rows for p in papers if (rows := read(p.folder, world))}
+    by_slug = {p.slug: p for p in papers}
+    lines: list[str] = []
+    slug, column = "", False
+    for line in strip(card, world).splitlines():
+        if section := re.fullmatch(r"## (\S+)", line):
+            slug = section[1]
+        elif line.startswith(_CLAIMS) and slug in kept:
+            column = True
+            paper = by_slug[slug]
+            without = sum(not j.uses for j in paper.judges.values())
+            lines += [f"{_begin(world)} {told(kept[slug], len(paper.claims), without)}: [in-{world}.md]({slug}/in-{world}.md)."]
+            lines += ["", f"{line} {head} |"]
+            continue
+        if column and line.startswith("|---"):
+            line += "---|"
+        elif column and line.startswith("| "):
+            name = line.split("|")[1].strip().strip("*")
+            line += f" {_cell(by_slug[slug], kept[slug], name)} |"
+        elif column:
+            column = False
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def strip(card: str, world: str) -> str:
+    """Take the column off a scorecard."""
+    lines: list[str] = []
+    column = skip = False
+    for line in card.splitlines():
+        if line.startswith(_begin(world)):
+            skip = True
+            continue
+        if skip and not line:
+            skip = False
+            continue
+        if line.startswith(_CLAIMS) and line.endswith(f"| in {world} |"):
+            column = True
+        column = column and line.startswith("|")
+        if column:
+            # A bar within a cell is escaped.
+            line = re.sub(r"(?<!\\)\|(?:\\\||[^|])*\|$", "|", line)
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _begin(world: str) -> str:
+    return f"In the world `{world}`:"
+
+
+def _cell(paper: Paper, rows: dict[str, Row], claim: str) -> str:
+    if not paper.judges[claim].uses:
+        return NOTHING
+    return rows[claim].cell if claim in rows else UNKNOWN
