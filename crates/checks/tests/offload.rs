@@ -85,3 +85,32 @@ fn marked_bytes_are_counted_exactly() {
         assert!(counted <= marked && marked - counted <= 60, "{sets:?}: {counted} of {marked}");
     }
 }
+
+/// Trains that lose segments: what is missing may wait to be joined, and be handed over by the timer, with the end of the train behind it.
+#[test]
+fn what_ends_a_message_may_be_handed_over_by_the_timer() {
+    const TRAINS: &str = r#"
+duration = "2s"
+[topology]
+kind = "many-to-one"
+senders = 5
+access     = { rate = "1Gbps", delay = "50us" }
+bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
+[transport]
+stack = "linux"
+cc = "newreno"
+gro = "20us"
+[[workload]]
+kind = "on-off"
+sizes = { uniform = ["2KB", "10KB"] }
+gaps = { exponential = "1ms" }
+gap-from = "start"
+trains = 200
+start = "100ms"
+last-size = "140000B"
+last-at = "500ms"
+"#;
+    let o = one(TRAINS, &[]);
+    assert!(o.drops() > 0, "nothing was lost");
+    assert!(o.report.flows.iter().all(|f| f.end < f.acked && !f.acked.is_never()), "acknowledged before it was there, or never");
+}

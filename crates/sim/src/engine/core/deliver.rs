@@ -128,9 +128,11 @@ impl Core {
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
         W::settle(self, at, now);
+        // A host that joins segments hands them over by this timer: they may end a message, and a delayed ACK may still be due later.
+        self.data_done(node, conn, now);
     }
 
-    /// Sees to what a packet of the data direction has changed, behind the receiver.
+    /// Sees to what data that was handed over has changed, behind the receiver.
     #[inline(always)]
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = &self.receivers[conn];
