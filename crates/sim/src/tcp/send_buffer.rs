@@ -27,6 +27,8 @@ pub(super) struct SendBuffer {
     /// the first (`u64::MAX`: there is none), and all others.
     first: u64,
     others: VecDeque<u64>,
+    /// Ends of segments with PSH that have been sent and not been acknowledged, ascending.
+    sent: VecDeque<u64>,
     /// Its size (`sk_sndbuf`).
     size: u32,
     /// Where a segment with PSH ended last (`pushed_seq`), the low 32 bits.
@@ -65,6 +67,7 @@ impl SendBuffer {
             taken: at,
             first: u64::MAX,
             others: VecDeque::new(),
+            sent: VecDeque::new(),
             size: FIRST,
             pushed,
             window: 0,
@@ -97,16 +100,26 @@ impl SendBuffer {
         }
     }
 
-    /// Whether the segment that ends at `end` carries PSH; segments are asked about in their order.
-    pub(super) fn pushes(&mut self, end: u64) -> bool {
+    /// Whether a segment that ends at `end` and leaves for the first time carries PSH; they are asked about in their order.
+    #[inline]
+    pub(super) fn pushes(&mut self, end: u64, una: u64) -> bool {
         while self.first < end {
             self.drop_first();
         }
         let pushes = self.first == end;
         if pushes {
             self.drop_first();
+            while self.sent.front().is_some_and(|&sent| sent <= una) {
+                self.sent.pop_front();
+            }
+            self.sent.push_back(end);
         }
         pushes
+    }
+
+    /// Whether a segment that ends at `end` carries PSH when it is sent again: as it did before (__tcp_retransmit_skb sends the same header).
+    pub(super) fn pushed(&self, end: u64) -> bool {
+        self.sent.binary_search(&end).is_ok()
     }
 
     fn drop_first(&mut self) {

@@ -41,6 +41,17 @@ fn segments_at_the_end_of_a_buffer_and_of_a_message_are_pushed() {
     assert_eq!(t.pushed[0], 25, "26 segments fit");
 }
 
+/// __tcp_retransmit_skb sends the segment as it was: of two that are lost the second is the end of a message.
+#[test]
+fn what_is_sent_again_is_pushed_again() {
+    let mut t = Script::new(linux(10), 0);
+    t.write_bytes(5_000, false);
+    t.write_bytes(5_000, false);
+    t.ack(3).sack(3, &[(5, 10)]);
+    assert_eq!(t.sent(), "0 1 2 3 4 5 6 7 8 9 3r 4r");
+    assert_eq!(t.pushed, [4, 9, 4]);
+}
+
 /// __tcp_ack_snd_check: behind a hole three ACKs leave at once, and the next are one, when a twentieth of the RTT has passed.
 #[test]
 fn duplicate_acks_are_compressed() {

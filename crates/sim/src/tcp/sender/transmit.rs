@@ -259,8 +259,7 @@ impl Sender {
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         if let Some(b) = &mut self.buffer
-            && !again
-            && b.pushes(offset + data)
+            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.una) }
         {
             p.flags |= flag::PUSH;
         }
