@@ -10,6 +10,8 @@ import argparse
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from forebay.repro import Run, interval
 from forebay.repro._simulate import Package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from forebay.repro import Result
 
@@ -100,28 +102,39 @@ def host_jitter(run: Run) -> Rows:
 LINKS = ("link1", "link2")
 
 
-def delayed_acks(run: Run) -> Rows:
-    """Small flows of the testbed with an ACK for each packet below the shim, and with every second one."""
+def delayed_acks(run: Run, linux: Run) -> Rows:
+    """Small flows of the testbed by how many packets an ACK is for; below the shim in a kernel, too."""
     laws: dict[str, Any] = {"Reno": "reno", "CUBIC": "cubic", "DCTCP": "dctcp"}
     for name, law in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic")):
         laws[name] = {"kind": law, "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}}
         laws[f"{name}, all throttled"] = {"kind": law, "shim": "proboscis"}
-    few = {"workload.0.flows-per-source": 60}
-    asked = {
-        (name, every): run("fig07.toml", {**few, "transport.cc": cc, "transport.ack-every": every}, seeds=3)
-        for name, cc in laws.items()
-        for every in (1, 2)
+    # The shim's own least window is two segments where not every packet is acknowledged.
+    forced = {
+        f"{name}, least window 1": {"kind": law, "shim": {"kind": "proboscis", "elephant-bytes": "100KB", "floor": 1}}
+        for name, law in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic"))
     }
+    few = {"workload.0.flows-per-source": 60}
+    points = [(name, cc, every) for name, cc in laws.items() for every in (1, 2)] + [(n, cc, 2) for n, cc in forced.items()]
+    in_kernel = [n for n in (*laws, *forced) if "ProBoSCIS" in n and "throttled" not in n]
+    asked = []
+    for name, cc, every in points:
+        sets = {**few, "transport.cc": cc, "transport.ack-every": every}
+        asked.append(
+            (name, every, [run("fig07.toml", sets, seeds=3), *([linux("fig07.toml", sets)] if name in in_kernel else [])])
+        )
 
     def small(r: Result, of: Callable[[Any], float]) -> str:
         return told(r.per_run(lambda t: of(t.rows(t["size_bytes"] <= 100_000))))
 
-    rows = [["transport", "an ACK for", "mean FCT of small flows [ms]", "timeouts of small flows", "above 200 ms"]]
-    for (name, every), r in asked.items():
-        mean = small(r, lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6)
-        late = small(r, lambda t: float((t["rtos"] + t["syn_rtos"]).sum()))
-        missed = small(r, lambda t: float((t["fct_ns"].astype(float) > 2e8).sum()))
-        rows.append([name, "each packet" if every == 1 else "every second", mean, late, missed])
+    what = ("mean FCT of small flows [ms]", "timeouts of small flows", "above 200 ms")
+    rows = [["transport", "an ACK for", *what, *(f"Linux: {w}" for w in what)]]
+    for name, every, both in asked:
+        cells = []
+        for r in both:
+            cells.append(small(r, lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6))
+            cells.append(small(r, lambda t: float((t["rtos"] + t["syn_rtos"]).sum())))
+            cells.append(small(r, lambda t: float((t["fct_ns"].astype(float) > 2e8).sum())))
+        rows.append([name, "each packet" if every == 1 else "every second", *cells, *[""] * (2 * len(what) - len(cells))])
     return rows
 
 
@@ -189,13 +202,157 @@ def queries(run: Run) -> Rows:
 
 RECOVERY = {"ns2": "newreno", "linux": "rack"}
 
+SHIMMED: dict[str, Any] = {
+    "Reno": "reno",
+    "CUBIC": "cubic",
+    "DCTCP": "dctcp",
+    "Reno + ProBoSCIS": {"kind": "reno", "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}},
+    "CUBIC + ProBoSCIS": {"kind": "cubic", "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}},
+    "Reno + ProBoSCIS, all throttled": {"kind": "reno", "shim": "proboscis"},
+    "CUBIC + ProBoSCIS, all throttled": {"kind": "cubic", "shim": "proboscis"},
+}
+
+
+def background(run: Run, linux: Run) -> Rows:
+    """ProBoSCIS beside endless flows (Fig. 9): completion times of all test flows."""
+    sets = {"duration": "5s", "workload.0.stop": "2s", "workload.0.flows-per-source": 100}
+    asked = {n: [w("fig09.toml", {**sets, "transport.cc": cc}) for w in (run, linux)] for n, cc in SHIMMED.items()}
+
+    def of(r: Result, measure: Callable[[Any], float]) -> str:
+        return told(r.per_run(lambda t: measure(t.where(**{"class": "test"}))))
+
+    what = ("mean FCT [ms]", "of flows to 100 KB [ms]", "timeouts", "not finished")
+    rows = [["transport", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    for name, both in asked.items():
+        cells = []
+        for r in both:
+            # Of flows that were cut off, the time until the end.
+            times = [lasted(r, i) for i in range(r.seeds)]
+            cells.append(told([float(t.mean()) for t, _ in times], 4))
+            cells.append(told([float(t[small].mean()) for t, small in times]))
+            cells.append(of(r, lambda t: float((t["rtos"] + t["syn_rtos"]).sum())))
+            cells.append(of(r, lambda t: float(np.isnan(t["fct_ns"].astype(float)).sum())))
+        rows.append([name, *cells])
+    return rows
+
+
+def lasted(r: Result, seed: int) -> tuple[Any, Any]:
+    """How long the test flows of a seed took or had taken when the run ended, ms, and which of them have at most 100 KB."""
+    t = r.flows.where(run=seed, **{"class": "test"})
+    end = r.manifests[seed]["runs"][0]["end_ns"]
+    fct = t["fct_ns"].astype(float)
+    return np.where(np.isnan(fct), end - t["start_ns"], fct) / 1e6, t["size_bytes"] <= 100_000
+
+
+def reordered(run: Run, linux: Run) -> Rows:
+    """PRIN's marked packets overtake under strict priority: what a kernel makes of it (fig17.toml, 64 KB)."""
+    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-of": "queue"}}
+    queues = {"keeps the order": {}, "strict priority": strict}
+    recoveries = {"without SACK": "newreno", "SACK and RACK": "rack"}
+    base = {"transport.cc": {"kind": "newreno", "shim": {"kind": "prin", "floor": 2}}, "transport.handshake": True}
+    asked = {
+        (n, queue, how): [
+            w("fig17.toml", {**base, **sets, "transport.recovery": recovery, "topology.senders": n}, seeds=5)
+            for w in (run, linux)
+        ]
+        for n in (4, 8, 12)
+        for how, recovery in recoveries.items()
+        for queue, sets in queues.items()
+    }
+    what = ("goodput / link", "timeouts a block", "retransmissions a block", "of these no loss")
+    rows = [["senders", "recovery", "queue", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    for (n, queue, how), both in asked.items():
+        cells = []
+        for r in both:
+            blocks = float(len(r.queries)) / r.seeds
+            lost = r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck")
+            again = r.per_run(lambda t: float(t["segs_retx"].sum()))
+            cells.append(told(r.per_run(goodput, "queries")))
+            cells.append(told([v / blocks for v in r.per_run(lambda t: float(t["rtos"].sum()))]))
+            cells.append(told([v / blocks for v in again]))
+            cells.append(told([max(0.0, a - b) / blocks for a, b in zip(again, lost, strict=True)]))
+        rows.append([str(n), how, queue, *cells])
+    return rows
+
+
+def goodput(blocks: Any) -> float:
+    """Payload of blocks over 1 Gbps, in the time that they took."""
+    return float(blocks["bytes"].sum()) * 8 / float(blocks["qct_ns"].sum())
+
+
+TRIM = {"kind": "trim", "min-rtt-seed": "idle-data"}
+
+
+def offloaded(run: Run, linux: Run) -> Rows:
+    """TRIM's two probes where hosts join segments: trains after pauses (Fig. 4), stack `linux`."""
+    ways: dict[str, dict[str, Any]] = {
+        "neither": {},
+        "TSO": {"transport.tso": "64KB"},
+        "GRO, 20 us": {"transport.gro": "20us"},
+        "TSO and GRO": {"transport.tso": "64KB", "transport.gro": "20us"},
+    }
+    base = {"transport.stack": "linux", "transport.rto-min": "200ms", "transport.cc": [TRIM, "newreno"]}
+    asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
+    what = ("short trains [ms]", "last of five long trains [ms]", "lost", "timeouts")
+    rows = [["offload", "law", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    for name, both in asked.items():
+        for i, law in enumerate(("TRIM", "Reno")):
+            cells = []
+            for r in both:
+                of = {"variant": r.variants[i]}
+                cells.append(told(r.per_run(short_trains, **of)))
+                cells.append(told(r.per_run(last_train, **of)))
+                cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
+                cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
+            rows.append([name, law, *cells])
+    return rows
+
+
+def short_trains(t: Any) -> float:
+    """How long a short train took in the mean, ms."""
+    return float(np.nanmean(t.rows(t["size_bytes"] < 20_000)["fct_ns"].astype(float))) / 1e6
+
+
+def last_train(t: Any) -> float:
+    """When the last of the long trains was acknowledged, ms after it began; TRIM's figure of merit."""
+    long = t.rows(t["size_bytes"] == 140_000)
+    return float((long["acked_ns"].astype(float) - long["start_ns"]).max()) / 1e6
+
+
+def inherited(run: Run, linux: Run) -> Rows:
+    """Windows that long trains inherit from short ones (Fig. 4), on stacks that validate windows and that do not."""
+    ways: dict[str, dict[str, Any]] = {
+        "ns2": {"transport.stack": "ns2", "transport.handshake": True, "transport.limited-transmit": True},
+        "linux, windows not validated": {"transport.stack": "linux", "transport.cwnd-validation": False},
+        "linux": {"transport.stack": "linux"},
+    }
+    base = {"transport.rto-min": "200ms", "transport.cc": ["newreno", TRIM]}
+    asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
+    what = ("largest window inherited", "last of five long trains [ms]", "lost", "timeouts")
+    rows = [["stack", "law", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    for name, both in asked.items():
+        for i, law in enumerate(("Reno", "TRIM")):
+            cells = []
+            for r in both:
+                of = {"variant": r.variants[i]}
+                cells.append(told(r.per_run(lambda t: float(t.rows(t["time_ns"] < 500_000_000)["cwnd"].max()), "tcp", **of)))
+                cells.append(told(r.per_run(last_train, **of)))
+                cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
+                cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
+            rows.append([name, law, *cells])
+    return rows
+
+
+#: What makes a table: of the simulator's runs, or of those and the kernel's.
+Table = Callable[[Run], Rows] | Callable[[Run, Run], Rows]
 #: The tables of each page, in order, with the paper whose scenarios they run.
-PAGES: dict[str, list[tuple[str, Callable[[Run], Rows]]]] = {
+PAGES: dict[str, list[tuple[str, Table]]] = {
     "incast-prin/more-senders.md": [("incast-prin", prin), ("incast-prin", prin_testbed)],
     "trim/host-jitter.md": [("trim", host_jitter)],
     "proboscis/delayed-acks.md": [("proboscis", delayed_acks)],
     "coexistence/five-and-five.md": [("coexistence", five_and_five)],
     "linux-beside-ns2.md": [("trim", trains), ("dctcp", queries)],
+    "on-linux.md": [("proboscis", background), ("incast-prin", reordered), ("trim", offloaded), ("trim", inherited)],
 }
 BEGIN, END = "<!-- table -->", "<!-- end -->"
 
@@ -216,7 +373,7 @@ def main() -> None:
     unknown = [p for p in args.page if p not in PAGES]
     if unknown:
         parser.error(f"no page {', '.join(unknown)}: there are {', '.join(PAGES)}")
-    simulator = Package(Path(args.cache), args.threads)
+    worlds = [Package(Path(args.cache), args.threads, w) for w in ("sim", "linux")]
     for name in args.page or PAGES:
         page = HERE / name
         parts = page.read_text().split(BEGIN)
@@ -224,10 +381,12 @@ def main() -> None:
             raise SystemExit(f"{page} has {len(parts) - 1} places for tables, not {len(PAGES[name])}")
         for i, (paper, table) in enumerate(PAGES[name], 1):
             _, _, rest = parts[i].partition(END)
-            parts[i] = f"\n{markdown(table(Run(HERE / paper, simulator)))}\n{END}{rest}"
+            runs = [Run(HERE / paper, w) for w in worlds][: len(signature(table).parameters)]
+            parts[i] = f"\n{markdown(table(*runs))}\n{END}{rest}"
         page.write_text(BEGIN.join(parts))
         print(page)
-    simulator.close()
+    for world in worlds:
+        world.close()
 
 
 if __name__ == "__main__":

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import platform
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import forebay as fb
 from forebay.repro import _column, _decides, _paper
-from forebay.repro._session import BROKEN, STATUSES
+from forebay.repro._session import BROKEN, STATUSES, Session
+from forebay.repro._simulate import Package
 
 PAPERS = sorted(p.parent for p in Path(__file__).resolve().parents[3].glob("papers/*/paper.py"))
 
@@ -71,6 +75,22 @@ def test_the_column_of_linux_is_what_its_runs_said() -> None:
             "a cause of what both worlds say alike, or out of order"
         )
         assert all(f"Cause: {cause}" in page for cause in causes.values()), "in-linux.toml is newer than the page"
+
+
+@pytest.mark.skipif((platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="no kernel can be built here")
+def test_a_kernel_still_says_what_is_kept(tmp_path: Path) -> None:
+    """The cheapest of what `make repro-linux` runs; it takes the kernel that the other tests have, or builds it."""
+    subprocess.run([sys.executable, "-m", "forebay", "kernel", "build"], check=True)
+    (folder,) = (p for p in PAPERS if p.name == "coexistence")
+    paper = _paper.load(folder)
+    package = Package(tmp_path / "units", 2, "linux")
+    try:
+        outcome, _ = Session(package, scale="quick").evaluate(paper, ["coex-droptail-equal"], [])
+    finally:
+        package.close()
+    kept = _column.read(folder, "linux")["coex-droptail-equal"]
+    (verdict,) = outcome.verdicts
+    assert verdict.status == kept.verdict, verdict.error
 
 
 def test_the_claims_are_the_corrected_ones() -> None:
