@@ -204,6 +204,20 @@ pub const PROGRAMS: &[Program] = &[
                 doc: "with `forebay helper` at both ends: for so many ms after a train, connections to the same peer send none and \
                       get its window; 0: every SYN has its train",
             },
+            Param {
+                name: "elephant",
+                min: 0,
+                max: 1 << 30,
+                default: 0,
+                doc: "connections with more bytes acknowledged are left alone; 0: none is",
+            },
+            Param {
+                name: "lost_as_marked",
+                min: 0,
+                max: 1,
+                default: 0,
+                doc: "1: lost probes count as marked ones; 0: they only say whether the train is sufficient",
+            },
         ],
         sides: &[true, false],
         messages: false,

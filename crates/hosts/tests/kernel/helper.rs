@@ -69,6 +69,7 @@ struct Case {
     near: bool,
     far: bool,
     everywhere: bool,
+    lost_as_marked: bool,
 }
 
 /// What came of it.
@@ -92,8 +93,9 @@ impl Drop for Outcome {
 fn connection(case: Case) -> Outcome {
     let lab = Lab::new();
     let everywhere = format!("everywhere={}", u32::from(case.everywhere));
-    on(&lab.left, &request("proboscis", "fbt_near", &[&everywhere]));
-    on(&lab.right, &request("proboscis", "fbt_far", &[&everywhere]));
+    let lost = format!("lost_as_marked={}", u32::from(case.lost_as_marked));
+    on(&lab.left, &request("proboscis", "fbt_near", &[&everywhere, &lost]));
+    on(&lab.right, &request("proboscis", "fbt_far", &[&everywhere, &lost]));
     script(&lab.left, Script { lose_probes: case.lose_probes, lose_syns: case.lose_syns, ..Script::default() });
     let helpers = [(case.near, &lab.left, "fbt_near"), (case.far, &lab.right, "fbt_far")];
     let helpers = helpers.into_iter().filter(|h| h.0).map(|(_, host, name)| Helper::start(host, name)).collect();
@@ -185,7 +187,13 @@ pub(crate) fn holds() {
     drop(outcome);
     let outcome = connection(Case { lose_probes: 4, far: true, ..Case::default() });
     equal(counter(&outcome.lab.right, "fbt_far", "syn_acks_held"), 0, "half of the probes is sufficient: SYN-ACKs held");
-    equal(outcome.window, 5 * SEGMENT, "half of the probes allows");
+    equal(outcome.window, 10 * SEGMENT, "half of the probes, none of them marked, allows");
+    drop(outcome);
+    let outcome = connection(Case { lose_probes: 4, far: true, lost_as_marked: true, ..Case::default() });
+    equal(outcome.window, 5 * SEGMENT, "half of the probes, where lost ones count as marked, allows");
+    drop(outcome);
+    let outcome = connection(Case { lose_probes: 6, ..Case::default() });
+    equal(outcome.window, 2 * SEGMENT, "two of eight probes, and no helper that could hold the SYN-ACK, allow the least");
     drop(outcome);
     let outcome = connection(Case { lose_probes: 8, far: true, ..Case::default() });
     equal(

@@ -55,6 +55,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("shim-proboscis", shims::proboscis),
     ("shim-proboscis-window", shims::proboscis_window),
     ("shim-proboscis-floor", shims::proboscis_floor),
+    ("shim-proboscis-elephant", shims::proboscis_elephant),
     ("shim-proboscis-guest", shims::proboscis_guest),
     ("helper-timers", helper::timers),
     ("helper-holds", helper::holds),

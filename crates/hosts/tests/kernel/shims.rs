@@ -183,6 +183,24 @@ pub(crate) fn proboscis_window() {
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// Every packet is marked: a connection is limited until it has had so many bytes acknowledged as make an elephant, and not after that.
+pub(crate) fn proboscis_elephant() {
+    let lab = Lab::new();
+    small_packets(&lab);
+    on(&lab.left, &request("proboscis", "fbt_near", &["elephant=100000"]));
+    on(&lab.right, &request("proboscis", "fbt_far", &[]));
+    script(&lab.left, Script { mark_every: 1, ..Script::default() });
+    let limited = || counter(&lab.left, "fbt_near", "acks_limited");
+    check(Transfer::start(&lab, 90_000).wait().intact, "a mouse: bytes arrive as they were sent");
+    let mouse = limited();
+    check(mouse > 10, &format!("{mouse} of its ACKs have a lower window"));
+    check(Transfer::start(&lab, 2_000_000).wait().intact, "an elephant: bytes arrive as they were sent");
+    // Of 1 400 segments it is limited for 70, each of which could be acknowledged alone.
+    let elephant = limited() - mouse;
+    check((10..=75).contains(&elephant), &format!("{elephant} of an elephant's ACKs have one: those of its first 100 000 bytes"));
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+}
+
 /// A guest behind a bridge, with the shim at the bridge's uplink: the guest has no part in it, and neither have connections among guests
 /// and host.
 pub(crate) fn proboscis_guest() {

@@ -30,6 +30,10 @@ struct params {
 	u32 everywhere;
 	/* So long, in ms, connections open on what the newest train to their peer said; for the helper. */
 	u32 recent;
+	/* Connections with more bytes acknowledged are left alone; 0: none is. */
+	u32 elephant;
+	/* Probes that were lost count as marked ones. */
+	u32 lost_as_marked;
 };
 PARAMS_MAP
 
@@ -70,6 +74,8 @@ struct sending {
 	u32 high, una, cut_end;
 	/* Bytes acknowledged, of those the ones with an echo, and the rest of a segment that growth has not seen yet. */
 	u32 acked, acked_marked, rest;
+	/* All bytes acknowledged. */
+	u64 bytes;
 	/* The newest train of probes has this number. */
 	u8 scale, known, train, unused;
 };
@@ -129,10 +135,13 @@ static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u
 	return word;
 }
 
-/* The first window of the other end: the unmarked share of the initial one. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
+/* The first window of the other end: the initial one times the unmarked share of the probes that arrived; lost ones say that the train is not
+ * sufficient, and nothing more. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
 static __always_inline u32 allowed_by(const struct receiving *r, const struct params *p)
 {
-	return p->initial * (r->probes - r->marked) / law_max(r->probes, r->size ? r->size : p->probes);
+	u32 lost = p->lost_as_marked && r->size > r->probes ? r->size - r->probes : 0;
+
+	return p->initial * (r->probes - r->marked) / law_max(r->probes + lost, 1);
 }
 
 /* A SYN-ACK leaves, or waits for probes. What it is to say of this train stands where the urgent pointer is. */
@@ -155,9 +164,10 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 		}
 		if (relies)
 			COUNT(estimates_missed, 1);
-		/* What was held until its time was over is as good as severe congestion (section 3.4 of the publication's algorithm 2). */
-		if (r && r->probes && (!released || sufficient(r, p)))
-			allowed = allowed_by(r, p);
+		/* A train that is not sufficient is as good as severe congestion when the SYN-ACK leaves (section 3.4 of the publication's algorithm
+		 * 2): after its time, or at once where nothing holds it. */
+		if (r && r->probes)
+			allowed = sufficient(r, p) ? allowed_by(r, p) : 0;
 		else
 			limited = released || relies;
 		if (r && !r->told && sufficient(r, p) && p->recent && ask_helper(skb, ESTIMATE, &opened, allowed)) {
@@ -355,6 +365,8 @@ int ingress(struct __sk_buff *skb)
 		if (!parse(skb, &packet))
 			return TC_ACT_UNSPEC;
 	}
+	if (p->elephant && s->bytes > p->elephant)
+		return TC_ACT_UNSPEC;
 	__be16 old = packet.tcp->window;
 	u64 allowed = (u64)law_max(s->window.cwnd, p->floor) * p->mss;
 	u64 units = (allowed + (1U << (s->scale & 15)) - 1) >> (s->scale & 15);

@@ -53,6 +53,7 @@ static __always_inline void acknowledged(struct sending *s, const struct params 
 		return;
 	s->una = ack;
 	s->acked += bytes;
+	s->bytes += bytes;
 	if (echo) {
 		COUNT(echoes_received, 1);
 		/* A duplicate says that something marked arrived, too. */
