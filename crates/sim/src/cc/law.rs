@@ -49,6 +49,17 @@ pub(super) trait Optional: CongestionControl {
         }
     }
 
+    /// The hooks of an ACK that a law without `pkts_acked` gets, in one call.
+    #[inline(always)]
+    fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
+        if Self::IN_ACK_EVENT {
+            self.in_ack_event(w, &{ *ack });
+        }
+        if grows {
+            self.cong_avoid(w, &{ *ack });
+        }
+    }
+
     fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
         Self::GATE.map_or(u64::MAX, |gate| (gate.may_send)(self, w, at))
     }

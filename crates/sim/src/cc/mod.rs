@@ -91,6 +91,10 @@ impl Law {
         each!(self, l => l.in_ack_event(w, &{ *ack }));
     }
     #[inline(always)]
+    pub fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
+        each!(self, l => l.usual_ack(w, ack, grows));
+    }
+    #[inline(always)]
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.pkts_acked(w, &{ *ack }));
     }

@@ -37,22 +37,28 @@ impl<'a> Nic<'a> {
         Nic { fabric, lane, host, now, sender: None }
     }
 
-    /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`).
+    /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`). Neither of `self` nor of a packet, whose parts would
+    /// have to lie in memory for that, whatever the interface.
     #[cold]
     #[inline(never)]
-    fn emit_closely(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
+    fn emit_closely(
+        (fabric, lane, host): (&mut Fabric, &mut Lane, &mut Host),
+        (now, sender): (Time, Option<&TcpConfig>),
+        (template, extra): (&Packet, Option<&Extra>),
+        fill: impl Fn(&mut Packet),
+    ) {
         let mut packet = *template;
         fill(&mut packet);
         // How much later than its turn it leaves. The delay lies behind the network card's queue: before it, it would change nothing for a
         // sender that keeps its card busy.
-        let jitter = self.sender.map_or(Time::ZERO, |c| c.send_jitter);
-        let late = if jitter > Time::ZERO { Time(self.host.rng.below(jitter.0)) } else { Time::ZERO };
-        if self.host.sprays {
-            let drawn = self.host.ways.next_u64() as u16;
-            packet.hash = self.fabric.fib().redrawn(drawn, packet.hash);
+        let jitter = sender.map_or(Time::ZERO, |c| c.send_jitter);
+        let late = if jitter > Time::ZERO { Time(host.rng.below(jitter.0)) } else { Time::ZERO };
+        if host.sprays {
+            let drawn = host.ways.next_u64() as u16;
+            packet.hash = fabric.fib().redrawn(drawn, packet.hash);
         }
-        self.fabric.send_closely(self.lane, self.host.nic, (self.now, late), &packet, extra);
-        self.host.arm_interface(self.fabric.ports[self.host.nic].next_start(), self.lane);
+        fabric.send_closely(lane, host.nic, (now, late), &packet, extra);
+        host.arm_interface(fabric.ports[host.nic].next_start(), lane);
     }
 
     #[inline(always)]
@@ -60,7 +66,10 @@ impl<'a> Nic<'a> {
         match self.fabric.send(self.lane, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
             Err(Refusal::Dropped) => self.lane.lose(template),
-            Err(Refusal::Closely) => self.emit_closely(template, extra, fill),
+            Err(Refusal::Closely) => {
+                let (host, sender) = (&mut *self.host, self.sender);
+                Nic::emit_closely((self.fabric, self.lane, host), (self.now, sender), (template, extra), fill);
+            }
         }
     }
 }

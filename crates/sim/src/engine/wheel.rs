@@ -61,10 +61,25 @@ impl Wheel {
     #[inline]
     pub(crate) fn mark(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.start);
-        // In windows of 2^28 ps or more the quotient may be too small by one: early, which is allowed, except back into the current window,
-        // where the node would find nothing again and again.
-        let quotient = ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64;
-        let ahead = quotient.max(u64::from(time >= self.end));
+        self.mark_in(node, time, self.windows_to(time).max(u64::from(time >= self.end)));
+    }
+
+    /// The same of a time that is not in the current window.
+    #[inline(always)]
+    pub(crate) fn mark_ahead(&mut self, node: NodeId, time: Time) {
+        debug_assert!(time >= self.end);
+        self.mark_in(node, time, self.windows_to(time).max(1));
+    }
+
+    /// Windows from the current one to that of `time`. In windows of 2^28 ps or more it may be one too few: early, which is allowed, except back into
+    /// the current window, where the node would find nothing again and again.
+    #[inline(always)]
+    fn windows_to(&self, time: Time) -> u64 {
+        ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn mark_in(&mut self, node: NodeId, time: Time, ahead: u64) {
         if ahead < SPAN {
             let bucket = ((self.window + ahead) % SPAN) as usize;
             self.bits[(bucket * self.words) as u32 + (node.get() >> 6)] |= 1 << (node.get() & 63);
@@ -83,6 +98,7 @@ impl Wheel {
 
     /// Moves to the next window that has a node marked or contains `other` (an event outside the calendar). False when there is
     /// neither. The current window must have been emptied by [`Wheel::take`].
+    #[inline(always)]
     pub(crate) fn advance(&mut self, other: TimeOrNever) -> bool {
         let far = self.far_next.min(other);
         let until_far = (far.or_never() - self.start).0;
@@ -166,6 +182,7 @@ impl Wheel {
     }
 
     /// Windows from the current one to the next occupied one.
+    #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
         let first = (self.window % SPAN) as usize;
         let mut offset = 0;

@@ -86,7 +86,13 @@ impl Ring {
     /// Position of the packet behind the one at `position`.
     #[inline]
     pub fn next(&self, position: u32) -> u32 {
-        position.wrapping_add(1 + u32::from(self.packet(position).flags & flag::EXT != 0))
+        Ring::behind(position, self.packet(position))
+    }
+
+    /// The same, of a position that holds `packet`.
+    #[inline(always)]
+    pub fn behind(position: u32, packet: &Packet) -> u32 {
+        position.wrapping_add(1 + u32::from(packet.flags & flag::EXT != 0))
     }
 
     /// What the packet at `position` carries besides, if anything.
@@ -122,7 +128,7 @@ impl Ring {
     /// Whether a packet fits, with what it carries besides. If not, call [`Ring::make_room`].
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        self.stop.wrapping_sub(self.tail) as i32 > 0
+        self.tail != self.stop
     }
 
     /// Makes room for at least one packet of two slots; slots before `oldest`, which is not behind the head, are given up.
@@ -153,6 +159,10 @@ impl Ring {
         let index = self.tail.wrapping_sub(1) & self.mask;
         // SAFETY: at most mask + 1.
         unsafe { (*self.slot(index + 1)).extra = *extra };
+        if self.tail == self.stop {
+            // The slot that is kept free for this: no packet fits any more.
+            self.stop = self.stop.wrapping_add(1);
+        }
         self.tail = self.tail.wrapping_add(1);
     }
 

@@ -17,51 +17,74 @@ use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::sync::PoisonError;
 
 impl Core {
-    /// An ACK reached host `node`.
+    /// An ACK reached host `node`; `extra` is what it carries besides. The usual one is dealt with here, all others out of line.
     #[inline(always)]
-    pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
-        let generation = self.generations[p.conn];
-        if generation.receives(p.generation()) {
-            return self.take_ack::<Direct>(node, p, extra);
-        }
-        rarely(move || {
-            if generation.receives_through_shim(p.generation()) && self.senders[p.conn].generation() == generation {
-                return self.take_ack::<Shimmed>(node, p, extra);
-            }
-            self.drop_stale(node, p);
-        });
-    }
-
-    #[inline(always)]
-    fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
-        let (now, conn) = (p.arrival, p.conn);
+    pub(super) fn deliver_ack<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) {
+        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
         let host = &mut self.hosts[node];
         host.note(now, p);
+        if !generation.receives(p.generation()) {
+            return rarely(move || {
+                if generation.receives_through_shim(p.generation()) && self.senders[conn].generation() == generation {
+                    self.senders[conn].received += 1;
+                    return self.take_ack::<Shimmed>(node, p, extra());
+                }
+                self.lane.stale += 1;
+            });
+        }
         let sender = &mut self.senders[conn];
         sender.received += 1;
+        let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
+        let c = &self.tcp[sender.group()];
+        if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c)) {
+            self.transmit_more(node, conn, now);
+        }
+        self.usual_ack_done(node, conn, now);
+    }
+
+    #[inline(never)]
+    fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+        let (now, conn) = (p.arrival, p.conn);
+        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c));
-        sender.on_packet(c, now, p, extra, &mut out);
+        if W::SHIM {
+            sender.on_packet(c, now, p, extra, &mut out);
+        } else {
+            sender.on_any_packet(c, now, p, extra, &mut out);
+        }
         drop(out);
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
     }
 
-    /// A packet reached host `node` whose connection has ended.
-    fn drop_stale(&mut self, node: NodeId, p: &Packet) {
-        self.hosts[node].note(p.arrival, p);
-        self.lane.stale += 1;
+    /// The usual ACK of `conn` leaves something to do.
+    #[inline(never)]
+    fn transmit_more(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
+        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
+        let c = &self.tcp[sender.group()];
+        sender.transmit(c, now, &mut Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c));
     }
 
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
     fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
+        let done = self.senders[conn].phase == Phase::Done;
+        self.usual_ack_done(node, conn, now);
+        if done && self.senders[conn].generation() != Generation::RETIRED {
+            self.end_sender(conn, node);
+        }
+    }
+
+    /// The same of an ACK that does not end the connection.
+    #[inline(always)]
+    fn usual_ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
-        let (una, done) = (sender.una, sender.phase == Phase::Done);
+        let una = sender.una;
         if sender.timer_due < sender.armed {
             self.arm_sender(conn, node);
         }
@@ -71,41 +94,50 @@ impl Core {
         if self.recorder.samples() {
             self.sample(conn, now);
         }
-        if done && self.senders[conn].generation() != Generation::RETIRED {
-            self.end_sender(conn, node);
-        }
     }
 
-    /// A packet of the data direction reached host `node`.
+    /// A packet of the data direction reached host `node`. The usual one is dealt with here, all others out of line.
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: NodeId, p: &Packet) {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        let generation = self.generations[p.conn];
-        if generation.receives(p.generation()) {
-            return self.take_data::<Direct>(node, p);
-        }
-        rarely(move || {
-            if generation.receives_through_shim(p.generation()) {
-                return self.take_data::<Shimmed>(node, p);
-            }
-            self.drop_stale(node, p);
-        });
-    }
-
-    #[inline(always)]
-    fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
-        let (now, conn) = (p.arrival, p.conn);
+        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
         let host = &mut self.hosts[node];
         host.note(now, p);
+        if !generation.receives(p.generation()) {
+            return rarely(move || {
+                if generation.receives_through_shim(p.generation()) {
+                    return self.take_data::<Shimmed>(node, p);
+                }
+                self.lane.stale += 1;
+            });
+        }
         let receiver = &mut self.receivers[conn];
+        receiver.packets += 1;
+        if !receiver.is_usual(p) {
+            return self.take_data::<Direct>(node, p);
+        }
+        receiver.take_usual(p, &mut Nic::at_once((&mut self.fabric, &mut self.lane), host, now));
+        if receiver.delivered >= receiver.deliver_at {
+            self.message_delivered(conn, now);
+        }
+    }
+
+    #[inline(never)]
+    fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
+        let (now, conn) = (p.arrival, p.conn);
+        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once((&mut self.fabric, &mut self.lane), host, now));
-        receiver.on_packet(&self.tcp[group], now, p, &mut out);
+        if W::SHIM {
+            receiver.on_packet(&self.tcp[group], now, p, &mut out);
+        } else {
+            receiver.on_any_packet(&self.tcp[group], now, p, &mut out);
+        }
         drop(out);
         W::settle(self, at, now);
         self.data_done(node, conn, now);

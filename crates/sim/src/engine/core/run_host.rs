@@ -30,25 +30,28 @@ impl Core {
         loop {
             let timer = self.hosts[node].next_timer();
             let ring = &mut self.fabric.ports[input].ring;
-            let packet = if ring.is_empty() { TimeOrNever::NEVER } else { ring.packet(ring.head()).arrival.into() };
+            let (head, place) = (ring.head(), ring.place(ring.head()));
+            // SAFETY: a slot of the ring, and any bytes are a valid packet.
+            let arrival = unsafe { (*place).arrival };
+            let packet = if ring.is_empty() { TimeOrNever::NEVER } else { arrival.into() };
             let next = packet.min(timer);
             if next >= end.into() {
                 if let Some(next) = next.get() {
-                    self.lane.wheel.mark(node, next);
+                    self.lane.wheel.mark_ahead(node, next);
                 }
                 return;
             }
             let now = next.or_never();
             if packet <= timer {
-                let packet = ring.place(ring.head());
                 // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
-                let (p, extra) = unsafe { (&*packet, Ring::extra_behind(packet)) };
-                ring.advance(ring.next(ring.head()));
+                let p = unsafe { &*place };
+                ring.advance(Ring::behind(head, p));
                 if looks && self.look_at(node, p) {
                     continue;
                 }
                 if p.has(flag::ACK) {
-                    self.deliver_ack(node, p, extra);
+                    // SAFETY: as above.
+                    self.deliver_ack(node, p, || unsafe { Ring::extra_behind(place) });
                 } else {
                     self.deliver_data(node, p);
                 }

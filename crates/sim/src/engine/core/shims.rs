@@ -12,6 +12,9 @@ use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 /// A way between endpoints and the interfaces of their hosts.
 pub(super) trait Way {
+    /// Whether it is that through the shim.
+    const SHIM: bool;
+
     /// Where the endpoint hands its packets over.
     type Wire<'a>: Wire;
 
@@ -32,6 +35,8 @@ pub(super) struct Direct;
 pub(super) struct Shimmed;
 
 impl Way for Direct {
+    const SHIM: bool = false;
+
     type Wire<'a> = Nic<'a>;
 
     #[inline(always)]
@@ -49,6 +54,8 @@ impl Way for Direct {
 }
 
 impl Way for Shimmed {
+    const SHIM: bool = true;
+
     type Wire<'a> = Through<'a>;
 
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {

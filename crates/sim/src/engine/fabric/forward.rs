@@ -31,7 +31,7 @@ impl Fabric {
             }
         }
         if let Some(next) = next.get() {
-            lane.wheel.mark(node, next);
+            lane.wheel.mark_ahead(node, next);
         }
         lane.handoffs = list;
     }
@@ -65,7 +65,7 @@ impl Fabric {
                 self.hop(lane, m, start);
             }
             if let Some(next) = next.get() {
-                lane.wheel.mark(node, next);
+                lane.wheel.mark_ahead(node, next);
             }
             first = end;
         }
@@ -214,7 +214,7 @@ impl Fabric {
     fn hop(&mut self, lane: &mut Lane, m: &Handoff, start: Time) {
         // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
         let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), Time::ZERO), p, extra, |_| {}) {
+        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), None), p, extra, |_| {}) {
             self.not_queued(lane, m, why);
         }
     }

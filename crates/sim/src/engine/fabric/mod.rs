@@ -176,7 +176,9 @@ impl Fabric {
         let p = &mut self.ports[port];
         if p.bring(packet, extra) {
             let (node, input) = (p.to, p.input);
-            self.announce(lane, node, input, packet.arrival);
+            self.set_busy(input);
+            // Possibly in this very window: it was sent in the one before.
+            lane.wheel.mark(node, packet.arrival);
         }
     }
 
@@ -210,7 +212,7 @@ impl Fabric {
             return self.admit(lane, port, now, packet, extra, None);
         }
         self.ports[port].unwatch();
-        if self.enqueue::<true>(lane, port, (now, late), packet, extra, |_| {}).is_err() {
+        if self.enqueue::<true>(lane, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
             lane.lose(packet);
         }
         self.ports[port].watch();
@@ -237,7 +239,7 @@ impl Fabric {
         extra: Option<&Extra>,
         fill: impl Fn(&mut Packet),
     ) -> Result<(), Refusal> {
-        self.enqueue::<true>(lane, port, (now, Time::ZERO), packet, extra, fill)
+        self.enqueue::<true>(lane, port, (now, None), packet, extra, fill)
     }
 
     #[inline(always)]
@@ -245,7 +247,7 @@ impl Fabric {
         &mut self,
         lane: &mut Lane,
         port: PortId,
-        (now, late): (Time, Time),
+        (now, late): (Time, Option<Time>),
         packet: &Packet,
         extra: Option<&Extra>,
         fill: impl FnOnce(&mut Packet),
@@ -305,10 +307,15 @@ impl Fabric {
         }
     }
 
-    /// `input` of `node`, idle so far, will bring a packet at `arrival`.
+    /// `input` of `node`, idle so far, will bring a packet at `arrival`, behind the window.
     #[inline(always)]
     fn announce(&mut self, lane: &mut Lane, node: NodeId, input: u32, arrival: Time) {
+        self.set_busy(input);
+        lane.wheel.mark_ahead(node, arrival);
+    }
+
+    #[inline(always)]
+    fn set_busy(&mut self, input: u32) {
         self.busy[input / WORD] |= 1 << (input % WORD);
-        lane.wheel.mark(node, arrival);
     }
 }

@@ -10,12 +10,12 @@ use forebay_units::Time;
 impl Port {
     /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
     /// says why not. On success returns the arrival time at the other end; if the packet announces SACK blocks, they must be pushed to
-    /// the ring next. A `HOST` sends the packet `late` ps after its turn.
+    /// the ring next. A `HOST` may send the packet some time after its turn, if it does so with all of them.
     #[inline(always)]
     pub fn enqueue<const HOST: bool>(
         &mut self,
         now: Time,
-        late: Time,
+        late: Option<Time>,
         packet: &Packet,
         fill: impl FnOnce(&mut Packet),
     ) -> Result<Time, Refusal> {
@@ -30,14 +30,18 @@ impl Port {
             unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
             self.queue.packets += 1;
             self.queue.bytes += wire;
-        } else if self.busy_until < now && self.alert.packets > 0 {
+        } else if self.busy_until >= now {
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                mark = self.examine(now, packet)?;
+            }
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
+        } else if self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
             self.queue = QueueState { packets: 1, bytes: wire };
         } else {
-            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
-                mark = self.examine(now, packet)?;
-            }
+            mark = self.examine(now, packet)?;
             self.queue.packets += 1;
             self.queue.bytes += wire;
         }
@@ -48,7 +52,7 @@ impl Port {
         let departure = start + self.tx(wire);
         self.busy_until = departure;
         let mut arrival = departure + self.delay;
-        if HOST {
+        if let Some(late) = late {
             // Lateness does not reorder: what was sent later arrives later.
             arrival = (arrival + late).max(self.latest + Time(1));
             self.latest = arrival;

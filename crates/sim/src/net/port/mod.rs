@@ -54,10 +54,10 @@ pub struct Port {
     levels: Levels,
     /// Packets queued for transmission since the start or the end of the warm-up.
     pub(super) sent_pkts: u64,
-    /// Wire bytes of those.
-    pub(super) sent_bytes: u64,
-    /// Lower half of their `sojourn`.
+    /// Lower half of their `sojourn`. Between two sums that would be added to as one vector, in six instructions instead of two.
     waited: u64,
+    /// Wire bytes of those packets.
+    pub(super) sent_bytes: u64,
     /// Upper half of it.
     waited_high: u64,
     /// In which order packets leave, and who decides.

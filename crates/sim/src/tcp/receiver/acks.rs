@@ -22,7 +22,7 @@ impl Receiver {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
         } else {
             self.last_ack = self.rcv_nxt;
-            out.emit_from(&self.template, |p| {
+            out.emit_from(&self.template, move |p| {
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;

@@ -248,8 +248,9 @@ impl Receiver {
         self.on_any_packet(c, now, p, out);
     }
 
+    /// The same, whatever it is.
     #[inline(never)]
-    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
             return self.on_syn(c, now, p, out);
         }

@@ -8,7 +8,7 @@ use forebay_units::TimeOrNever;
 impl Receiver {
     /// Whether `p` is what a receiver that acknowledges every segment usually gets: the next data, of the run of marks that it is in.
     #[inline(always)]
-    pub(super) fn is_usual(&self, p: &Packet) -> bool {
+    pub(crate) fn is_usual(&self, p: &Packet) -> bool {
         self.usual
             && p.flags & (flag::SYN | flag::FIN) == 0
             && p.len > 0
@@ -25,7 +25,7 @@ impl Receiver {
 
     /// As `take`, of such a packet: what is asked there has been answered.
     #[inline(always)]
-    pub(super) fn take_usual(&mut self, p: &Packet, out: &mut impl Wire) {
+    pub(crate) fn take_usual(&mut self, p: &Packet, out: &mut impl Wire) {
         self.note_ecn(p, p.ecn() == Codepoint::Ce);
         let echo = matches!(self.echo, Echo::Classic { latched: true } | Echo::Exact { ce: true });
         if self.rcv_nxt <= self.last_ack {
@@ -38,7 +38,7 @@ impl Receiver {
         self.sent += 1;
         let flags = self.template.flags | if echo { flag::ECE } else { 0 };
         let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
-        out.emit_from(&self.template, |p| {
+        out.emit_from(&self.template, move |p| {
             p.seq = seq;
             p.ts = ts;
             p.flags = flags;

@@ -18,14 +18,18 @@ impl Sender {
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.usual_ack(p) {
-            Some(acked) => self.take_usual(c, now, p, acked, out),
+            Some(acked) => {
+                if self.take_usual(c, now, p, acked, out) {
+                    self.transmit(c, now, out);
+                }
+            }
             None => self.on_any_packet(c, now, p, extra, out),
         }
     }
 
     /// The same, whatever it is.
     #[inline(never)]
-    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -307,7 +311,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
+    pub(super) fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);

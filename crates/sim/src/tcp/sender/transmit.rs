@@ -9,6 +9,19 @@ use forebay_experiment::transport::{Idle, Recovery, Reduce, RtoRule};
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
+/// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
+#[inline(always)]
+fn whole_bytes(window: f64) -> u64 {
+    /// 2^62.
+    const WIDEST: f64 = (1u64 << 62) as f64;
+    debug_assert!(window >= 0.0);
+    // One instruction, unlike `f64::min`.
+    let window = if window < WIDEST { window } else { WIDEST };
+    // SAFETY: not NaN, as that is not below anything, nor above the largest whole number; and windows are never negative (`debug_assert`),
+    // not even by more than there are negative numbers.
+    unsafe { window.to_int_unchecked::<i64>() as u64 }
+}
+
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
     pub fn transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
@@ -78,7 +91,7 @@ impl Sender {
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     pub(super) fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        (self.w.cwnd * f64::from(c.mss)) as i64 as u64 + u64::from(self.high > self.written)
+        whole_bytes(self.w.cwnd * f64::from(c.mss)) + u64::from(self.high > self.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -185,9 +198,14 @@ impl Sender {
     /// and everything unusual, is `send_new`'s.
     #[inline(always)]
     pub(super) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
-        let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
-        let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
+        self.send_full_until(c, now, self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room)), out)
+    }
+
+    /// The same up to stream offset `limit`, which is before the last byte written.
+    #[inline(always)]
+    pub(super) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
+        let mss = u64::from(c.mss);
         let first = self.nxt;
         if first + mss > limit || !self.plain || first != self.high {
             return 0;
@@ -199,7 +217,7 @@ impl Sender {
         self.cwr_pending = false;
         while next + mss <= limit {
             let seq = self.addr.wire(next);
-            out.emit_from(&self.template, |p| {
+            out.emit_from(&self.template, move |p| {
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;
