@@ -1,12 +1,38 @@
 //! What the thread of the applications tells that of the switch, before the first packet that it concerns.
 
-use crate::wire::Flow;
+use crate::frame::End;
+use crate::stream::Stream;
 use forebay_units::PortId;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+
+/// A connection, or a stream of datagrams, as the switch knows it.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Its number.
+    pub conn: u32,
+    /// The sending end.
+    pub from: End,
+    /// The receiving end.
+    pub to: End,
+    /// The ports that its data passes, the sending host's own first.
+    pub forth: Box<[PortId]>,
+    /// The ports that its ACKs pass.
+    pub back: Box<[PortId]>,
+    /// Class of service of its data.
+    pub class: u8,
+    /// Wire bytes of a packet with payload, beside the payload.
+    pub header: u32,
+    /// Wire bytes of a packet without.
+    pub ack_size: u32,
+    /// Its congestion control says until when data is held.
+    pub waits: bool,
+    /// What its packets' classes follow from, if they have classes of their own.
+    pub stream: Option<Stream>,
+}
 
 /// A piece of news.
 #[derive(Debug, Clone)]

@@ -4,8 +4,7 @@ use crate::clock::{Clock, real_time};
 use crate::frame::{self, End, Headers};
 use crate::hold::Holds;
 use crate::lateness::Lateness;
-use crate::news::{News, Told};
-use crate::stream::Stream;
+use crate::news::{Flow, News, Told};
 use crate::switch::{Delivery, Packet, Records, Switch};
 use forebay_queues::{Arrival, Codepoint};
 use forebay_units::{PortId, Time};
@@ -21,31 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Priority of the switch's thread; that of the applications is below it.
 pub const PRIORITY: i32 = 10;
-
-/// A connection, or a stream of datagrams, as the switch knows it.
-#[derive(Debug, Clone)]
-pub struct Flow {
-    /// Its number.
-    pub conn: u32,
-    /// The sending end.
-    pub from: End,
-    /// The receiving end.
-    pub to: End,
-    /// The ports that its data passes, the sending host's own first.
-    pub forth: Box<[PortId]>,
-    /// The ports that its ACKs pass.
-    pub back: Box<[PortId]>,
-    /// Class of service of its data.
-    pub class: u8,
-    /// Wire bytes of a packet with payload, beside the payload.
-    pub header: u32,
-    /// Wire bytes of a packet without.
-    pub ack_size: u32,
-    /// Its congestion control says until when data is held.
-    pub waits: bool,
-    /// What its packets' classes follow from, if they have classes of their own.
-    pub stream: Option<Stream>,
-}
 
 /// A packet that the switch is asked to note: whose it is, beside what its headers say.
 #[derive(Debug, Clone, Copy)]
