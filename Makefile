@@ -15,8 +15,10 @@ MUTANTS_ARGS ?=
 
 # BPF programs for real hosts, where their compiler and the headers of libelf and zlib are (tools/setup.sh --with-bpf).
 BPF := $(shell [ "$$(uname)" = Linux ] && command -v $(or $(CLANG),clang) >/dev/null && pkg-config --exists libelf zlib 2>/dev/null && echo bpf)
-FEATURES := $(if $(BPF),--features forebay/bpf)
-ALL_FEATURES := $(if $(BPF),--features forebay/bpf --features forebay-hosts/bpf)
+# One run on several machines, where an MPI and the library that reads its headers are (tools/setup.sh --with-mpi).
+MPI := $(shell command -v mpicc >/dev/null && tools/has-libclang.sh && echo mpi)
+FEATURES := $(if $(BPF),--features forebay/bpf) $(if $(MPI),--features forebay/mpi)
+ALL_FEATURES := $(FEATURES) $(if $(BPF),--features forebay-hosts/bpf)
 
 RELEASE := $(CARGO) build --release --locked --quiet
 # The command that demo, scenarios and readme run: the release build, unless another one is named.

@@ -2,7 +2,7 @@
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-bpf]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-bpf] [--with-mpi]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -75,6 +75,13 @@ with_bpf() {
         echo "No clang, libelf or zlib headers here and no way to install them: forebay will be built without BPF programs."
 }
 
+# What the feature `mpi` is built with. The Makefile builds without it where one is missing.
+with_mpi() {
+    command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 && "$(dirname "$0")/has-libclang.sh" && return
+    apt_install openmpi-bin libopenmpi-dev libclang-dev ||
+        echo "No MPI or libclang here and no way to install them: forebay will be built without MPI, for runs on one machine."
+}
+
 # What a build of the guest kernel needs; "forebay doctor" looks more closely and knows other distributions.
 kernel_tools() {
     local tool
@@ -105,6 +112,7 @@ for option in "$@"; do
     --with-browser) with_browser ;;
     --with-kernel) with_kernel ;;
     --with-bpf) with_bpf ;;
+    --with-mpi) with_mpi ;;
     *) echo "tools/setup.sh: no option $option" >&2 && exit 2 ;;
     esac
 done

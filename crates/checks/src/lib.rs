@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 pub mod band;
+pub mod processes;
 pub mod theory;
 
 use forebay_experiment::Experiment;

@@ -2,6 +2,7 @@
 //!
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
 
+use forebay_checks::processes::execute_among;
 use forebay_checks::{execute, repository, resolve};
 use forebay_experiment::Experiment;
 use forebay_sim::run::{Cores, Report};
@@ -319,3 +320,32 @@ fn the_number_of_cores_changes_nothing() {
     // All but those in which links fail or damage packets.
     assert!(divided.get() > 150, "{}", divided.get());
 }
+
+/// Nor does it matter how many processes there are, on one core each or on several, where the run can be divided among them; where it cannot, they say why.
+#[test]
+fn the_number_of_processes_changes_nothing() {
+    let (mut number, mut endless, mut refused) = (0, 0, Vec::new());
+    each(&mut |name, config| {
+        let mut config = config.clone();
+        config.observe.timeouts = true;
+        config.observe.tcp_series = vec![(0, Time::from_us(100)), (2, Time::ZERO)];
+        // A warm-up, and an end by itself where there is one, are for all processes to agree on.
+        number += 1;
+        config.observe.warmup = Time::from_ms(number % 2 * 4);
+        let duration = config.duration.take_if(|_| number % 4 < 2);
+        if config.check().is_err() {
+            config.duration = duration;
+        }
+        endless += u32::from(config.duration.is_none());
+        let one = rows(&execute(&config));
+        let (count, cores) = [(2, 1), (3, 1), (2, 2)][number as usize % 3];
+        match execute_among(&config, count, cores) {
+            Ok(report) => assert!(rows(&report) == one, "{name}: other rows on {count} processes of {cores} cores"),
+            Err(why) => refused.push(format!("{name}: {why}")),
+        }
+    });
+    assert!(number > 70 && endless > 2 && refused.len() == REFUSED, "{number} {endless} {refused:#?}");
+}
+
+/// Files in which links fail or damage packets, and transports with a shim at both ends.
+const REFUSED: usize = 9;

@@ -1,6 +1,7 @@
 //! The `forebay` command, as a library that the program and the Python package share. One file a verb in `verbs/`; this one only
 //! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
+mod among;
 mod failure;
 mod grid;
 mod input;
@@ -21,9 +22,10 @@ mod verbs;
 mod wrap;
 
 use clap::{Parser, Subcommand};
+use forebay_sim::exchange::Exchange;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The version, the sources, and which commit they are of, as `forebay --version` says them.
 fn long_version() -> &'static str {
@@ -70,6 +72,16 @@ enum Verb {
     Man(verbs::man::Args),
 }
 
+/// As [`run`], as one of several processes that were started together: `forebay run` divides its runs among them, and the first one has the results.
+pub fn run_among<I, T>(args: I, exchange: Arc<dyn Exchange>) -> u8
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    among::join(exchange);
+    run(args)
+}
+
 /// Runs the command with its arguments, the program's name first, and returns the exit code.
 pub fn run<I, T>(args: I) -> u8
 where
@@ -82,6 +94,10 @@ where
         // Help and version end up here too: they go to standard output, with code 0. A closed pipe is no error.
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
+            // All processes have the same arguments.
+            if among::follows() {
+                return u8::try_from(e.exit_code()).unwrap_or(2);
+            }
             let fancy = if helps { style::stdout() } else { style::stderr() };
             let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
             let _ = if helps { io::stdout().write_all(text.as_bytes()) } else { io::stderr().write_all(text.as_bytes()) };
@@ -89,10 +105,11 @@ where
         }
     };
     let result = match cli.verb {
+        Verb::Run(args) => verbs::run::execute(&args),
+        _ if among::processes().is_some() => Err(among::refused(among::only_run())),
         Verb::New(args) => verbs::new::execute(&args),
         Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
-        Verb::Run(args) => verbs::run::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),
         Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Merge(args) => verbs::merge::execute(&args),
@@ -118,6 +135,7 @@ where
         Ok(()) => 0,
         Err(failure) => {
             failure.report();
+            among::failed(&failure);
             failure.number()
         }
     }

@@ -1,7 +1,46 @@
-//! The `forebay` program.
+//! The `forebay` program. Where `mpirun` has started several of it, it becomes `forebay-mpi`, which lies beside it where it was built with MPI.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    if let Some(code) = mpirun::become_one_of_several() {
+        return code;
+    }
     ExitCode::from(forebay_cli::run(std::env::args_os()))
+}
+
+#[cfg(unix)]
+mod mpirun {
+    use std::env;
+    use std::io::ErrorKind;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, ExitCode};
+
+    /// How launchers tell a process how many there are, and which one it is: Open MPI's, and those that speak PMI (MPICH, Intel MPI, Slurm).
+    const LAUNCHERS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK")];
+
+    /// Comes back only where this is one process alone, or cannot become one of several: with the exit code then.
+    pub(crate) fn become_one_of_several() -> Option<ExitCode> {
+        let number = |name| env::var(name).ok()?.parse::<u32>().ok();
+        let (count, rank) = LAUNCHERS.iter().find_map(|(size, rank)| Some((number(size)?, number(rank)?)))?;
+        if count < 2 {
+            return None;
+        }
+        let other = env::current_exe().map(|own| own.with_file_name("forebay-mpi"));
+        let why =
+            other.map(|other| Command::new(other).arg0("forebay").args(env::args_os().skip(1)).exec()).unwrap_or_else(|e| e);
+        if rank == 0 {
+            let missing = why.kind() == ErrorKind::NotFound;
+            let help = if missing {
+                "this forebay was built without MPI (docs/cluster.md says how to build it)".into()
+            } else {
+                why.to_string()
+            };
+            eprintln!(
+                "error: mpirun has started {count} processes, and forebay-mpi, which divides a run among them, cannot be started: {help}"
+            );
+        }
+        Some(ExitCode::from(2))
+    }
 }

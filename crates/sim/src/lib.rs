@@ -3,6 +3,7 @@
 pub mod cc;
 mod cores;
 pub mod engine;
+pub mod exchange;
 pub mod net;
 pub mod run;
 pub mod shim;

@@ -5,7 +5,9 @@ pub use forebay_experiment::checked::{Checked, Mistake};
 pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
 
 use crate::engine::simulation::Simulation;
+use crate::exchange::Exchange;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Runs a simulation of a checked experiment, [`Experiment::check`](forebay_experiment::Experiment::check); another one does not compile:
 ///
@@ -39,7 +41,7 @@ pub fn run_seeded(
     cores: Cores,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
 ) -> Result<Report, RunError> {
-    finish(Simulation::new(config, seed)?, cores, progress)
+    whole(finish(Simulation::new(config, seed)?, cores, progress))
 }
 
 /// As [`run`], with the nodes of every window worked off from the last to the first; tests show with it that nothing depends on that order.
@@ -48,21 +50,43 @@ pub fn run_seeded(
 pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
     simulation.backwards();
-    finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(()))
+    whole(finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(())))
+}
+
+/// One of several processes that run an experiment together, each on so many cores at the most: all call this with the same experiment and seed. The
+/// first of them gets the report, which is that of one process; the others get none. `progress` of each may end the run.
+///
+/// # Errors
+/// As [`run`], and what cannot be divided.
+pub fn run_among(
+    config: Checked<'_>,
+    seed: u64,
+    cores: Cores,
+    exchange: Arc<dyn Exchange>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Result<Option<Report>, RunError> {
+    let mut simulation = Simulation::new(config, seed)?;
+    simulation.join(exchange)?;
+    finish(simulation, cores, progress)
+}
+
+/// The report of a run in one process.
+fn whole(report: Result<Option<Report>, RunError>) -> Result<Report, RunError> {
+    report?.ok_or(RunError::Interrupted)
 }
 
 fn finish(
     mut simulation: Simulation,
     cores: Cores,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
-) -> Result<Report, RunError> {
+) -> Result<Option<Report>, RunError> {
     let cut = match simulation.run(cores, progress) {
         ControlFlow::Break(Cut::Abandon) => return Err(RunError::Interrupted),
         ControlFlow::Break(Cut::Keep) => true,
         ControlFlow::Continue(()) => false,
     };
     let last = simulation.progress();
-    let report = Report { cut, ..simulation.into_report() };
+    let Some(report) = simulation.into_report() else { return Ok(None) };
     let _ = progress(Progress { now: report.end, ..last });
-    Ok(report)
+    Ok(Some(Report { cut, ..report }))
 }

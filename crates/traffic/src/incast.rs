@@ -112,8 +112,19 @@ impl Incast {
         }
     }
 
-    pub(crate) fn finished(&self) -> bool {
-        self.round >= self.rounds && self.missing == 0
+    pub(crate) fn left(&self) -> u64 {
+        u64::from(self.rounds.saturating_sub(self.round)) + u64::from(self.missing)
+    }
+
+    /// The sender's timer `tag` is set: what it is to write then.
+    pub(crate) fn pack(&self, tag: u64) -> Option<(ConnSlot, Job)> {
+        let job = Job { query: self.query, deadline: self.due, ..Job::of(self.block) };
+        (tag != REQUEST).then(|| (self.conns[tag as usize], job))
+    }
+
+    /// The receiver, which another process has, began the round that this block belongs to.
+    pub(crate) fn unpack(&mut self, job: &Job) {
+        (self.query, self.due) = (job.query, job.deadline);
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -58,8 +58,8 @@ impl Long {
 
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    pub(crate) fn finished(&self) -> bool {
-        self.unstarted == 0 && self.unstopped == 0
+    pub(crate) fn left(&self) -> u64 {
+        (self.unstarted + self.unstopped) as u64
     }
 
     pub(crate) fn expected(&self) -> u64 {

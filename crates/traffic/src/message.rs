@@ -1,6 +1,6 @@
 //! What an application hands to its host, and what the host reports back.
 
-use forebay_units::{AppId, GroupId, NodeId, QueryId, Time};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, QueryId, Time};
 
 /// Something that happened on a connection. `tag` is the one that the application gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,15 @@ pub struct QueryStart {
     pub app: AppId,
     /// Messages that belong to it.
     pub parts: u32,
+}
+
+/// A timer of an application on its way to another process, with what the application would look up when it comes due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Errand {
+    /// What the application is reminded of.
+    pub tag: u64,
+    /// The message that it is to write then, and where.
+    pub job: Option<(ConnSlot, Job)>,
 }
 
 /// What a connection's application writes when it opens.

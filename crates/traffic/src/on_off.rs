@@ -181,8 +181,8 @@ impl OnOff {
         }
     }
 
-    pub(crate) fn finished(&self) -> bool {
-        self.left == 0
+    pub(crate) fn left(&self) -> u64 {
+        self.left
     }
 
     pub(crate) fn expected(&self) -> u64 {

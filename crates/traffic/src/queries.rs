@@ -40,6 +40,31 @@ struct Answer {
     job: Job,
 }
 
+/// Answers in places that are used again.
+#[derive(Default)]
+struct Answers {
+    places: Vec<Answer>,
+    free: Vec<u32>,
+}
+
+impl Answers {
+    /// Keeps an answer until it is written: its place.
+    fn keep(&mut self, answer: Answer) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = answer;
+            return place;
+        }
+        self.places.push(answer);
+        self.places.len() as u32 - 1
+    }
+
+    /// The answer at place `tag`, which is free from now on.
+    fn take(&mut self, tag: u64) -> Answer {
+        self.free.push(tag as u32);
+        self.places[tag as usize]
+    }
+}
+
 /// Runtime of a `queries` workload.
 pub(crate) struct Queries {
     aggregators: Vec<Aggregator>,
@@ -52,9 +77,8 @@ pub(crate) struct Queries {
     jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Answers asked for and not yet begun, by tag; free places are in `free`.
-    answers: Vec<Answer>,
-    free: Vec<u32>,
+    /// Answers asked for and not yet begun, by tag.
+    answers: Answers,
     /// Queries that will still begin or are under way.
     pending: u64,
     total: u64,
@@ -100,8 +124,7 @@ impl Queries {
             jitter: *jitter,
             deadline: *deadline,
             transport: w.transport.clone(),
-            answers: Vec::new(),
-            free: Vec::new(),
+            answers: Answers::default(),
             pending: 0,
             total: count.map_or(0, |n| u64::from(n) * u64::from(*fan_out) * aggregators.len() as u64),
         }
@@ -138,8 +161,7 @@ impl Queries {
         if tag & ASK != 0 {
             return self.ask(host, id, now, (tag & !ASK) as usize);
         }
-        let Answer { conn, job } = self.answers[tag as usize];
-        self.free.push(tag as u32);
+        let Answer { conn, job } = self.answers.take(tag);
         host.write(conn, now, job);
     }
 
@@ -167,16 +189,7 @@ impl Queries {
             let late = Time(if self.jitter > Time::ZERO { a.rng.below(self.jitter.0 + 1) } else { 0 });
             let deadline = Deadline::due(self.deadline, now, bytes);
             let answer = Answer { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
-            let place = match self.free.pop() {
-                Some(place) => {
-                    self.answers[place as usize] = answer;
-                    place
-                }
-                None => {
-                    self.answers.push(answer);
-                    self.answers.len() as u32 - 1
-                }
-            };
+            let place = self.answers.keep(answer);
             host.wake(Wake {
                 app: id,
                 tag: u64::from(place),
@@ -208,8 +221,22 @@ impl Queries {
         }
     }
 
-    pub(crate) fn finished(&self) -> bool {
-        self.pending == 0
+    pub(crate) fn left(&self) -> u64 {
+        self.pending
+    }
+
+    /// The worker's timer `tag` is set at a host that another process has: the answer that it is to write.
+    pub(crate) fn pack(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
+        if tag & ASK != 0 {
+            return None;
+        }
+        let Answer { conn, job } = self.answers.take(tag);
+        Some((conn, job))
+    }
+
+    /// The tag here of a timer on behalf of an aggregator that another process has.
+    pub(crate) fn unpack(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
+        u64::from(self.answers.keep(Answer { conn, job }))
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -112,8 +112,15 @@ impl Requests {
         }
     }
 
-    pub(crate) fn finished(&self) -> bool {
-        self.left == 0 && self.waiting == 0
+    pub(crate) fn left(&self) -> u64 {
+        self.left.saturating_add(self.waiting)
+    }
+
+    /// A client that another process has wrote a request at `start`, if the connection `tag` carries those.
+    pub(crate) fn asked(&mut self, tag: u64, start: Time) {
+        if tag & ANSWER == 0 {
+            self.pairs[tag as usize].asked_at = start;
+        }
     }
 
     pub(crate) fn expected(&self) -> u64 {

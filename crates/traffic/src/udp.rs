@@ -98,8 +98,8 @@ impl Udp {
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
     /// A source without end is background: it does not keep a run going that has nothing else to do.
-    pub(crate) fn finished(&self) -> bool {
-        self.running == 0 || self.stop == Time::NEVER
+    pub(crate) fn left(&self) -> u64 {
+        if self.stop == Time::NEVER { 0 } else { self.running as u64 }
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -8,7 +8,7 @@ use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
 use crate::wrap;
-use crate::{grid, interrupt, said, style};
+use crate::{among, grid, interrupt, said, style};
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
@@ -24,29 +24,61 @@ use std::time::{Duration, Instant};
 /// Runs it. With `--progress json` a failure is an event too, so that standard error stays a stream of JSON.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     with_progress(args, |kind| {
-        let (scenario, overrides) = scenario(args)?;
-        match scenario.sweep()? {
-            Some(sweep) => super::sweep::run(args, kind, scenario, &sweep, overrides),
-            None if !args.metrics.is_empty() => {
-                Err(Failure::Usage("--metrics chooses columns of a sweep's table, and the scenario has no [sweep]".into()))
-            }
-            None => simulate(args, kind, &scenario, overrides),
+        let chosen = scenario(args).and_then(|(scenario, overrides)| {
+            let sweep = scenario.sweep()?;
+            let refused = match &sweep {
+                Some(_) if among::processes().is_some() => Some(
+                    "mpirun divides single runs among its processes; the runs of a sweep are shared out by `forebay sweep FILE --shard I/N`, or by Dask",
+                ),
+                None if !args.metrics.is_empty() => Some("--metrics chooses columns of a sweep's table, and the scenario has no [sweep]"),
+                _ => None,
+            };
+            refused.map_or(Ok((scenario, overrides, sweep)), |text| Err(Failure::Usage(text.into())))
+        });
+        match chosen {
+            Ok((scenario, overrides, Some(sweep))) => super::sweep::run(args, kind, scenario, &sweep, overrides),
+            Ok((scenario, overrides, None)) => simulate(args, kind, &scenario, overrides),
+            Err(failure) => Err(among::refused(failure)),
         }
     })
 }
 
-fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<String>) -> Result<(), Failure> {
-    let resolved = scenario.resolve()?;
-    overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
-    let jobs = jobs(&resolved);
-    let threads = args.threads.map_or(Host::here().cpus, usize::from);
+/// What is to run, and where its results go.
+struct Ready {
+    resolved: Resolved,
+    /// `None` in processes that follow another one.
+    writer: Option<RunWriter>,
+    threads: usize,
+}
 
-    args.limits.admit(&resolved, threads)?;
+/// Sees to all that can be wrong before anything runs.
+fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failure> {
+    let resolved = scenario.resolve()?;
+    let divided = among::processes().is_some();
+    // Runs that are divided among processes run one after the other.
+    let threads = if divided { 1 } else { args.threads.map_or(Host::here().cpus, usize::from) };
     interrupt::listen()?;
+    if among::follows() {
+        return Ok(Ready { resolved, writer: None, threads });
+    }
+    args.limits.admit(&resolved, threads)?;
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
     let writer = RunWriter::create(target(args, &resolved), format)?;
     interrupt::clean_up_on_panic(writer.staging().to_owned());
-    announce(args, kind, &resolved, jobs.len(), threads);
+    announce(args, kind, &resolved, jobs(&resolved).len(), threads);
+    Ok(Ready { resolved, writer: Some(writer), threads })
+}
+
+fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<String>) -> Result<(), Failure> {
+    let cores = args.threads.map_or(1, usize::from);
+    let ready = prepare(args, kind, scenario).and_then(|mut ready| {
+        among::divide(&mut ready.resolved, cores)?;
+        Ok(ready)
+    });
+    let Ready { resolved, writer, threads } = among::agree(ready, |ready| among::digest(&ready.resolved))?;
+    let Some(writer) = writer else { return among::follow(&resolved, &args.limits, cores) };
+    overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
+    let jobs = jobs(&resolved);
 
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let (record, clock) =
@@ -64,6 +96,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
     result?;
+    among::over();
     let partial = collector.partial(jobs.len());
     if interrupt::asked() || (collector.record.len() < jobs.len() && partial.is_none()) || collector.record.is_empty() {
         return Err(partial.map_or(Failure::Interrupted, |why| Failure::Machine(format!("{why}; there are no results"))));

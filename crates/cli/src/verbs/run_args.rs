@@ -75,7 +75,7 @@ pub(super) fn with_progress(args: &Args, work: impl FnOnce(Kind) -> Result<(), F
         (false, false) => Kind::Lines,
     });
     work(kind).map_err(|failure| {
-        if kind != Kind::Json {
+        if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
             return failure;
         }
         match &failure {

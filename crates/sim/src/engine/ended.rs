@@ -51,8 +51,8 @@ impl Ended {
         &self.arrived_by_group
     }
 
-    /// Whether their packets add up, with `late` ones that reached a host or are still on the way.
-    pub(super) fn adds_up(&self, late: u64) -> bool {
-        self.sent == self.received + self.dropped + late
+    /// Packets sent beyond those received, dropped, and `late`: that reached a host or are still on the way.
+    pub(super) fn difference(&self, late: u64) -> u64 {
+        self.sent.wrapping_sub(self.received + self.dropped + late)
     }
 }

@@ -13,16 +13,18 @@ use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 pub(super) enum Handover {
     /// A timer of `host`.
     Timer { host: NodeId, time: Time, order: u64, wake: Wake },
-    /// The sender of `conn` has a message, which its receiver is to look out for.
-    Expect { conn: ConnSlot, end: u64, query: Option<QueryId> },
+    /// The sender of `conn` has a message, written at `start`, which its receiver is to look out for.
+    Expect { conn: ConnSlot, end: u64, query: Option<QueryId>, start: Time },
+    /// The application of `conn`, which wrote without end, has stopped: it has written so much.
+    Stopped { conn: ConnSlot, written: u64 },
     /// The receiver of `conn` had its next message completely at `time`.
     Delivered { conn: ConnSlot, time: Time },
     /// The place of a row about a message of `conn`, which the shim of the receiving host is to complete; `first`: the connection's first.
     Row { conn: ConnSlot, row: usize, first: bool },
     /// The receiver of `conn` sent an ACK at `time` that it had held back for `held`.
     LateAck { conn: ConnSlot, time: Time, held: Time },
-    /// The sender of `conn` has ended.
-    Closed { conn: ConnSlot },
+    /// The sender of `conn`, to which so much was written, has ended.
+    Closed { conn: ConnSlot, written: u64 },
 }
 
 /// A packet dropped in the network, which the books of its connection must know of.
@@ -49,6 +51,8 @@ pub(super) struct Lane {
     handovers: Vec<(NodeId, Handover)>,
     /// Connections that applications asked for, and when they open.
     asked: Vec<(Time, OpenSpec)>,
+    /// How many of both all processes have ([`Lane::is_known`]).
+    known: (usize, usize),
     /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged: since the last [`Lane::absorb`], so that
     /// it may be negative.
     pub(crate) open: i64,
@@ -69,6 +73,7 @@ impl Lane {
             notices: Vec::new(),
             handovers: Vec::new(),
             asked: Vec::new(),
+            known: (0, 0),
             open: 0,
             done: 0,
             stale: 0,
@@ -109,12 +114,29 @@ impl Lane {
 
     /// Gives away what is to take effect now.
     pub(super) fn take_handovers(&mut self) -> Vec<(NodeId, Handover)> {
+        self.known.0 = 0;
         std::mem::take(&mut self.handovers)
     }
 
     /// Gives away what has been asked for.
     pub(super) fn take_asked(&mut self) -> Vec<(Time, OpenSpec)> {
+        self.known.1 = 0;
         std::mem::take(&mut self.asked)
+    }
+
+    /// Other processes have what is here by now, as they began like this one.
+    pub(super) fn is_known(&mut self) {
+        self.known = (self.handovers.len(), self.asked.len());
+    }
+
+    /// What is to take effect at the end of the window, and other processes do not have,
+    pub(super) fn handovers(&self) -> &[(NodeId, Handover)] {
+        &self.handovers[self.known.0..]
+    }
+
+    /// and what has been asked for.
+    pub(super) fn asked(&self) -> &[(Time, OpenSpec)] {
+        &self.asked[self.known.1..]
     }
 
     /// Takes emptied lists back, for their memory.

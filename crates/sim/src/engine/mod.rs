@@ -3,6 +3,7 @@
 //! Nothing outside this crate reaches its parts: inside they index without checks, with numbers that come from a checked configuration.
 
 mod core;
+mod encoding;
 mod fabric;
 mod gate;
 #[cfg(test)]
@@ -13,6 +14,8 @@ mod pace;
 mod partition;
 mod parts;
 pub mod path;
+mod processes;
+mod ranks;
 pub(crate) mod simulation;
 mod stream;
 mod sync;

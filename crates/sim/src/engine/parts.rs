@@ -5,16 +5,18 @@
 //! go by mail at the end of the window, and what flies towards the receiver is the receiver's. No packet crosses a link in less than a window,
 //! so mail is never late; and as every packet carries its time, it does not matter in which order mail from several parts is opened. All else
 //! that concerns somebody else (`engine/lane.rs`) is settled between windows by the thread that leads, as in a run on one core. So results do not
-//! depend on the number of parts or threads, nor on who runs what.
+//! depend on the number of parts or threads, nor on who runs what. Some of the parts may be in other processes (`ranks.rs`): mail to those waits in the
+//! part that it comes from until it is put into a message.
 
 use super::core::{Apps, Core, PartResult};
+use super::encoding::{Bytes, Encode};
 use super::fabric::WORD;
 use super::gate::Signal;
 use super::lane::Lane;
 use super::partition::partition;
 use super::tiers::{GROUP, Tier};
 use crate::net::packet::{Extra, Packet, flag};
-use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
+use forebay_units::{IndexVec, NodeId, PortId, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,6 +32,33 @@ struct Mail {
     extras: Vec<Extra>,
     /// Nodes that are to be looked at.
     marks: Vec<(NodeId, Time)>,
+}
+
+impl Mail {
+    /// Writes the packets; marks stay in a process.
+    fn put(&self, to: &mut Vec<u8>) {
+        (self.packets.len() as u32).put(to);
+        self.packets.iter().for_each(|it| it.put(to));
+        self.extras.iter().for_each(|it| it.put(to));
+    }
+
+    /// Reads what [`Mail::put`] wrote, behind what is there.
+    fn take(&mut self, from: &mut Bytes<'_>) {
+        let count = u32::get(from);
+        self.packets.reserve(count as usize);
+        let mut extras = 0;
+        for _ in 0..count {
+            let (packet, port): (Packet, PortId) = Encode::get(from);
+            extras += usize::from(packet.has(flag::EXT));
+            self.packets.push((packet, port));
+        }
+        self.extras.extend((0..extras).map(|_| Extra::get(from)));
+    }
+
+    fn clear(&mut self) {
+        self.packets.clear();
+        self.extras.clear();
+    }
 }
 
 /// A link to another part.
@@ -52,10 +81,12 @@ struct Part {
     out: Vec<Mail>,
 }
 
-/// The parts of a run, and what its threads share.
+/// The parts of a run that are in this process, and what its threads share.
 pub(super) struct Parts<'a> {
     parts: Vec<Mutex<Part>>,
-    /// Mail for each part from each: to be opened in this window, and in the next. Marks that the whole hands out are with those from itself.
+    /// Number of the first of them, among those of all processes.
+    first: usize,
+    /// Mail for each of them from each of all: to be opened in this window, and in the next. Marks that the whole hands out are with those from itself.
     inboxes: Vec<Vec<[Mutex<Mail>; 2]>>,
     part_of: IndexVec<NodeId, u16>,
     apps: &'a Apps,
@@ -79,29 +110,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Parts<'a> {
-    /// Divides what `whole` runs into so many parts, each for a thread.
+    /// Divides what `whole` runs into so many parts, each for a thread, in each of several processes, of which this is number `place.0` of `place.1`.
     ///
     /// # Safety
     /// Until [`Parts::join`], `whole` is used between windows only, and by the thread alone that leads.
     pub(super) unsafe fn divide(
         whole: &mut Core,
         threads: usize,
+        place: (usize, usize),
         apps: &'a Apps,
         tiers: Option<&'a IndexVec<NodeId, Tier>>,
     ) -> Parts<'a> {
         // Who waits for a thread that has no core to run on should not keep one busy.
         let looks = if std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= threads) { LOOKS } else { 1 };
         let network = whole.network();
-        let part_of = partition(network, threads);
+        let (first, all) = (place.0 * threads, place.1 * threads);
+        let part_of = partition(network, all);
         let words = network.nodes.len().div_ceil(64);
         // Stands for all that is elsewhere: a node of a word that no part looks at.
         let collector = NodeId::from_index(64 * words);
-        let mut links: Vec<Vec<PortId>> = vec![Vec::new(); threads];
+        let mut links: Vec<Vec<PortId>> = vec![Vec::new(); all];
         for (id, p) in network.ports.enumerate().filter(|(_, p)| part_of[p.from] != part_of[p.to]) {
             links[usize::from(part_of[p.from])].push(id);
         }
         let to: Vec<Vec<u16>> = links.iter().map(|l| l.iter().map(|id| part_of[network.ports[*id].to]).collect()).collect();
         let needed: Vec<u32> = links.iter().map(|l| (l.len() as u32).div_ceil(WORD)).collect();
+        // All processes cut all links, so that their halves have the same numbers everywhere.
         let mut word = whole.make_room_for_halves(links.iter().map(Vec::len).sum(), needed.iter().sum());
         let mut cuts: Vec<(u32, Vec<Cut>)> = Vec::new();
         for ((links, to), needed) in links.iter().zip(&to).zip(&needed) {
@@ -111,14 +145,15 @@ impl<'a> Parts<'a> {
         }
         let part = |(word, cuts)| {
             let lane = Lane::new(64 * words + 1, whole.calendar().length());
-            let out = (0..threads).map(|_| Mail::default()).collect();
+            let out = (0..all).map(|_| Mail::default()).collect();
             // SAFETY: the caller's promise; nodes of two parts share no items, as links between them have two halves.
             let core = unsafe { whole.share(lane) };
             Mutex::new(Part { result: PartResult::default(), core, cuts, word, out })
         };
         Parts {
-            parts: cuts.into_iter().map(part).collect(),
-            inboxes: (0..threads).map(|_| (0..threads).map(|_| Default::default()).collect()).collect(),
+            parts: cuts.into_iter().skip(first).take(threads).map(part).collect(),
+            first,
+            inboxes: (0..threads).map(|_| (0..all).map(|_| Default::default()).collect()).collect(),
             part_of,
             apps,
             tiers,
@@ -133,12 +168,24 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// Which of the parts of this process part `number` of all is, if it is one.
+    fn here(&self, number: usize) -> Option<usize> {
+        number.checked_sub(self.first).filter(|own| *own < self.parts.len())
+    }
+
+    /// Which process runs each node.
+    pub(super) fn rank_of(&self) -> IndexVec<NodeId, u16> {
+        self.part_of.iter().map(|part| part / self.parts.len() as u16).collect()
+    }
+
     /// What the whole core has marked for later goes to the parts, which run it in the window that begins.
     pub(super) fn hand_out(&self, whole: &mut Core) {
         let next = (self.round.load(Relaxed) + 1) % 2;
         whole.calendar().hand_on(|node, time| {
             let part = usize::from(self.part_of[node]);
-            lock(&self.inboxes[part][part][next as usize]).marks.push((node, time));
+            if let Some(own) = self.here(part) {
+                lock(&self.inboxes[own][part][next as usize]).marks.push((node, time));
+            }
         });
     }
 
@@ -155,9 +202,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Runs the window in which `whole` stands, by the thread that leads, with the others or without. Returns when a part has something to do
-    /// next, and how many nodes were run.
-    pub(super) fn run(&self, whole: &mut Core, together: bool) -> (TimeOrNever, u64) {
+    /// Runs the window in which `whole` stands, by the thread that leads, with the others or without: what the parts here say of it.
+    pub(super) fn run(&self, whole: &mut Core, together: bool) -> PartResult {
         let (window, end) = whole.calendar().place();
         self.round.fetch_add(1, Relaxed);
         self.window.store(window, Relaxed);
@@ -198,24 +244,49 @@ impl<'a> Parts<'a> {
         part.collect();
         for (to, out) in part.out.iter_mut().enumerate().filter(|(_, out)| !out.packets.is_empty()) {
             // What is there has been opened, and is empty.
-            std::mem::swap(&mut *lock(&self.inboxes[to][number][((round + 1) % 2) as usize]), out);
+            if let Some(own) = self.here(to) {
+                std::mem::swap(&mut *lock(&self.inboxes[own][self.first + number][((round + 1) % 2) as usize]), out);
+            }
         }
         part.result = part.core.result_of_part(activations);
     }
 
     /// What the parts have produced in the window joins the whole.
-    fn gather(&self, whole: &mut Core) -> (TimeOrNever, u64) {
-        let (mut next, mut activations) = (TimeOrNever::NEVER, 0);
+    fn gather(&self, whole: &mut Core) -> PartResult {
+        let mut all = PartResult::default();
         for part in &self.parts {
             let part = &mut *lock(part);
-            next = next.min(part.result.next);
-            activations += part.result.activations;
-            whole.count((part.result.open, part.result.done));
-            if part.result.waits {
+            let PartResult { next, activations, open, done, waits } = part.result;
+            all.next = all.next.min(next);
+            all.activations += activations;
+            all.open += open;
+            all.done += done;
+            all.waits |= waits;
+            if waits {
                 whole.absorb(&mut part.core);
             }
         }
-        (next, activations)
+        whole.count((all.open, all.done));
+        all
+    }
+
+    /// Puts the mail of the parts here for those of process `rank` into a message.
+    pub(super) fn put_mail(&self, rank: usize, to: &mut Vec<u8>) {
+        let theirs = rank * self.parts.len()..(rank + 1) * self.parts.len();
+        self.parts.iter().for_each(|part| lock(part).out[theirs.clone()].iter().for_each(|mail| mail.put(to)));
+    }
+
+    /// All of it has been put into messages.
+    pub(super) fn mail_is_gone(&self) {
+        self.parts.iter().for_each(|part| lock(part).out.iter_mut().for_each(Mail::clear));
+    }
+
+    /// Takes over the mail of process `rank`, to be opened in the next window.
+    pub(super) fn take_mail(&self, rank: usize, from: &mut Bytes<'_>) {
+        let next = ((self.round.load(Relaxed) + 1) % 2) as usize;
+        for part in rank * self.parts.len()..(rank + 1) * self.parts.len() {
+            self.inboxes.iter().for_each(|boxes| lock(&boxes[part][next]).take(from));
+        }
     }
 
     /// The other threads end when this is dropped, as it is when the run is over or has failed.
@@ -250,8 +321,7 @@ impl Part {
         for (node, time) in mail.marks.drain(..) {
             self.core.calendar().mark(node, time);
         }
-        mail.packets.clear();
-        mail.extras.clear();
+        mail.clear();
     }
 
     /// Puts what was sent to other parts into mail.

@@ -10,6 +10,9 @@ use forebay_traffic::QueryStart;
 use forebay_units::Time;
 use std::collections::BTreeMap;
 
+/// The place of a message's row, what it waited for, and its mean round trip, ps, less what the receiver held back.
+pub(super) type Stalled = (usize, Stalls, Option<u64>);
+
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]
 pub(super) struct Recorder {
@@ -19,7 +22,7 @@ pub(super) struct Recorder {
     timeouts: Series<TimeoutRow>,
     /// What messages that have ended had waited for, by their number in the order in which they did, with their mean round trip less what the
     /// receiver held back.
-    stalled: Vec<(usize, Stalls, Option<u64>)>,
+    stalled: Vec<Stalled>,
     /// Connections with a series of samples, by number, and its interval.
     series: Vec<(u64, Time)>,
     wants_timeouts: bool,
@@ -140,7 +143,7 @@ impl Recorder {
     }
 
     /// Gives away what messages waited for, in the order of the messages.
-    pub(super) fn take_stalled(&mut self) -> Vec<(usize, Stalls, Option<u64>)> {
+    pub(super) fn take_stalled(&mut self) -> Vec<Stalled> {
         std::mem::take(&mut self.stalled)
     }
 

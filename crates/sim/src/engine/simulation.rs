@@ -5,9 +5,12 @@ use super::fabric::Fabric;
 use super::lane::Lane;
 use super::pace::Pace;
 use super::parts::Parts;
+use super::processes::{Ended, Processes};
+use super::ranks::Ranks;
 use super::recorder::Recorder;
 use super::tiers::Tier;
 use crate::cores::Cores;
+use crate::exchange::Exchange;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
@@ -55,6 +58,9 @@ pub(crate) struct Simulation {
     hops_per_window: u64,
     /// Cores that it runs on.
     cores: usize,
+    /// The processes that run it together, if there are several; how the last look at its progress would end it, and what transmissions it saw.
+    processes: Option<Processes>,
+    wish: Option<Cut>,
     /// For a network so large that its nodes are run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
     #[cfg(debug_assertions)]
@@ -112,6 +118,8 @@ impl Simulation {
             noting: Time::ZERO,
             due: Time::ZERO,
             activations: 0,
+            processes: None,
+            wish: None,
             tiers: core.tiers(),
             #[cfg(debug_assertions)]
             backwards: false,
@@ -121,8 +129,28 @@ impl Simulation {
         Ok(simulation)
     }
 
+    /// From now on this is one of several processes that run it together, each on so many cores at the most.
+    ///
+    /// # Errors
+    /// The reason why it cannot be divided.
+    pub(crate) fn join(&mut self, exchange: Arc<dyn Exchange>) -> Result<(), RunError> {
+        let reason = self
+            .core
+            .why_in_one_process()
+            .or((!self.core.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
+        if let Some(reason) = reason {
+            return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
+        }
+        self.processes = Some(Processes::new(Ranks::new(exchange)));
+        Ok(())
+    }
+
     /// Runs to the end, or to that of the window in which `progress` ends it.
     pub(crate) fn run(&mut self, cores: Cores, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+        if self.processes.is_some() {
+            self.run_in_parts(cores.most(), Pace::new(cores.at_once()), progress)?;
+            return self.ended();
+        }
         let most = if self.can_be_divided() { cores.most() } else { 1 };
         let mut over = false;
         while !over && !(most > 1 && (cores.at_once() || self.is_busy())) {
@@ -136,6 +164,10 @@ impl Simulation {
         if !over {
             self.run_in_parts(most, Pace::new(cores.at_once()), progress)?;
         }
+        self.ended()
+    }
+
+    fn ended(&mut self) -> ControlFlow<Cut> {
         if let Some(d) = self.duration {
             self.core.calendar().end = d;
         }
@@ -150,8 +182,12 @@ impl Simulation {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> ControlFlow<Cut> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
+        let place = self.processes.as_ref().map_or((0, 1), Processes::place);
         // SAFETY: `self.core` is used by this thread alone, between windows.
-        let parts = unsafe { Parts::divide(&mut self.core, threads, &apps, tiers.as_ref()) };
+        let parts = unsafe { Parts::divide(&mut self.core, threads, place, &apps, tiers.as_ref()) };
+        if let Some(processes) = &mut self.processes {
+            processes.divide(&mut self.core, &parts, &apps);
+        }
         let flow = thread::scope(|scope| {
             for number in 1..threads {
                 let parts = &parts;
@@ -167,12 +203,21 @@ impl Simulation {
                 unsafe { parts.follow(&mut self.core) };
                 parts.hand_out(&mut self.core);
                 let clock = Instant::now();
-                let nodes;
-                (next, nodes) = parts.run(&mut self.core, pace.together());
-                pace.note(clock.elapsed().as_nanos() as u64, nodes);
-                self.activations += nodes;
-                self.cores = if pace.pays() { threads } else { 1 };
-                if self.end_window(progress)? {
+                let own = parts.run(&mut self.core, pace.together());
+                next = own.next;
+                pace.note(clock.elapsed().as_nanos() as u64, own.activations);
+                self.activations += own.activations;
+                let mut cut = None;
+                if let Some(processes) = &mut self.processes {
+                    let ended = Ended { next, open: own.open, done: own.done, hops: self.seen, wish: self.wish };
+                    (next, cut) = processes.end_window(&mut self.core, &parts, &apps, &ended);
+                }
+                self.cores = place.1 * if pace.pays() { threads } else { 1 };
+                let over = self.end_window(progress)?;
+                if let Some(cut) = cut {
+                    return ControlFlow::Break(cut);
+                }
+                if over {
                     return ControlFlow::Continue(());
                 }
             }
@@ -228,10 +273,23 @@ impl Simulation {
         self.core.end_window();
         self.windows += 1;
         if self.activations >= self.next_look {
-            self.look(progress)?;
+            let flow = self.look(progress);
+            if self.processes.is_some() {
+                // All processes end with the same window, the next one.
+                self.wish = flow.break_value();
+            } else {
+                flow?;
+            }
         }
-        let over = self.core.all_acknowledged() && self.duration.is_none() && self.apps.iter().all(|a| called(a).finished());
+        let over = self.core.all_acknowledged() && self.duration.is_none() && self.are_finished();
         ControlFlow::Continue(over)
+    }
+
+    fn are_finished(&self) -> bool {
+        match &self.processes {
+            Some(processes) => processes.finished(&self.apps),
+            None => self.apps.iter().all(|a| called(a).finished()),
+        }
     }
 
     /// Sees how far the run is.
@@ -239,8 +297,9 @@ impl Simulation {
     #[inline(never)]
     fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
-        self.hops_per_window = (now.packet_hops - self.seen) / self.windows;
-        (self.seen, self.windows) = (now.packet_hops, 0);
+        let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
+        self.hops_per_window = (own - self.seen) / self.windows;
+        (self.seen, self.windows) = (own, 0);
         if self.activations < ACTIVATIONS_PER_LOOK {
             self.next_look = ACTIVATIONS_PER_LOOK;
             return ControlFlow::Continue(());
@@ -256,10 +315,18 @@ impl Simulation {
     fn on_due(&mut self, passed: Time, (start, end): (Time, Time)) {
         if self.warmup.has_come(start) {
             self.warmup = TimeOrNever::NEVER;
+            if let Some(processes) = &mut self.processes {
+                self.core.tell_all(processes.ranks());
+            }
             self.core.begin_measuring(start);
         }
         if start >= self.noting {
-            self.noting = self.core.note_deliveries(passed, start);
+            let processes = &mut self.processes;
+            self.noting = self.core.note_deliveries(passed, start, |numbers| {
+                if let Some(processes) = processes {
+                    processes.ranks().sum(numbers);
+                }
+            });
         }
         self.core.fail((start, end));
         self.due = self.noting.min(self.warmup.min(self.core.next_failure()).or_never());
@@ -270,12 +337,13 @@ impl Simulation {
         self.apps.iter().filter_map(|a| called(a).next_arrival()).min().into()
     }
 
-    /// What the run leaves behind.
+    /// What the run leaves behind. Of several processes the first one has it.
     ///
     /// # Panics
     /// When packets or bytes do not add up: a bug in the simulator, whose results must not be used.
-    pub(crate) fn into_report(self) -> Report {
-        self.core.into_report()
+    pub(crate) fn into_report(self) -> Option<Report> {
+        let Simulation { core, mut processes, .. } = self;
+        core.into_report(processes.as_mut().map(Processes::ranks))
     }
 
     /// How far the run is.
@@ -283,7 +351,7 @@ impl Simulation {
         Progress {
             now: self.core.now(),
             end: self.duration,
-            packet_hops: self.core.hops(),
+            packet_hops: self.core.hops() + self.processes.as_ref().map_or(0, Processes::hops),
             done: self.core.messages_done(),
             total: self.apps.iter().map(|a| called(a).expected()).sum(),
             cores: self.cores,

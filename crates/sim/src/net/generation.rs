@@ -18,6 +18,16 @@ impl Generation {
         Generation(number & 0x3F)
     }
 
+    /// As one number, and back.
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// See [`Generation::bits`].
+    pub(crate) fn from_bits(bits: u8) -> Generation {
+        Generation(bits)
+    }
+
     /// The same for an endpoint with a shim.
     pub fn with_shim(self) -> Generation {
         Generation(self.0 | Self::SHIM)

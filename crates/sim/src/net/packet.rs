@@ -43,6 +43,18 @@ impl Meta {
         Meta(generation.number() << 2 | ecn as u8)
     }
 
+    /// As one number, and back.
+    #[inline]
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// See [`Meta::bits`].
+    #[inline]
+    pub(crate) fn from_bits(bits: u8) -> Meta {
+        Meta(bits)
+    }
+
     /// The ECN field.
     #[inline]
     pub fn ecn(self) -> Codepoint {

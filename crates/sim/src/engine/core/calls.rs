@@ -1,6 +1,7 @@
 //! What senders are called for beside packets: applications that write and stop, and their own timers.
 
 use super::Core;
+use super::elsewhere::ENDLESS;
 use super::shims::{Direct, Shimmed, Way, rarely};
 use crate::engine::endpoint_shim::Endpoint;
 use crate::engine::hosts::Wake;
@@ -50,7 +51,7 @@ impl Core {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
-        let length = bytes.unwrap_or(u64::MAX / 4);
+        let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
@@ -71,7 +72,7 @@ impl Core {
         if let Some(end) = end {
             self.lane.open += 1;
             // No byte of it arrives in this window.
-            self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
+            self.lane.hand_over(s.src, Handover::Expect { conn, end, query, start: now });
         }
         let last = matches!(s.first, First::Only(_));
         self.with_sender(conn, now, Call::Write { bytes: length, deadline: deadline.get(), last });
@@ -84,6 +85,7 @@ impl Core {
         let sender = &mut self.senders[conn];
         sender.message.2 = sender.written;
         self.lane.open += 1;
+        self.lane.hand_over(self.streams[conn].src, Handover::Stopped { conn, written: sender.written });
         if sender.una >= sender.written {
             self.message_acked(conn, now);
         }

@@ -27,7 +27,12 @@ impl Core {
     pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
         self.grown = true;
-        self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
+        if self.holds(spec.src) {
+            self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
+        } else {
+            // All processes agree on the windows that there are.
+            self.lane.wheel.mark(spec.src, time);
+        }
         slot
     }
 
@@ -91,6 +96,7 @@ impl Core {
             sample_every: self.recorder.interval(conn_id).map_or(TimeOrNever::NEVER, TimeOrNever::at),
             ..Stream::default()
         };
+        self.expect_endless(slot);
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }

@@ -39,7 +39,7 @@ impl Core {
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
     pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
         if self.streams[conn].datagrams {
-            return self.receivers[conn].delivered;
+            return self.held(conn).in_order;
         }
         let sender = &self.senders[conn];
         sender.una.min(sender.written)

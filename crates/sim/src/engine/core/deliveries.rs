@@ -4,20 +4,26 @@ use super::Core;
 use forebay_units::{IndexVec, SumId, Time};
 
 impl Core {
-    /// Time comes to `start`, the start of a window, after one that ended at `passed`. Returns when deliveries are to be noted next.
-    pub(in crate::engine) fn note_deliveries(&mut self, passed: Time, start: Time) -> Time {
-        if start >= self.deliveries.due() && self.deliveries.worth(start, self.streams.len(), self.fabric.hops()) {
-            let totals = self.delivered();
-            self.deliveries.note(passed, start, &totals);
+    /// Time comes to `start`, the start of a window, after one that ended at `passed`. Returns when deliveries are to be noted next. `sum` adds what
+    /// other processes of the run know to numbers.
+    pub(in crate::engine) fn note_deliveries(&mut self, passed: Time, start: Time, mut sum: impl FnMut(&mut [u64])) -> Time {
+        if start >= self.deliveries.due() {
+            let mut hops = [self.fabric.hops()];
+            sum(&mut hops);
+            if self.deliveries.worth(start, self.streams.len(), hops[0]) {
+                let mut totals = self.delivered().into_vec();
+                sum(&mut totals);
+                self.deliveries.note(passed, start, &totals.into());
+            }
         }
         self.deliveries.due()
     }
 
-    /// Payload that receivers have, in order or not, of each workload per transport and port.
+    /// Payload that receivers have, in order or not, of each workload per transport and port. Of the hosts of this process.
     pub(super) fn delivered(&self) -> IndexVec<SumId, u64> {
         let mut totals = self.deliveries.zeros();
         self.ended.arrived().enumerate().for_each(|(sum, bytes)| totals[sum] = *bytes);
-        for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
+        for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live && self.holds(s.dst)) {
             let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
             // A FIN that came early is no payload.
             let beyond: u64 = receiver.beyond().map(|(from, to)| to.min(written).saturating_sub(from)).sum();

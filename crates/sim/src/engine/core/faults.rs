@@ -3,7 +3,7 @@
 use super::Core;
 use crate::engine::failures::Rerouted;
 use forebay_experiment::faults::Balance;
-use forebay_experiment::rows::{EventKind, EventRow};
+use forebay_experiment::rows::{EventKind, EventRow, PortRow};
 use forebay_units::{Time, TimeOrNever};
 
 impl Core {
@@ -11,6 +11,18 @@ impl Core {
     /// of packets a connection's numbers count from the first packet that any host sees.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
         self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
+    }
+
+    /// The reason why the run is not divided among several processes, if there is one: those above, and shims whose rows of messages both ends fill.
+    pub(in crate::engine) fn why_in_one_process(&self) -> Option<&'static str> {
+        let shims = self.tcp.ids().any(|group| self.tcp[group].shims.endpoint.is_some());
+        match self {
+            _ if self.failures.is_some() => Some("links fail in it"),
+            _ if !self.network.faults.corruption.is_empty() => Some("links damage packets in it"),
+            _ if self.recorder.wants_packets() => Some("it records every packet"),
+            _ if shims => Some("both ends of a shim fill its rows"),
+            _ => None,
+        }
     }
 
     /// When a link fails or comes back next.
@@ -47,8 +59,8 @@ impl Core {
         }
     }
 
-    /// What happened to the network, in order of time. Statistics count from `measured` on.
-    pub(super) fn events(&mut self, end: Time, measured: Time) -> Vec<EventRow> {
+    /// What happened to the network, whose `ports` these are, in order of time. Statistics count from `measured` on.
+    pub(super) fn events(&mut self, end: Time, measured: Time, ports: &[PortRow]) -> Vec<EventRow> {
         let row = |time: Time, kind, port, packets| EventRow {
             time_ps: time.0,
             kind,
@@ -62,12 +74,12 @@ impl Core {
         if self.network.faults.balance == Balance::Packet {
             rows.push(row(Time::ZERO, EventKind::Spraying, None, None));
         }
-        for (id, port) in self.network.ports.ids().zip(self.fabric.ports.iter()) {
+        for ((id, port), numbers) in self.network.ports.ids().zip(self.fabric.ports.iter()).zip(ports) {
             if let Some(errors) = port.errors() {
                 rows.push(row(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
             }
-            if self.network.ports[id].queue.loses() && port.events.dropped[2] > 0 {
-                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(port.events.dropped[2])));
+            if self.network.ports[id].queue.loses() && numbers.dropped_early > 0 {
+                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
             }
         }
         if let Some(failures) = &mut self.failures {

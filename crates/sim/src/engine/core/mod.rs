@@ -7,10 +7,12 @@ mod connections;
 mod datagrams;
 mod deliver;
 mod deliveries;
+mod elsewhere;
 mod faults;
 mod group;
 mod messages;
 mod part;
+mod remains;
 mod report;
 mod run_host;
 mod shims;
@@ -85,6 +87,7 @@ pub(crate) struct Core {
     arrived_before: IndexVec<GroupId, u64>,
     window_shims: WindowShims,
     failures: Option<Box<Failures>>,
+    elsewhere: elsewhere::Elsewhere,
     /// Connections, or the end of the warm-up, which parts of the run do not know yet (`part.rs`).
     grown: bool,
 }
@@ -145,6 +148,7 @@ impl Core {
             measured_from: Time::ZERO,
             arrived_before: IndexVec::repeat(0, groups),
             network: Arc::new(network.clone()),
+            elsewhere: elsewhere::Elsewhere::default(),
             grown: false,
         }
     }
@@ -222,10 +226,10 @@ impl Core {
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay + p.rate.tx_time(size)).fold(Time::ZERO, |a, b| a + b)
     }
 
-    /// Payload that has reached receivers so far, in order or not, per transport.
+    /// Payload that has reached receivers so far, in order or not, per transport. Of the hosts of this process.
     fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
         let mut arrived = self.ended.arrived_by_group().clone();
-        for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
+        for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.holds(s.dst)) {
             arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
         }
         arrived
@@ -233,6 +237,9 @@ impl Core {
 
     /// What the receiver of `conn` has of its payload. A FIN that came early is none.
     fn held(&self, conn: ConnSlot) -> Held {
+        if !self.holds(self.streams[conn].dst) {
+            return self.told(conn).held;
+        }
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
         let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
         Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }

@@ -69,6 +69,7 @@ impl Core {
                 arrived_before: IndexVec::new(),
                 window_shims: self.window_shims.share(),
                 failures: None,
+                elsewhere: self.elsewhere.clone(),
                 grown: false,
             }
         }

@@ -1,7 +1,8 @@
 //! From the final state of a simulation to the rows of the result tables.
 
 use super::Core;
-use crate::engine::hosts::Host;
+use super::remains::Remains;
+use crate::engine::ranks::Ranks;
 use forebay_experiment::numbering::number_by_start;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow};
@@ -9,40 +10,82 @@ use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_traffic::query_rows;
 use forebay_units::Time;
+use std::mem;
 
 impl Core {
-    /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time.
-    pub(in crate::engine) fn into_report(mut self) -> Report {
+    /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time. Of several processes, which
+    /// `ranks` reaches, the first one gets the report; `None`: this is another one.
+    pub(in crate::engine) fn into_report(mut self, mut ranks: Option<&mut Ranks>) -> Option<Report> {
+        if let Some(ranks) = &mut ranks {
+            self.tell_all(ranks);
+        }
+        let mut differences = self.audit();
+        if let Some(ranks) = &mut ranks {
+            ranks.sum(&mut differences);
+        }
+        self.check_balance(&differences);
+        let mut remains = self.remains(ranks.as_deref_mut());
+        if let Some(ranks) = ranks
+            && !ranks.gather(&mut remains, |port| self.holds(self.network.ports[port].from))
+        {
+            return None;
+        }
+        Some(self.complete(remains))
+    }
+
+    /// What this process knows at the end of the run. Rows and numbers are all that is left to do then: the memory of the connections is given back.
+    fn remains(&mut self, ranks: Option<&mut Ranks>) -> Remains {
         let end = self.lane.wheel.end;
-        self.audit();
-        let mut flows = self.flows();
-        self.attribute_waits(&mut flows);
+        let measured = end.saturating_sub(self.measured_from).max(Time(1));
+        if let Some(ranks) = ranks {
+            let mut longest: Vec<u64> = self.fabric.ports.iter().map(|p| u64::from(p.events.max_pkts)).collect();
+            ranks.sum(&mut longest);
+            self.fabric.ports.iter_mut().zip(longest).for_each(|(p, longest)| p.events.max_pkts = longest as u32);
+        }
+        let flows = self.flows();
+        let waits = self.mean_waits();
         let arrived = self.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let delivered = self.delivered();
-        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
-        // Rows and numbers are all that is left to do: what follows needs the memory of the connections.
         self.forget_endpoints();
+        let (ports, mut queue) = (self.ports(end, measured), Series::default());
+        self.fabric.ports.iter_mut().filter_map(|p| p.observer_mut()).for_each(|o| queue.append(o.take_samples()));
+        Remains {
+            flows,
+            stalled: self.recorder.take_stalled(),
+            waits,
+            arrived,
+            delivered,
+            ports,
+            queries: self.recorder.take_queries(),
+            timeouts: self.recorder.take_timeouts(),
+            tcp: self.recorder.take_samples(),
+            queue,
+            hops: self.fabric.hops(),
+            fingerprints: self.hosts.iter().map(|host| host.fingerprint).collect(),
+        }
+    }
+
+    /// The report, from what all processes know.
+    fn complete(mut self, mut remains: Remains) -> Report {
+        let end = self.lane.wheel.end;
+        self.attribute_waits(&mut remains.flows, mem::take(&mut remains.stalled), &remains.waits);
+        let Remains { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = remains;
+        let deliveries = mem::take(&mut self.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
         number_by_start(&mut flows);
         if !self.measuring {
             // A run that ends before its warm-up is measured as a whole.
             flows.iter_mut().for_each(|flow| flow.bytes_measured = flow.bytes_acked);
         }
-        let queries = query_rows(self.recorder.take_queries(), &mut flows);
-        let mut timeouts = self.recorder.take_timeouts();
+        let queries = query_rows(queries, &mut flows);
         timeouts.sort();
         let timeouts = attribute(&timeouts, &flows);
-        let measured = end.saturating_sub(self.measured_from).max(Time(1));
-        let ports = self.ports(end, measured);
-        let mut queue = Series::default();
-        self.fabric.ports.iter_mut().filter_map(|p| p.observer_mut()).for_each(|o| queue.append(o.take_samples()));
         queue.sort();
-        let mut tcp = self.recorder.take_samples();
         tcp.sort();
         let mut packets = self.recorder.take_packets();
         packets.sort();
-        let events = self.events(end, self.measured_from);
-        let fold = |h: u64, host: &Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let fingerprint = self.hosts.iter().fold(self.fabric.hops(), fold);
+        let events = self.events(end, self.measured_from, &ports);
+        let fold = |h: u64, host: &u64| (h.rotate_left(7) ^ host).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let fingerprint = remains.fingerprints.iter().fold(hops, fold);
         Report {
             measured_from: self.measured_from,
             acked: arrived,
@@ -55,7 +98,7 @@ impl Core {
             deliveries,
             end,
             cut: false,
-            packet_hops: self.fabric.hops(),
+            packet_hops: hops,
             fingerprint,
             peak_connections: self.slots.peak(),
             packets,
@@ -67,6 +110,9 @@ impl Core {
 
     fn flows(&mut self) -> Vec<FlowRow> {
         for conn in self.streams.ids() {
+            if !self.holds(self.streams[conn].src) {
+                continue;
+            }
             if self.streams[conn].live {
                 self.note_silence(conn);
             }

@@ -2,13 +2,14 @@
 //! anyway, when the run is over. `forebay_experiment::waits` says how the time is divided.
 
 use super::Core;
+use crate::engine::recorder::Stalled;
 use crate::engine::stream::Message;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use forebay_experiment::waits::{Course, Stalls};
 use forebay_queues::Queue;
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 
 impl Core {
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
@@ -106,15 +107,19 @@ impl Core {
         }
     }
 
-    /// The run is over: says of each message what it waited for. `flows` are in the order in which they were recorded.
-    pub(super) fn attribute_waits(&mut self, flows: &mut [FlowRow]) {
-        let mut stalled = self.recorder.take_stalled().into_iter().peekable();
-        // Mean time of a packet in each port, its own transmission not counted.
+    /// Mean time, ps, of a packet in each port, its own transmission not counted; 0 for ports elsewhere.
+    pub(super) fn mean_waits(&self) -> IndexVec<PortId, u128> {
         let wait = |(p, port): (&PortConfig, &Port)| {
             let s = port.stats();
             s.sojourn.saturating_sub(u128::from(p.rate.tx_time(s.sent_bytes).0)) / u128::from(s.sent_pkts.max(1))
         };
-        let waits: Vec<u128> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect();
+        self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect()
+    }
+
+    /// The run is over: says of each message what it waited for. `flows` are in the order in which they were recorded, with what the `stalled` of them
+    /// waited for; `waits` are those of all ports.
+    pub(super) fn attribute_waits(&self, flows: &mut [FlowRow], stalled: Vec<Stalled>, waits: &IndexVec<PortId, u128>) {
+        let mut stalled = stalled.into_iter().peekable();
         for (number, flow) in flows.iter_mut().enumerate() {
             let known = stalled.next_if(|s| s.0 == number);
             if flow.size_bytes == 0 {
@@ -126,7 +131,7 @@ impl Core {
             };
             let mut longest: Option<PortId> = None;
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
-                if longest.is_none_or(|l| waits[port.index()] > waits[l.index()]) {
+                if longest.is_none_or(|l| waits[port] > waits[l]) {
                     longest = Some(port);
                 }
             });

@@ -32,19 +32,35 @@ impl Core {
             match what {
                 Handover::Timer { host, time, order, wake } => {
                     debug_assert!(time >= self.lane.wheel.end, "a host affects another one in the next window at the earliest");
-                    self.hosts[host].add(time, order, wake);
+                    if self.holds(host) {
+                        self.hosts[host].add(time, order, wake);
+                    }
                     self.lane.wheel.mark(host, time);
                 }
-                Handover::Expect { conn, end, query } => {
+                Handover::Expect { conn, end, query, .. } if self.holds(self.streams[conn].dst) => {
                     self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
+                    self.know_written(conn, end);
                 }
-                Handover::Delivered { conn, time } => self.outgoing[conn].note_delivered(time),
+                Handover::Stopped { conn, written } => self.know_written(conn, written),
+                Handover::Delivered { conn, time } if self.holds(self.streams[conn].src) => {
+                    self.outgoing[conn].note_delivered(time);
+                }
                 Handover::Row { conn, row, first } => self.complete_row(conn, row, first),
-                Handover::LateAck { conn, time, held } => self.note_late_ack(conn, time, held),
-                Handover::Closed { conn } => self.close(conn),
+                Handover::LateAck { conn, time, held } if self.holds(self.streams[conn].src) => {
+                    self.note_late_ack(conn, time, held);
+                }
+                Handover::Closed { conn, written } => self.close(conn, written),
+                Handover::Expect { .. } | Handover::Delivered { .. } | Handover::LateAck { .. } => {}
             }
         }
         self.lane.take_back(list);
+    }
+
+    /// So much has been written to `conn`, as its sender knows where it is here.
+    fn know_written(&mut self, conn: ConnSlot, written: u64) {
+        if !self.holds(self.streams[conn].src) {
+            self.senders[conn].written = written;
+        }
     }
 
     /// Prepares the connections that were asked for in an order that does not depend on who asked first.
@@ -61,26 +77,29 @@ impl Core {
     #[inline(never)]
     pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
         self.senders[conn].retire();
-        self.lane.hand_over(node, Handover::Closed { conn });
+        self.lane.hand_over(node, Handover::Closed { conn, written: self.senders[conn].written });
     }
 
-    /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
-    pub(super) fn close(&mut self, conn: ConnSlot) {
+    /// The connection, to which so much was `written`, has ended; its slot can be used again. What is still under way for it will be recognised by its
+    /// generation. Each process books what its own hosts know of it.
+    pub(super) fn close(&mut self, conn: ConnSlot, written: u64) {
         self.leave_window_shim(conn);
+        let (sends, receives) = (self.holds(self.streams[conn].src), self.holds(self.streams[conn].dst));
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         let c = &self.tcp[sender.group()];
-        if c.metrics != Metrics::Off {
+        if c.metrics != Metrics::Off && sends {
             self.paths.write().unwrap_or_else(PoisonError::into_inner).remember((stream.src, stream.dst), c, sender);
         }
         assert!(
-            sender.all_acked() && receiver.delivered == sender.written,
+            (!sends || sender.all_acked()) && (!receives || receiver.delivered == written),
             "conservation: a connection closed before its bytes arrived"
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);
+        // An endpoint that is elsewhere has sent and received nothing here.
         let sent = sender.packets + receiver.sent + shim.sent;
         // A packet that the shim still holds goes with its entry.
         let received = sender.received + receiver.packets + shim.taken + shim.held;
-        self.ended.book((stream.sum, sender.group()), sender.written, (sent, received, stream.dropped));
+        self.ended.book((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, received, stream.dropped));
         stream.live = false;
         self.generations[conn] = Generation::RETIRED;
         self.slots.give_back(conn);
