@@ -45,6 +45,7 @@ mod queries;
 mod queue_lengths;
 mod queues;
 mod sawtooth;
+mod skipping;
 mod small_queues;
 mod spurious;
 mod tcp_metrics;

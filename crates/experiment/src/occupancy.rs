@@ -64,15 +64,24 @@ impl Occupancy {
 
     /// From the last call up to `now`, the queue had each length for the time in `times`.
     pub fn add(&mut self, now: Time, times: &[u64]) {
-        if let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) {
-            if self.time_at.len() <= longest {
-                self.time_at.resize(longest + 1, 0);
-            }
-            for (length, time) in times.iter().enumerate().filter(|(_, time)| **time > 0) {
-                self.time_at[length.min(MAX_BIN)] += time;
-            }
-        }
+        Occupancy::add_to(&mut self.time_at, times);
         self.last = self.last.max(now);
+    }
+
+    /// By length: how long the queue was that, ps.
+    pub fn times(&self) -> &[u64] {
+        &self.time_at
+    }
+
+    /// Adds the time at each length in `times` to `sums`, as they are kept here.
+    pub fn add_to(sums: &mut Vec<u64>, times: &[u64]) {
+        let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) else { return };
+        if sums.len() <= longest {
+            sums.resize(longest + 1, 0);
+        }
+        for (length, time) in times.iter().enumerate().filter(|(_, time)| **time > 0) {
+            sums[length.min(MAX_BIN)] += time;
+        }
     }
 
     /// Forgets the distribution up to now (end of the warm-up), keeps the series.

@@ -67,7 +67,7 @@ pub struct Report {
     pub fingerprint: u64,
     /// Largest number of connections open at the same time.
     pub peak_connections: u64,
-    /// How well the world could run it, in words, where that depends on the machine; empty otherwise.
+    /// How well the world could run it, in words, where that depends on the machine, or what of it was skipped; empty otherwise.
     pub remark: String,
     /// What a world knows that computes instead of running; it leaves no rows, and nothing is counted.
     pub predicted: Option<Predicted>,

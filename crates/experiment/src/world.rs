@@ -29,6 +29,11 @@ pub trait World: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether it can jump over periods in which the same happens again ([`Experiment::skip`]).
+    fn skips(&self) -> bool {
+        false
+    }
+
     /// The laws that it has of its own, without what it builds of them. Most worlds know those of others by name.
     fn laws(&self) -> Vec<LawEntry<()>> {
         Vec::new()

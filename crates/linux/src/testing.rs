@@ -98,5 +98,6 @@ pub(crate) fn experiment(senders: u32) -> Experiment {
         groups: IndexVec::new(),
         workloads: IndexVec::new(),
         observe: Observe::default(),
+        skip: false,
     }
 }

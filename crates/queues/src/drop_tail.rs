@@ -24,6 +24,10 @@ impl Fifo for DropTail {
         QueueState::UNLIMITED
     }
 
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn is_step(&self) -> bool {
         true
     }

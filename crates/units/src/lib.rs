@@ -10,6 +10,7 @@ mod rate;
 mod size;
 mod time;
 mod time_or_never;
+mod walk;
 
 pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, SumId, WorkloadId};
 pub use index_vec::IndexVec;
@@ -19,3 +20,4 @@ pub use rate::Rate;
 pub use size::Bytes;
 pub use time::Time;
 pub use time_or_never::TimeOrNever;
+pub use walk::Walk;

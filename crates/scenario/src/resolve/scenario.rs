@@ -116,6 +116,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             Some(Some(t))
         }),
     };
+    let skip = fields.get("skip").map_or(Some(false), |i| quantity::boolean(cx, "`skip`", &i.node));
     let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
     let [topology_section, transport_section, observe_section] = sections;
     let advise_section = section(cx, &mut fields, "advise");
@@ -188,6 +189,9 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         if let Some(d) = duration {
             echo.insert("duration".into(), d.to_string().into());
         }
+        if skip? {
+            echo.insert("skip".into(), true.into());
+        }
         echo.insert("topology".into(), built.echo.clone());
         echo.insert("transport".into(), t.echo.clone());
         echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
@@ -195,7 +199,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe },
+            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe, skip: skip? },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

@@ -6,6 +6,7 @@ use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round
 use forebay_experiment::transport::{Ecn, Profile, Transport};
 use forebay_param::{Entry, Kind, Param, Value, Values, optional};
 use forebay_sampling::math;
+use forebay_units::Walk;
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -217,6 +218,16 @@ impl CongestionControl for Dctcp {
             self.bytes_acked = 0;
             self.bytes_marked = 0;
         }
+    }
+
+    fn walk(&mut self, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, bytes_acked, bytes_marked, window, steps } = self;
+        v.real(*alpha);
+        v.same(*bytes_acked);
+        v.same(*bytes_marked);
+        window.walk(v);
+        steps.walk(v);
     }
 
     fn alpha(&self) -> Option<f64> {

@@ -35,7 +35,7 @@ pub use threshold::Threshold;
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_units::{Rate, TimeOrNever};
+use forebay_units::{Rate, Time, TimeOrNever, Walk};
 use law::Optional;
 use records::{Keep, Recorded};
 
@@ -80,6 +80,16 @@ pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
     Ok((entry.build)(&law.values))
 }
 
+impl LawConfig {
+    /// Of this length are the ticks of the clock that it goes by, if it does.
+    pub(crate) fn tick(&self) -> Option<Time> {
+        match self {
+            LawConfig::Cubic(c) => c.tick(),
+            _ => None,
+        }
+    }
+}
+
 /// The hooks: of the law in the enum, as [`CongestionControl`] describes them.
 ///
 /// The hooks that every ACK calls get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers;
@@ -118,6 +128,9 @@ impl Law {
     }
     pub fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
+    }
+    pub fn walk(&mut self, v: &mut dyn Walk) {
+        each!(self, l => l.walk(v));
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

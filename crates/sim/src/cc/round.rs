@@ -1,6 +1,7 @@
 //! Round trips: a part that a law has if it counts them, so that senders whose law does not carry nothing for it.
 
 use super::hooks::Ack;
+use forebay_units::Walk;
 
 /// The round trip under way. It ends when something is acknowledged that was sent after it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,6 +15,13 @@ impl Round {
     /// How many have ended.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Round { end, count } = self;
+        v.mark(end);
+        v.count(count);
     }
 
     /// Whether the round ends with this ACK; if so the next one begins.

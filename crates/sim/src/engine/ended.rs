@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{GroupId, IndexVec, SumId};
+use forebay_units::{GroupId, IndexVec, SumId, Walk};
 
 /// Sums over them.
 #[derive(Debug, Default)]
@@ -34,6 +34,13 @@ impl Ended {
         self.sent += sent;
         self.received += received;
         self.dropped += dropped;
+    }
+
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Ended { sent, received, dropped, arrived, arrived_by_group } = self;
+        [*sent, *received, *dropped].into_iter().for_each(|n| v.same(n));
+        arrived.iter().chain(arrived_by_group.iter()).for_each(|n| v.same(*n));
     }
 
     /// The network dropped a packet of one of them.

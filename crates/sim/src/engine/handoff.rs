@@ -82,7 +82,8 @@ impl Lots {
     }
 
     #[inline(never)]
-    fn behind(self, a: &Handoff, b: &Handoff) -> bool {
+    fn behind(self, a: &Handoff, b: &Handoff, drawn: &mut u64) -> bool {
+        *drawn += u64::from(a.served == b.served);
         self.order(a, b) == Ordering::Greater
     }
 }
@@ -93,6 +94,8 @@ pub(super) struct Sorter {
     /// Where the runs end that are in order already: what one link brought, at least.
     runs: Vec<usize>,
     merged: Vec<Handoff>,
+    /// How often lots have decided.
+    pub(super) drawn: u64,
 }
 
 impl Sorter {
@@ -107,7 +110,8 @@ impl Sorter {
         let mut last = 0;
         for (i, m) in handoffs.iter().enumerate() {
             if m.key <= last && i > 0 {
-                return sort_few(handoffs, i, lots);
+                self.drawn += sort_few(handoffs, i, lots);
+                return;
             }
             last = m.key;
         }
@@ -118,7 +122,7 @@ impl Sorter {
     fn sort_many(&mut self, handoffs: &mut [Handoff], lots: Lots) {
         self.merge_runs(handoffs);
         for tied in handoffs.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
-            sort_tied(tied, lots);
+            self.drawn += sort_tied(tied, lots);
         }
     }
 
@@ -155,8 +159,10 @@ impl Sorter {
 }
 
 /// Sorts packets, of which the first `sorted`, at least one, are in order, by insertion. Out of line, and by pointers, so that what it works on stays in registers.
+/// Returns how often lots decided.
 #[inline(never)]
-fn sort_few(handoffs: &mut [Handoff], sorted: usize, lots: Lots) {
+fn sort_few(handoffs: &mut [Handoff], sorted: usize, lots: Lots) -> u64 {
+    let mut drawn = 0;
     let Range { start: first, end } = handoffs.as_mut_ptr_range();
     // SAFETY: `first` <= `before` < `place` < `next` <= `end` throughout, in the slice, which is this function's alone.
     unsafe {
@@ -169,7 +175,7 @@ fn sort_few(handoffs: &mut [Handoff], sorted: usize, lots: Lots) {
                 continue;
             }
             let moved = *place;
-            while (*before).key != moved.key || lots.behind(&*before, &moved) {
+            while (*before).key != moved.key || lots.behind(&*before, &moved, &mut drawn) {
                 *place = *before;
                 place = before;
                 if place == first {
@@ -183,21 +189,23 @@ fn sort_few(handoffs: &mut [Handoff], sorted: usize, lots: Lots) {
             *place = moved;
         }
     }
+    drawn
 }
 
 /// Sorts packets of one key by lot. Each lot is drawn once and takes the place of the key until all are in order: 5 instructions a
-/// transmission less in the benchmark's case s3, where 40 senders start at once.
+/// transmission less in the benchmark's case s3, where 40 senders start at once. Returns how often lots decided.
 #[inline(never)]
-fn sort_tied(tied: &mut [Handoff], lots: Lots) {
+fn sort_tied(tied: &mut [Handoff], lots: Lots) -> u64 {
     let key = tied[0].key;
     for m in &mut *tied {
         m.key = lots.drawn(m);
     }
     // No two are alike: packets of one connection that came through one link came one after the other. Nothing is allocated.
     tied.sort_unstable_by_key(|m| (m.served, m.key));
-    for m in tied {
+    for m in &mut *tied {
         m.key = key;
     }
+    tied.windows(2).filter(|pair| pair[0].served == pair[1].served).count() as u64
 }
 
 /// Merges two runs, both of which hold something; of equal keys those of `a` go first. Which run is next cannot be foreseen, so there is no
@@ -218,8 +226,10 @@ fn merge(a: &[Handoff], b: &[Handoff], out: &mut [Handoff]) {
 }
 
 /// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
-pub(super) fn sort_across_ports(handoffs: &mut [Handoff], lots: Lots) {
+/// Returns how often lots decided.
+pub(super) fn sort_across_ports(handoffs: &mut [Handoff], lots: Lots) -> u64 {
     handoffs.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.order(a, b)));
+    handoffs.windows(2).filter(|pair| pair[0].after() == pair[1].after() && pair[0].served == pair[1].served).count() as u64
 }
 
 /// A full list with room for as many again.

@@ -29,5 +29,8 @@ mod handoff;
 mod nic;
 mod paths;
 mod recorder;
+mod skip;
 mod slots;
+mod state;
+mod tape;
 mod window_shim;

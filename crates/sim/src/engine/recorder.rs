@@ -1,6 +1,10 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
+mod repeat;
+
+pub(super) use repeat::{Begun, Repeat, Rows};
+
 use crate::net::packet::{Codepoint, Packet, flag};
 use forebay_experiment::observe::Observe;
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};

@@ -2,7 +2,7 @@
 
 use forebay_experiment::waits::Stalls;
 use forebay_traffic::First;
-use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
+use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
@@ -99,7 +99,76 @@ pub(super) struct Outgoing {
     stalls: Option<Box<Waited>>,
 }
 
+impl Message {
+    /// Goes through it.
+    fn walk(&mut self, v: &mut dyn Walk) {
+        let Message { begin, behind, start, delivered, query, deadline, first_window } = self;
+        v.flag(behind.is_some());
+        match behind {
+            // Of a message without end nothing depends on where and when it began.
+            None => v.mark(begin),
+            Some(behind) => {
+                let mut end = behind.get();
+                v.offset(begin);
+                v.offset(&mut end);
+                *behind = NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN);
+                v.time(start);
+                v.same(*first_window);
+            }
+        }
+        v.timer(delivered);
+        v.flag(query.is_some());
+        query.iter_mut().for_each(|q| v.query(q));
+        v.timer(deadline);
+    }
+}
+
+impl Stream {
+    /// Goes through it.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Stream {
+            conn_id, src: _, dst: _, hash: _, app: _, sum: _, tag: _, generation, live, first: _, datagrams, dropped, sample_every: _,
+            before: _,
+        } = self;
+        v.same(*conn_id);
+        v.same(u64::from(*generation));
+        v.flag(*live);
+        v.count(dropped);
+        if *datagrams {
+            v.never("datagrams are sent at a rate of their own");
+        }
+    }
+}
+
 impl Outgoing {
+    /// Goes through it; `every`: the interval of its connection's samples, if there is one.
+    pub(super) fn walk(&mut self, every: Option<Time>, v: &mut dyn Walk) {
+        let Outgoing { messages, delivered, next_sample, stalls } = self;
+        let endless = messages.front().is_some_and(|m| m.behind.is_none());
+        v.same(messages.len() as u64);
+        messages.iter_mut().for_each(|m| m.walk(v));
+        v.same(*delivered as u64);
+        if every.is_some_and(|every| every > Time::ZERO) {
+            v.time(next_sample);
+        }
+        let Some(stalls) = stalls else { return v.same(0) };
+        v.same(1 + stalls.len() as u64);
+        let old = std::mem::take(&mut **stalls);
+        stalls.extend(old.into_iter().map(|(mut begin, mut of)| {
+            let Stalls { timeout, probe, syn, delayed_ack, behind } = &mut of;
+            let all = [timeout, probe, syn, delayed_ack, behind];
+            if endless {
+                all.into_iter().for_each(|n| v.count(n));
+                v.mark(&mut begin);
+            } else {
+                all.into_iter().for_each(|n| v.same(*n));
+                v.offset(&mut begin);
+            }
+            (begin, of)
+        }));
+    }
+
     /// Starts again for a new connection, with the memory of the one before.
     pub(super) fn restart(&mut self) {
         self.messages.clear();
@@ -153,6 +222,19 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
+    /// Goes through it.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Incoming { query, behind } = self;
+        v.flag(query.is_some());
+        query.iter_mut().for_each(|q| v.query(q));
+        v.same(behind.as_ref().map_or(0, |b| b.len() as u64));
+        for (end, query) in behind.iter_mut().flat_map(|b| b.iter_mut()) {
+            v.offset(end);
+            v.flag(query.is_some());
+            query.iter_mut().for_each(|q| v.query(q));
+        }
+    }
+
     /// A message that ends at stream offset `end` is on its way. `awaited` is the end that the endpoint looks out for, `u64::MAX` for none.
     pub(super) fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
         if *awaited == u64::MAX {

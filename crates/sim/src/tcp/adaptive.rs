@@ -5,7 +5,7 @@ use super::autotune::{Acked, Autotune, ns};
 use super::rtt::{Rtt, Sent};
 use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::{Time, TimeOrNever, Walk};
 
 /// TCP_DELACK_MAX.
 pub(super) const LONGEST: Time = Time::from_ms(200);
@@ -42,6 +42,32 @@ pub(super) struct Adaptive {
 }
 
 impl Adaptive {
+    /// Goes through what it knows; `waits`: a delayed ACK does.
+    pub(super) fn walk(&mut self, c: &TcpConfig, waits: bool, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Adaptive {
+            last, ato, srtt, rto, rcv_mss, last_short, answered, acked, latched, capable, timeout, duplicates, compressed, stands_at,
+            reported, tune,
+        } = self;
+        v.time(last);
+        v.duration(ato.or_never());
+        [*srtt, *rto, u32::from(*rcv_mss), u32::from(*last_short)].into_iter().for_each(|n| v.same(u64::from(n)));
+        [*answered, *latched, *capable, *reported].into_iter().for_each(|f| v.flag(f));
+        acked.walk(v);
+        if waits {
+            let mut tick = u64::from(*timeout);
+            v.ticks(&mut tick, 16, c.rto_granularity);
+            *timeout = tick as u16;
+        }
+        v.same(u64::from(*duplicates));
+        v.same(u64::from(*compressed));
+        if *duplicates > 0 || *compressed > 0 {
+            v.sequence(stands_at);
+        }
+        v.flag(tune.is_some());
+        tune.iter_mut().for_each(|t| t.walk(c, v));
+    }
+
     /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
     pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
         (c.adaptive_acks || tuned).then(|| {

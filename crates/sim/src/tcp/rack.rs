@@ -4,7 +4,7 @@ use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::Time;
+use forebay_units::{Time, Walk};
 use std::num::NonZeroU64;
 
 /// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.
@@ -35,6 +35,28 @@ pub struct Rack {
 }
 
 impl Rack {
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Rack {
+            xmit, end, rtt, fack, reordering_seen, far, extra, persist, duplicates, dsack_round, probe_end, probe_is_retx,
+        } = self;
+        v.time(xmit);
+        v.flag(*end == 0);
+        v.offset(end);
+        v.duration(*rtt);
+        v.mark(fack);
+        [*reordering_seen, *far, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
+        [*extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
+        v.mark(dsack_round);
+        v.flag(probe_end.is_some());
+        if let Some(end) = probe_end {
+            let mut offset = end.get();
+            v.offset(&mut offset);
+            *end = NonZeroU64::new(offset).unwrap_or(NonZeroU64::MIN);
+        }
+    }
+
     /// Highest offset delivered.
     pub(super) fn highest(&self) -> u64 {
         self.fack

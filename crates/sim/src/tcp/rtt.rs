@@ -2,7 +2,7 @@
 
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::{Time, TimeOrNever, Walk};
 
 /// Smoothed RTT and its variation, and the back-off.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,19 @@ pub struct Sent {
 }
 
 impl Rtt {
+    /// Goes through what it knows; `linux`: by the kernel's rules.
+    pub(super) fn walk(&mut self, linux: bool, v: &mut dyn Walk) {
+        let Rtt { srtt, rttvar, min, base_rto, remembered, backoff, deviation } = self;
+        [srtt.or_never(), *rttvar, min.or_never(), *base_rto, remembered.or_never()].into_iter().for_each(|t| v.duration(t));
+        v.same(u64::from(*backoff));
+        let Deviation { largest, bound, end } = deviation;
+        if linux {
+            v.same(u64::from(*largest));
+            v.same(u64::from(*bound));
+            v.sequence(end);
+        }
+    }
+
     /// RTT variation.
     pub fn rttvar(&self) -> Time {
         self.rttvar

@@ -5,6 +5,7 @@ use super::prr::Prr;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
+use forebay_units::Walk;
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,26 @@ pub struct SackState {
 }
 
 impl SackState {
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let SackState { board, rack, reordering, episode } = self;
+        board.walk(v);
+        rack.walk(v);
+        v.same(u64::from(*reordering));
+        let made = episode.made();
+        v.flag(made.is_some());
+        if let Some(Episode { prr, undo, rescued }) = made {
+            prr.walk(v);
+            undo.walk(v);
+            v.flag(*rescued);
+        }
+    }
+
+    /// Whether retransmissions of the last episode may still be reported as duplicates.
+    pub(super) fn awaits_reports(&self) -> bool {
+        self.episode.undo.retransmissions > 0
+    }
+
     /// Forgets everything but the scoreboard's memory.
     pub fn clear(&mut self) {
         self.board.clear();

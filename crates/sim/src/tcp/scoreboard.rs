@@ -7,6 +7,7 @@
 mod by_count;
 mod order;
 mod search;
+mod walk;
 
 #[cfg(test)]
 mod tests;

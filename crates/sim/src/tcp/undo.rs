@@ -1,7 +1,7 @@
 //! What is remembered of a reduction of the window, in case it proves to be a mistake; `sender/undo.rs` takes it back.
 
 use crate::cc::{Ack, Threshold};
-use forebay_units::Time;
+use forebay_units::{Time, Walk};
 
 /// What is remembered of the episode for taking it back.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,21 @@ impl Default for Undo {
 }
 
 impl Undo {
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Undo { open, prior, from, retransmissions, first, frto, hold } = self;
+        [*open, *frto, *hold, prior.is_some(), first.is_some()].into_iter().for_each(|f| v.flag(f));
+        if let Some((cwnd, threshold)) = prior {
+            v.real(*cwnd);
+            v.real(threshold.or_infinite());
+        }
+        v.same(u64::from(*retransmissions));
+        if *retransmissions > 0 || *open || *frto || *hold {
+            v.offset(from);
+            first.iter_mut().for_each(|time| v.time(time));
+        }
+    }
+
     /// Before the first episode.
     pub const NONE: Undo = Undo { open: false, prior: None, from: 0, retransmissions: 0, first: None, frto: false, hold: false };
 

@@ -8,6 +8,7 @@ use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Thres
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
+use forebay_units::{Time, Walk};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,13 @@ pub struct Config {
     arithmetic: Arithmetic,
     /// Their ticks in a second.
     hz: u32,
+}
+
+impl Config {
+    /// A tick of the clock, where it goes by one.
+    pub(super) fn tick(&self) -> Option<Time> {
+        (self.rules == Some(Rules::Linux)).then(|| Time(Time::from_secs(1).0 / u64::from(self.hz)))
+    }
 }
 
 /// State of one connection.
@@ -87,6 +95,13 @@ impl CongestionControl for Cubic {
         match self {
             Cubic::Rfc(law) => law.event(event),
             Cubic::Linux(law) => law.event(event),
+        }
+    }
+
+    fn walk(&mut self, v: &mut dyn Walk) {
+        match self {
+            Cubic::Rfc(law) => law.walk(v),
+            Cubic::Linux(law) => law.walk(v),
         }
     }
 

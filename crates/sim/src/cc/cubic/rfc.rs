@@ -3,7 +3,7 @@
 use super::Config;
 use crate::cc::{Ack, Event, Reduction, Window};
 use forebay_sampling::math::cbrt;
-use forebay_units::Time;
+use forebay_units::{Time, Walk};
 
 /// State of one connection. Windows in segments, times in seconds unless named otherwise.
 #[derive(Debug, Clone)]
@@ -24,6 +24,15 @@ struct Curve {
     w_est: f64,
     /// Start of the current congestion avoidance, from its first ACK on.
     epoch: Option<Time>,
+}
+
+impl Curve {
+    fn walk(&mut self, v: &mut dyn Walk) {
+        let Curve { w_max, cwnd_prior, k, w_est, epoch } = self;
+        [*w_max, *cwnd_prior, *k, *w_est].into_iter().for_each(|x| v.real(x));
+        v.flag(epoch.is_some());
+        epoch.iter_mut().for_each(|time| v.time(time));
+    }
 }
 
 impl Cubic {
@@ -85,6 +94,17 @@ impl Cubic {
         s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
         // Section 4.6: of the data in flight, for losses and marks alike.
         (cut.from * self.c.beta).max(2.0)
+    }
+
+    /// Goes through what it knows.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Cubic { c: _, curve, before } = self;
+        curve.walk(v);
+        v.flag(before.is_some());
+        if let Some((cwnd, curve)) = before {
+            v.real(*cwnd);
+            curve.walk(v);
+        }
     }
 
     pub(super) fn event(&mut self, event: Event) {

@@ -19,10 +19,12 @@ mod shims;
 mod timeouts;
 mod traffic;
 mod waits;
+mod walk;
 mod window_end;
 
 pub(super) use part::PartResult;
 pub(super) use run_host::{Apps, called};
+pub(super) use walk::Period;
 
 use super::ended::Ended;
 use super::endpoint_shim::EndpointShims;
@@ -34,6 +36,7 @@ use super::paths::Paths;
 use super::recorder::Recorder;
 use super::slots::Slots;
 use super::stream::{Held, Incoming, Outgoing, Stream};
+use super::tape::Tape;
 use super::wheel::Wheel;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
@@ -90,6 +93,12 @@ pub(crate) struct Core {
     elsewhere: elsewhere::Elsewhere,
     /// Connections, or the end of the warm-up, which parts of the run do not know yet (`part.rs`).
     grown: bool,
+    /// Where what happens at hosts is written down, while a period is (`tape.rs`).
+    tape: Option<Box<Tape>>,
+    /// Timers of senders that ran out.
+    fired: u64,
+    /// Silences of senders that timers ended or would have.
+    held_up: u64,
 }
 
 impl Core {
@@ -150,6 +159,9 @@ impl Core {
             network: Arc::new(network.clone()),
             elsewhere: elsewhere::Elsewhere::default(),
             grown: false,
+            tape: None,
+            fired: 0,
+            held_up: 0,
         }
     }
 

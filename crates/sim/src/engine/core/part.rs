@@ -71,6 +71,9 @@ impl Core {
                 failures: None,
                 elsewhere: self.elsewhere.clone(),
                 grown: false,
+                tape: None,
+                fired: 0,
+                held_up: 0,
             }
         }
     }

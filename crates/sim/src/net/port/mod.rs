@@ -8,6 +8,7 @@ mod books;
 mod failure;
 mod fifo;
 mod queue;
+mod walk;
 
 pub use books::{PortEvents, PortStats};
 

@@ -7,6 +7,7 @@ mod acks;
 mod delack;
 mod gro;
 mod usual;
+mod walk;
 
 use self::delack::Taken;
 use crate::net::generation::Generation;

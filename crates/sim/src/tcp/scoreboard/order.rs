@@ -11,22 +11,22 @@ use std::collections::VecDeque;
 
 /// One transmission of a segment, ordered as RFC 8985's RACK_sent_after has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Sent {
+pub(super) struct Sent {
     /// When.
-    time: Time,
+    pub(super) time: Time,
     /// Absolute number of the segment.
-    number: u64,
+    pub(super) number: u64,
 }
 
 /// The queues.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Order {
     /// No first transmission of a segment below this absolute number is still to be passed.
-    first: u64,
+    pub(super) first: u64,
     /// Retransmissions still to be passed.
-    again: VecDeque<Sent>,
+    pub(super) again: VecDeque<Sent>,
     /// Sent before the newest delivery.
-    passed: VecDeque<Sent>,
+    pub(super) passed: VecDeque<Sent>,
 }
 
 impl Order {

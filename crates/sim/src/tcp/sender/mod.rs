@@ -24,6 +24,7 @@ mod transmit;
 mod tso;
 mod undo;
 mod usual;
+mod walk;
 
 pub use self::state::{CaState, Phase, Timer};
 

@@ -1,0 +1,55 @@
+//! Through all that a receiver knows (`forebay_units::Walk`).
+
+use super::{Echo, Receiver};
+use crate::tcp::config::TcpConfig;
+use forebay_units::{Time, TimeOrNever, Walk};
+
+impl Receiver {
+    /// Goes through it, with its configuration, behind its sender.
+    pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Receiver {
+            addr: _, template, rcv_nxt, delivered, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
+            last_ack, ts_recent, dsack, timer_due, armed, deliver_at, group: _, packets, sent, window_shim, adaptive, gro,
+        } = self;
+        v.same(u64::from(template.win) << 16 | u64::from(template.flags) << 8 | template.meta.ecn() as u64);
+        [rcv_nxt, delivered, last_ack].into_iter().for_each(|offset| v.offset(offset));
+        v.mark(fin);
+        ooo.walk(v);
+        v.same(*window);
+        v.same(u64::from(*shift));
+        v.same(match echo {
+            Echo::Off => 0,
+            Echo::Classic { latched } => 2 | u64::from(*latched),
+            Echo::Exact { ce } => 4 | u64::from(*ce),
+        });
+        v.same(u64::from(*pending));
+        v.same(u64::from(*quick));
+        v.stamp(ts_recent);
+        v.flag(dsack.is_some());
+        if let Some((start, end)) = dsack {
+            v.sequence(start);
+            v.sequence(end);
+        }
+        let waits = !timer_due.is_never();
+        v.timer(timer_due);
+        // The engine's entry, no later than the timer, is moved with it.
+        let _ = armed;
+        v.mark(deliver_at);
+        v.count(packets);
+        v.count(sent);
+        if window_shim.is_some() {
+            v.never("a shim sets receive windows");
+        }
+        v.flag(adaptive.is_some());
+        adaptive.iter_mut().for_each(|a| a.walk(c, waits, v));
+        if gro.is_some() {
+            v.never("hosts join segments");
+        }
+    }
+
+    /// Moves the engine's entry for its timer by as much as the timer.
+    pub(crate) fn move_entry(&mut self, by: Time) {
+        self.armed = self.armed.get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
+    }
+}

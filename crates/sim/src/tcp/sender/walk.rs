@@ -1,0 +1,150 @@
+//! Through all that a sender knows (`forebay_units::Walk`).
+
+use super::{CaState, Sender};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::send_stats::SendStats;
+use forebay_experiment::transport::RtoRule;
+use forebay_units::{Time, TimeOrNever, Walk};
+use std::num::NonZeroU64;
+
+impl Sender {
+    /// Goes through it, with its configuration.
+    pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
+        let acked = self.una;
+        v.connection(self.addr.conn, acked);
+        let in_slow_start = self.w.in_slow_start();
+        let endless = self.is_endless();
+        #[rustfmt::skip]
+        let Sender {
+            addr, template, plain, usual: _, gated: _, hooks: _, hears: _, group: _, phase, ca, timer, fin, closing, ecn, cwr_pending,
+            cut_by_marks, first_partial, window_limited, syn_retx, shift, dupacks, una, nxt, high, written, edge, w, recover, cwr_end, limited,
+            rtt, timer_due, put_off, armed, timed, last_tx, most_out, usage_end, timed_out, held_due, law, slow_start, pacer, host_queue,
+            message, stats, behind, retransmitted, packets, received, sack, buffer, tag, alarm,
+        } = self;
+        v.same(u64::from(addr.isn));
+        v.same(template.meta.ecn() as u64);
+        v.same(*phase as u64);
+        v.same(*ca as u64);
+        v.same(*timer as u64);
+        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks, *first_partial, *syn_retx]
+            .into_iter()
+            .for_each(|f| v.flag(f));
+        v.same(window_limited.map_or(2, u64::from));
+        v.same(u64::from(*shift));
+        v.same(u64::from(*dupacks));
+        [una, nxt, high, edge].into_iter().for_each(|offset| v.offset(offset));
+        v.mark(written);
+        v.real(w.cwnd);
+        v.real(w.ssthresh.or_infinite());
+        // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
+        let repeats = sack.as_ref().is_some_and(|s| s.awaits_reports());
+        if repeats {
+            v.offset(recover)
+        } else {
+            v.mark(recover)
+        }
+        v.mark(cwr_end);
+        v.same(*limited);
+        rtt.walk(c.rto_rule == RtoRule::Linux, v);
+        // A timer that has been put off is so as long as it is the one that runs.
+        let waits = !timer_due.is_never() && timer_due == put_off;
+        v.flag(waits);
+        v.timer(timer_due);
+        if waits {
+            *put_off = *timer_due;
+        }
+        // The engine's entry, no later than the timer, is moved with it.
+        let _ = armed;
+        v.flag(timed.is_some());
+        if let Some((end, sent)) = timed {
+            let mut offset = end.get();
+            v.offset(&mut offset);
+            *end = NonZeroU64::new(offset).unwrap_or(NonZeroU64::MIN);
+            v.time(sent);
+        }
+        v.timer(last_tx);
+        v.same(u64::from(*most_out));
+        v.mark(usage_end);
+        v.mark(timed_out);
+        // What further partial acknowledgements must not move is of interest from the first one until recovery ends.
+        if *ca == CaState::Recovery && !*first_partial {
+            v.timer(held_due);
+        }
+        law.walk(v);
+        if let Some(s) = slow_start {
+            s.walk(in_slow_start, v);
+        }
+        if pacer.is_some() {
+            v.never("a law paces its segments");
+        }
+        v.flag(host_queue.is_some());
+        host_queue.iter_mut().for_each(|q| q.walk(v));
+        let (first, window, end) = message;
+        v.flag(endless);
+        v.mark(end);
+        if endless {
+            v.mark(first);
+            v.mark(window);
+        } else {
+            v.offset(first);
+            v.offset(window);
+        }
+        stats.walk(endless, v);
+        v.same(behind.0.as_ref().map_or(0, |list| list.len() as u64));
+        for waiting in behind.0.iter_mut().flat_map(|list| list.iter_mut()) {
+            v.mark(&mut waiting.end);
+            waiting.stats.walk(false, v);
+        }
+        [retransmitted, packets, received].into_iter().for_each(|count| v.count(count));
+        v.flag(sack.is_some());
+        sack.iter_mut().for_each(|s| s.walk(v));
+        v.flag(buffer.is_some());
+        buffer.iter_mut().for_each(|b| b.walk(acked, v));
+        if tag.is_some() {
+            v.never("a shim tags the packets");
+        }
+        v.timer(alarm);
+    }
+
+    /// Whether what is being acknowledged has no end.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.message.2 == u64::MAX && self.written > self.high.saturating_add(1 << 60)
+    }
+
+    /// When a segment left last.
+    pub(crate) fn last_sent(&self) -> Option<Time> {
+        self.last_tx.get()
+    }
+
+    /// Moves the engine's entry for its timer by as much as the timer.
+    pub(crate) fn move_entry(&mut self, by: Time) {
+        self.armed = self.armed.get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
+    }
+}
+
+impl SendStats {
+    /// Goes through it. What is counted of a message without end is told at the end of the run; of another one it is a part of what is told when
+    /// it has been acknowledged.
+    pub(in crate::tcp) fn walk(&mut self, endless: bool, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let SendStats {
+            segs_sent, segs_retx, rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_bytes,
+            cwnd_max, rtt_min, rtt_sum, rtt_count,
+        } = self;
+        let wide = [segs_sent, segs_retx, ce_bytes, &mut rtt_sum.0, rtt_count];
+        let narrow = [rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts];
+        if endless {
+            wide.into_iter().for_each(|n| v.count(n));
+            narrow.into_iter().for_each(|n| v.count32(n));
+            // The largest and the smallest of one period are those of all. Sums of real numbers are added up one by one (`tape.rs`).
+            let _ = (cut_alpha, cwnd_max, rtt_min);
+        } else {
+            wide.into_iter().for_each(|n| v.same(*n));
+            narrow.into_iter().for_each(|n| v.same(u64::from(*n)));
+            v.flag(cut_alpha.is_some());
+            v.real(cut_alpha.unwrap_or(0.0));
+            v.real(*cwnd_max);
+            v.same(rtt_min.ps().unwrap_or(u64::MAX));
+        }
+    }
+}
