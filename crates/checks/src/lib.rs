@@ -65,6 +65,13 @@ pub fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// All rows of a report and its numbers, as text.
+pub fn rows(r: &Report) -> String {
+    let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
+    let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
+    format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))
+}
+
 /// Checks a scenario text with overrides.
 ///
 /// # Panics

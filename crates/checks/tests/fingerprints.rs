@@ -3,7 +3,7 @@
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
 
 use forebay_checks::processes::execute_among;
-use forebay_checks::{execute, repository, resolve};
+use forebay_checks::{execute, repository, resolve, rows};
 use forebay_experiment::Experiment;
 use forebay_sim::run::{Cores, Report};
 use forebay_units::Time;
@@ -281,13 +281,6 @@ fn the_order_of_nodes_within_a_window_changes_nothing() {
     let (forth, back) = (all(execute), all(backwards));
     let changed: Vec<_> = back.lines().filter(|l| !forth.lines().any(|r| r == *l)).collect();
     assert!(forth == back, "other trajectories when the nodes of each window run in the opposite order:\n{}", changed.join("\n"));
-}
-
-/// All rows of a report and its numbers, as text.
-fn rows(r: &Report) -> String {
-    let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
-    let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
-    format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))
 }
 
 /// Who runs which nodes changes nothing, not in a single row: with more threads than cores, more parts than switches, and parts without hosts.

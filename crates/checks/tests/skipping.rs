@@ -1,17 +1,9 @@
 //! Skipping whole periods changes no row of any table, and not the fingerprint: every run is made with it and without.
 
-use forebay_checks::{execute, resolve};
+use forebay_checks::{execute, resolve, rows};
 use forebay_experiment::Experiment;
-use forebay_sim::run::Report;
 use forebay_units::Time;
 use proptest::prelude::*;
-
-/// All rows of a report and its numbers, as text.
-fn rows(r: &Report) -> String {
-    let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
-    let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
-    format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))
-}
 
 /// Runs an experiment with and without, and returns what is said about it.
 fn both(name: &str, config: &Experiment) -> String {

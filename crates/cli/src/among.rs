@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Limits;
-use forebay_exec::sweep::key::VERSION;
+use forebay_exec::sweep::key;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -12,6 +12,7 @@ use forebay_experiment::world::{Unsupported, World};
 use forebay_scenario::Resolved;
 use forebay_sim::exchange::Exchange;
 use forebay_sim::run::{Cores, run_among};
+use forebay_store::unit::{KeyHasher, UnitKey};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -55,11 +56,11 @@ fn tell_all(exchange: &dyn Exchange, what: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Before the runs: goes on where all processes are ready and mean the same by it, as `digest` says. If one is not, it says why, and all end.
-pub(crate) fn agree<T>(ready: Result<T, Failure>, digest: impl FnOnce(&T) -> u64) -> Result<T, Failure> {
+pub(crate) fn agree<T>(ready: Result<T, Failure>, digest: impl FnOnce(&T) -> UnitKey) -> Result<T, Failure> {
     let Some(exchange) = processes() else { return ready };
     let own = ready.as_ref().map(digest);
     let told = match own {
-        Ok(digest) => digest.to_le_bytes().to_vec(),
+        Ok(digest) => digest.to_string().into_bytes(),
         Err(failure) => vec![failure.number()],
     };
     let come = tell_all(&**exchange, &told);
@@ -80,28 +81,26 @@ pub(crate) fn agree<T>(ready: Result<T, Failure>, digest: impl FnOnce(&T) -> u64
 /// Nothing runs for this reason, of which the others learn at the place where they would agree to run: the failure to report, if it is this process
 /// that reports it.
 pub(crate) fn refused(failure: Failure) -> Failure {
-    match agree(Err::<(), _>(failure), |()| 0) {
+    match agree(Err::<(), _>(failure), |()| KeyHasher::of(&[])) {
         Err(failure) => failure,
         Ok(()) => Failure::Reported(2),
     }
 }
 
-/// A hash (FNV-1a) of all that the runs depend on: the program, the scenario with its defaults, and the files that it names.
-pub(crate) fn digest(resolved: &Resolved) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| bytes.iter().for_each(|b| hash = (hash ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3));
-    add(VERSION.as_bytes());
-    add(format!("{} {}", resolved.seed, resolved.repetitions()).as_bytes());
+/// A hash of all that the runs depend on: the program, the scenario with its defaults, and the files that it names.
+pub(crate) fn digest(resolved: &Resolved) -> UnitKey {
+    let mut hash = KeyHasher::default();
+    hash.part("program", key::VERSION.as_bytes());
+    hash.part("runs", format!("{} {}", resolved.seed, resolved.repetitions()).as_bytes());
     for variant in &resolved.variants {
-        add(variant.label.as_bytes());
-        add(variant.echo.to_string().as_bytes());
+        hash.part("variant", variant.label.as_bytes());
+        key::add_variant(&mut hash, resolved.world.name(), &variant.echo);
     }
     for file in &resolved.files {
-        add(file.name.as_bytes());
         // One that cannot be read has been reported by whoever resolved the scenario.
-        add(&fs::read(&file.path).unwrap_or_default());
+        key::add_file(&mut hash, &file.name, &KeyHasher::of(&fs::read(&file.path).unwrap_or_default()));
     }
-    hash
+    hash.key()
 }
 
 /// Divides the runs of a scenario among the processes, each on so many cores: the first one runs them in the world that this returns.

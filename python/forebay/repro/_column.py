@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._scorecard import MARK, brief
+from . import _scorecard
+from ._scorecard import MARK
 from ._session import BROKEN, NAMED, REFUSED, STATED
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._paper import Paper
     from ._run import Scale
-    from ._session import Outcome, Verdict
+    from ._session import Outcome
 
 _HEADS = ["claim", "verdict", "wider_band", "simulator", "scale", "measured"]
 _GOOD = (STATED, NAMED)
@@ -75,12 +76,8 @@ def write(outcome: Outcome, scale: Scale) -> str:
     for v in outcome.elsewhere.verdicts:
         if outcome.paper.judges[v.claim.id].uses:
             wide = "yes" if v.wide else "no"
-            rows.writerow([v.claim.id, v.status, wide, own[v.claim.id], scale, _measured(v)])
+            rows.writerow([v.claim.id, v.status, wide, own[v.claim.id], scale, " ".join(_scorecard.told(v).split())])
     return out.getvalue()
-
-
-def _measured(v: Verdict) -> str:
-    return " ".join((brief(v.measured[v.told]) if v.measured else v.error).split())
 
 
 def read(paper: Path, world: str) -> dict[str, Row]:

@@ -213,8 +213,12 @@ def elsewhere(outcome: Outcome, claim: str) -> str:
     if outcome.elsewhere is None or not outcome.paper.judges[claim].uses:
         return ""
     v = next(v for v in outcome.elsewhere.verdicts if v.claim.id == claim)
-    told = brief(v.measured[v.told]) if v.measured else v.error
-    return f"{MARK[v.status]}{', wider band' if v.wide else ''}: {told}"
+    return f"{MARK[v.status]}{', wider band' if v.wide else ''}: {told(v)}"
+
+
+def told(v: Verdict) -> str:
+    """Tell what was measured for a claim, or why nothing was."""
+    return brief(v.measured[v.told]) if v.measured else v.error
 
 
 def summary_elsewhere(outcome: Outcome) -> str:
