@@ -56,8 +56,9 @@ fmt: setup
 lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 
+# Names of tests are printed where one fails.
 unit: setup
-	$(CARGO) test --workspace --locked --no-fail-fast $(ALL_FEATURES)
+	$(CARGO) test --workspace --locked --no-fail-fast --quiet $(ALL_FEATURES)
 
 # Before the tests that run guests. A kernel that is there is left alone.
 # Of the whole workspace: a crate asked for by itself gets other features of what it depends on, and all of that is compiled once more.
