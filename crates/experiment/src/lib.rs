@@ -16,6 +16,7 @@ pub mod report;
 pub mod rows;
 mod sample_rows;
 pub mod series;
+pub mod series_file;
 pub mod shim_row;
 pub mod streams;
 pub mod timeouts;

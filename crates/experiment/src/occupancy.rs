@@ -4,6 +4,7 @@
 use crate::rows::QueueRow;
 use crate::series::Series;
 use forebay_units::{PortId, Time};
+use std::sync::Arc;
 
 /// Lengths from here on share the last bin.
 const MAX_BIN: usize = 1 << 16;
@@ -34,10 +35,28 @@ pub struct Counters {
 }
 
 impl Occupancy {
-    /// Records `port`, with a series of samples every so often or without one.
-    pub fn new(port: PortId, every: Option<Time>) -> Occupancy {
-        let series = every.map(|every| (every, Time::ZERO));
-        Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series, samples: Series::default() }
+    /// Records `port`.
+    pub fn new(port: PortId) -> Occupancy {
+        Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series: None, samples: Series::default() }
+    }
+
+    /// The same, with a sample every so often, from 0 on, into `samples`.
+    pub fn with_series(port: PortId, every: Time, samples: Series<QueueRow>) -> Occupancy {
+        Occupancy { series: Some((every, Time::ZERO)), samples, ..Occupancy::new(port) }
+    }
+
+    /// Recorders of the ports of which these series are wanted, each with its interval.
+    pub fn of_series(wanted: &[(PortId, Time)]) -> impl Iterator<Item = Occupancy> {
+        let file = Arc::default();
+        let one = move |&(port, every): &(PortId, Time)| {
+            Occupancy::with_series(port, every.max(Time(1)), Series::one_of(wanted.len(), &file))
+        };
+        wanted.iter().map(one)
+    }
+
+    /// Whose queue it is.
+    pub fn port(&self) -> PortId {
+        self.port
     }
 
     /// The state was `c` since the last call and changes at `now`. A host's processing jitter can have handed a packet over in the
@@ -120,7 +139,7 @@ mod tests {
 
     #[test]
     fn percentiles_weigh_by_time_and_samples_are_exact() {
-        let mut o = Occupancy::new(PortId::new(3), Some(Time(100)));
+        let mut o = Occupancy::with_series(PortId::new(3), Time(100), Series::default());
         o.until(Time(90), counters(0));
         o.until(Time(95), counters(10));
         o.until(Time(250), counters(2));

@@ -1,29 +1,21 @@
 //! Time series that may be longer than memory: rows that were pushed are kept in a file, but for the last ones.
 
+use crate::series_file::SeriesFile;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Rows that are kept in memory before half of them are written, in one series of many. Our choice: a megabyte or two at the most.
 const LIMIT: usize = 1 << 14;
+/// The same, together, of series that have one file: ten megabytes of samples of queues.
+const TOGETHER: usize = 1 << 18;
+/// And of one of those at least.
+const LEAST: usize = 1 << 5;
 /// Rows of a run that are read at a time.
 const READ: usize = 1 << 10;
 /// Most numbers of a row.
 const MOST: usize = 16;
-
-/// Where files go; that of the system for temporary files, unless it was set.
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-/// Makes names of files unique within the process.
-static FILES: AtomicU64 = AtomicU64::new(0);
-
-/// Keeps the rows of long series in files under `folder`, which have no names and go away with the process. Only the first call counts.
-pub fn keep_series_in(folder: PathBuf) {
-    let _ = FOLDER.set(folder);
-}
 
 /// A row of a series, as numbers.
 pub trait SeriesRow: Copy {
@@ -47,40 +39,55 @@ pub struct Series<T> {
     rows: Vec<T>,
     /// Sorted rows in files.
     runs: Vec<Run>,
-    file: Option<Arc<File>>,
+    file: Option<Arc<SeriesFile>>,
+    /// How many rows are kept before half of them are written.
+    limit: usize,
     /// Nothing more is written: the disk is full, or refuses for another reason.
     refused: bool,
 }
 
-/// Rows one behind the other in a file, in order.
+/// Rows in order, in a file.
 #[derive(Debug, Clone)]
 struct Run {
-    file: Arc<File>,
+    file: Arc<SeriesFile>,
+    /// Where they are, piece by piece.
+    pieces: Vec<Piece>,
+    last: (u64, u64),
+}
+
+/// Rows one behind the other in a file.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
     /// Where they begin, in bytes.
     at: u64,
     rows: u64,
-    last: (u64, u64),
 }
 
 impl<T> Default for Series<T> {
     fn default() -> Series<T> {
-        Series { rows: Vec::new(), runs: Vec::new(), file: None, refused: false }
+        Series { rows: Vec::new(), runs: Vec::new(), file: None, limit: LIMIT, refused: false }
     }
 }
 
 impl<T: SeriesRow> Series<T> {
+    /// One of `count` series that are filled side by side, and whose rows go into one file: together they keep as many in memory as a few would.
+    pub fn one_of(count: usize, file: &Arc<SeriesFile>) -> Series<T> {
+        let limit = (TOGETHER / count.max(1)).clamp(LEAST, LIMIT);
+        Series { file: Some(file.clone()), limit, ..Series::default() }
+    }
+
     /// Adds a row, which comes behind those before it, or nearly so.
     #[inline]
     pub fn push(&mut self, row: T) {
         self.rows.push(row);
-        if self.rows.len() >= LIMIT && !self.refused {
+        if self.rows.len() >= self.limit && !self.refused {
             self.spill();
         }
     }
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.runs.iter().map(|r| r.rows as usize).sum::<usize>() + self.rows.len()
+        self.runs.iter().flat_map(|r| &r.pieces).map(|p| p.rows as usize).sum::<usize>() + self.rows.len()
     }
 
     /// Whether there are none.
@@ -135,7 +142,7 @@ impl<T: SeriesRow> Series<T> {
             return self.rows.chunks(size).try_for_each(f);
         }
         let mut piece = Vec::with_capacity(size.min(LIMIT));
-        let mut readers: Vec<Reader<T>> = self.runs.iter().map(|r| Reader::new(r.clone())).collect();
+        let mut readers: Vec<Reader<T>> = self.runs.iter().map(Reader::new).collect();
         let mut heap = BinaryHeap::new();
         for (number, reader) in readers.iter_mut().enumerate() {
             heap.extend(reader.next()?.map(|row| Reverse(Entry { key: row.key(), number, row })));
@@ -174,25 +181,33 @@ impl<T: SeriesRow> Series<T> {
     }
 
     fn write(&mut self, rows: usize) -> io::Result<()> {
-        let file = match &self.file {
-            Some(file) => file.clone(),
-            None => self.file.insert(Arc::new(unnamed()?)).clone(),
-        };
-        let at = file.metadata()?.len();
+        let file = self.file.get_or_insert_default().clone();
         let mut bytes = Vec::with_capacity(rows * T::WORDS * 8);
         for row in &self.rows[..rows] {
             let mut words = [0; MOST];
             row.store(&mut words[..T::WORDS]);
             words[..T::WORDS].iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
         }
-        write_at(&file, &bytes, at)?;
         let (first, last) = (self.rows[0].key(), self.rows[rows - 1].key());
-        match self.runs.last_mut().filter(|r| r.last <= first && r.at + r.rows * (T::WORDS as u64) * 8 == at) {
-            Some(run) => (run.rows, run.last) = (run.rows + rows as u64, last),
-            None => self.runs.push(Run { file, at, rows: rows as u64, last }),
+        let at = file.write(&bytes)?;
+        let written = Piece { at, rows: rows as u64 };
+        match self.runs.last_mut().filter(|r| r.last <= first) {
+            Some(run) => {
+                match run.pieces.last_mut().filter(|p| p.at + p.rows * bytes_of::<T>() == at) {
+                    Some(piece) => piece.rows += written.rows,
+                    None => run.pieces.push(written),
+                }
+                run.last = last;
+            }
+            None => self.runs.push(Run { file, pieces: vec![written], last }),
         }
         Ok(())
     }
+}
+
+/// Bytes that a row takes in a file.
+fn bytes_of<T: SeriesRow>() -> u64 {
+    T::WORDS as u64 * 8
 }
 
 impl<T: SeriesRow> FromIterator<T> for Series<T> {
@@ -251,23 +266,31 @@ impl<T> Ord for Entry<T> {
 
 /// Reads a run.
 struct Reader<T> {
-    run: Run,
+    file: Arc<SeriesFile>,
+    pieces: std::vec::IntoIter<Piece>,
+    /// What is left of the one that is being read.
+    piece: Piece,
     ready: std::vec::IntoIter<T>,
 }
 
 impl<T: SeriesRow> Reader<T> {
-    fn new(run: Run) -> Reader<T> {
-        Reader { run, ready: Vec::new().into_iter() }
+    fn new(run: &Run) -> Reader<T> {
+        let pieces = run.pieces.clone().into_iter();
+        Reader { file: run.file.clone(), pieces, piece: Piece { at: 0, rows: 0 }, ready: Vec::new().into_iter() }
     }
 
     fn next(&mut self) -> io::Result<Option<T>> {
         if let Some(row) = self.ready.next() {
             return Ok(Some(row));
         }
-        let rows = self.run.rows.min(READ as u64);
-        let mut bytes = vec![0; rows as usize * T::WORDS * 8];
-        read_at(&self.run.file, &mut bytes, self.run.at)?;
-        (self.run.at, self.run.rows) = (self.run.at + bytes.len() as u64, self.run.rows - rows);
+        if self.piece.rows == 0 {
+            let Some(piece) = self.pieces.next() else { return Ok(None) };
+            self.piece = piece;
+        }
+        let rows = self.piece.rows.min(READ as u64);
+        let mut bytes = vec![0; (rows * bytes_of::<T>()) as usize];
+        self.file.read(&mut bytes, self.piece.at)?;
+        self.piece = Piece { at: self.piece.at + bytes.len() as u64, rows: self.piece.rows - rows };
         let row = |bytes: &[u8]| {
             let mut words = [0; MOST];
             for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
@@ -278,41 +301,6 @@ impl<T: SeriesRow> Reader<T> {
         self.ready = bytes.chunks_exact(T::WORDS * 8).map(row).collect::<Vec<_>>().into_iter();
         Ok(self.ready.next())
     }
-}
-
-/// A file without a name, which goes away with the last who has it open.
-fn unnamed() -> io::Result<File> {
-    let folder = FOLDER.get().cloned().unwrap_or_else(std::env::temp_dir);
-    let path = folder.join(format!("forebay-series-{}-{}", std::process::id(), FILES.fetch_add(1, Relaxed)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-    if cfg!(unix) {
-        fs::remove_file(&path)?;
-        return Ok(file);
-    }
-    // Elsewhere a file that is open cannot be removed: rows stay in memory.
-    drop(file);
-    fs::remove_file(&path)?;
-    Err(io::Error::from(io::ErrorKind::Unsupported))
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
-}
-
-#[cfg(not(unix))]
-fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
-}
-
-#[cfg(not(unix))]
-fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 #[cfg(test)]
@@ -350,6 +338,26 @@ mod tests {
     fn rows_in_order_are_one_run() {
         let series: Series<QueueRow> = (0..9 * LIMIT as u64).map(|i| row(i, 0)).collect();
         assert_eq!(series.runs.len(), 1);
+        assert_eq!(series.runs[0].pieces.len(), 1);
+    }
+
+    #[test]
+    fn series_of_one_file_are_filled_side_by_side() {
+        let (ports, n, file) = (600, 1_500, Arc::default());
+        let mut series: Vec<Series<QueueRow>> = (0..ports).map(|_| Series::one_of(ports, &file)).collect();
+        let mut rows = Vec::new();
+        for time in 0..n {
+            for (port, series) in series.iter_mut().enumerate() {
+                rows.push(row(time, port as u32));
+                series.push(row(time, port as u32));
+            }
+        }
+        let mut all = Series::one_of(ports, &file);
+        series.into_iter().for_each(|one| all.append(one));
+        all.sort();
+        assert!(all.rows.len() <= TOGETHER && all.runs.len() == ports, "{} in memory, {} runs", all.rows.len(), all.runs.len());
+        assert_eq!(all.len(), rows.len());
+        assert_eq!(all.to_vec(), sorted(rows));
     }
 
     #[test]

@@ -62,10 +62,11 @@ impl Ports {
         };
         let mut list: IndexVec<PortId, Port> = experiment.network.ports.iter().map(port).collect();
         for &id in &experiment.observe.occupancy {
-            list[id].observer = Some(Occupancy::new(id, None));
+            list[id].observer = Some(Occupancy::new(id));
         }
-        for &(id, every) in &experiment.observe.queue_series {
-            list[id].observer = Some(Occupancy::new(id, Some(every.max(Time(1)))));
+        for series in Occupancy::of_series(&experiment.observe.queue_series) {
+            let id = series.port();
+            list[id].observer = Some(series);
         }
         Ports { list, hops: 0 }
     }

@@ -11,6 +11,7 @@ use crate::run_table::RunTable;
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
 use forebay_experiment::report::Report;
+use forebay_experiment::series_file::keep_series_in;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -50,6 +51,7 @@ impl RunWriter {
     /// When the target is taken, or the system refuses.
     pub fn create(target: Target, format: Format) -> Result<RunWriter, StoreError> {
         let staging = Staging::create(target)?;
+        keep_series_in(staging.path().to_owned());
         let create = |table| TableFile::create(staging.path(), table, format);
         let tables = RunTable::ALL.into_iter().map(create).collect::<Result<_, _>>()?;
         Ok(RunWriter { tables, staging })

@@ -16,6 +16,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::network::PortConfig;
+use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, QueryIds};
@@ -83,10 +84,10 @@ impl Simulation {
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
         let mut fabric = Fabric::new(network, fib, seed);
         for &port in &config.observe.occupancy {
-            fabric.ports[port].observe(port, None);
+            fabric.ports[port].observe(Occupancy::new(port));
         }
-        for &(port, every) in &config.observe.queue_series {
-            fabric.ports[port].observe(port, Some(every.max(Time(1))));
+        for series in Occupancy::of_series(&config.observe.queue_series) {
+            fabric.ports[series.port()].observe(series);
         }
         let recorder = Recorder::new(&config.observe);
         let lane = Lane::new(network.nodes.len(), lookahead(&config, &tcp));

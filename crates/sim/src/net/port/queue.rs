@@ -7,7 +7,7 @@
 use super::{Alert, Order, Port};
 use crate::net::levels::Levels;
 use forebay_experiment::occupancy::{Counters, Occupancy};
-use forebay_units::{PortId, Time};
+use forebay_units::Time;
 
 impl Port {
     /// Takes departures before `now` out of the queue.
@@ -61,9 +61,9 @@ impl Port {
         }
     }
 
-    /// Starts recording the queue, with a sample every so often or the distribution only.
-    pub fn observe(&mut self, port: PortId, every: Option<Time>) {
-        self.observer = Some(Box::new(Occupancy::new(port, every)));
+    /// Starts recording the queue.
+    pub fn observe(&mut self, observer: Occupancy) {
+        self.observer = Some(Box::new(observer));
         self.alert = Alert::default();
         self.count_levels(Time::ZERO);
     }
