@@ -19,6 +19,9 @@ const LEAST: f64 = 0.25;
 /// The same where what is mapped counts, and not what is used: a list that grows maps twice its length at once.
 const FULL_MAPPED: f64 = 0.4;
 
+/// Part of a processor that each thread gets below which a forecast says so. Our choice.
+const SHARED: f64 = 0.8;
+
 /// Limits on the command line.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Limits {
@@ -129,8 +132,18 @@ pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
     let counted = |n: f64, what: &str| format!("{} {what}{}", scaled(n, "").trim_end(), if n == 1.0 { "" } else { "s" });
     let of = memory::limit().map_or(String::new(), |l| format!(" ({} {})", l.by, bytes(l.bytes as f64)));
     let workers = threads.clamp(1, f.runs.max(1) as usize);
+    let timeouts = match f.timeouts.round() {
+        0.0 => String::new(),
+        n => format!("{}{}, ", if f.timeouts_at_least { "at least " } else { "" }, counted(n, "timeout")),
+    };
+    // On a machine that others keep busy a second of a processor takes longer than one on the clock.
+    let shared = if f.share < SHARED {
+        format!(", of a machine that gives each {:.0} % of a processor now: {} of processor time", 100.0 * f.share, clock(f.busy))
+    } else {
+        String::new()
+    };
     format!(
-        "{} {}, {about}{}, {}, {}; memory {}{of}, results {}, {} on {}\n",
+        "{} {}, {about}{}, {}, {timeouts}{}; memory {}{of}, results {}, {} on {}{shared}\n",
         paint(colour, BOLD, "forecast:"),
         counted(f.runs as f64, "run"),
         counted(f.messages.round(), "message"),
@@ -146,9 +159,10 @@ pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
 /// A forecast as fields of an event or a document.
 pub(crate) fn fields(f: &Forecast) -> Value {
     json!({
-        "runs": f.runs, "messages": f.messages.round(), "samples": f.samples.round(), "timeouts": f.timeouts.round(), "packet_transmissions": f.transmissions.round(),
+        "runs": f.runs, "messages": f.messages.round(), "samples": f.samples.round(), "timeouts": f.timeouts.round(),
+        "timeouts_at_least": f.timeouts_at_least, "packet_transmissions": f.transmissions.round(),
         "memory_bytes": f.memory, "memory_limit_bytes": memory::limit().map(|l| l.bytes), "disk_bytes": f.disk.round(),
-        "wall_s": f.seconds, "costliest_key": f.costliest.0, "exact": f.exact,
+        "wall_s": f.seconds, "processor_s": f.busy, "processor_share": f.share, "costliest_key": f.costliest.0, "exact": f.exact,
     })
 }
 

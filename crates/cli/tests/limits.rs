@@ -127,12 +127,14 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
         ("samples", &f["samples"], rows("queue") + rows("tcp")),
         ("timeouts", &f["timeouts"], rows("timeouts")),
     ] {
-        // So many take no memory to speak of; and what is seen for a forecast may end before the first retransmission timer can run out.
-        if what == "timeouts" && was < 20_000.0 {
-            continue;
-        }
         let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
-        assert!((1.0 / 1.5..1.5).contains(&ratio), "{what} of {args:?}: {said} said, {was} found");
+        // Of few, chance decides; and "at least" so many is no less true where there are more.
+        let (least, most) = match what {
+            "timeouts" if was < 1_000.0 => (0.0, f64::INFINITY),
+            "timeouts" if f["timeouts_at_least"] == true => (0.0, 1.5),
+            _ => (1.0 / 1.5, 1.5),
+        };
+        assert!(least < ratio && ratio < most, "{what} of {args:?}: {said} said, {was} found; {f}");
     }
 }
 

@@ -1,10 +1,14 @@
 //! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
 
+mod clock;
 mod pile;
 mod plan;
+mod timeouts;
 
-use self::pile::{Waiting, in_flight, served, waiting};
+use self::clock::{Spent, Stopwatch, share};
+use self::pile::{in_flight, served, waiting};
 use self::plan::{arrivals, connections, planned_bytes};
+use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
@@ -14,14 +18,15 @@ use forebay_scenario::{Resolved, Variant};
 use forebay_units::{IndexVec, WorkloadId};
 use std::mem::size_of;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Variants whose first moments are run; the others are taken to be as these on average.
 const VARIANTS: usize = 8;
 /// Packet transmissions of such a run: enough for windows to have opened.
 const TRANSMISSIONS: u64 = 400_000;
-/// Wall time after which it ends all the same.
+/// Time on a processor after which it ends all the same, and on the clock, on a machine that others use as well.
 const PATIENCE: Duration = Duration::from_millis(400);
+const PATIENCE_WALL: Duration = Duration::from_millis(1_600);
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
 /// Measured; without full optimisation, as tests have it, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
@@ -42,8 +47,8 @@ const LINKS: f64 = 2.0;
 /// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on how well they
 /// compress.
 const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
-/// Seconds that a row of messages takes to be written, a sample, and a row of messages to be read again for the page. Measured; one thread
-/// does it, whatever else runs.
+/// Seconds of a processor that a row of messages takes to be written, a sample, and a row of messages to be read again for the page. Measured;
+/// one thread does it, whatever else runs.
 const WRITE_MESSAGE: f64 = 1.1e-6;
 const WRITE_SAMPLE: f64 = 0.15e-6;
 const READ_MESSAGE: f64 = 0.3e-6;
@@ -61,16 +66,24 @@ pub struct Forecast {
     pub samples: f64,
     /// Timeouts and tail loss probes of all runs, where they are recorded.
     pub timeouts: f64,
+    /// Whether there may be more, nobody knows how many: of what leads to them too little was seen.
+    pub timeouts_at_least: bool,
     /// Packet transmissions of all runs.
     pub transmissions: f64,
     /// Most memory at a time, bytes.
     pub memory: u64,
     /// Results on disk, bytes.
     pub disk: f64,
-    /// Wall time, seconds.
+    /// Time on processors, seconds, of all threads together.
+    pub busy: f64,
+    /// Time on the clock, seconds, while the machine is as busy as it is now.
     pub seconds: f64,
     /// Of it, what tables and page take, which a sweep does not write.
     pub writing: f64,
+    /// Of that, time on a processor.
+    pub writing_busy: f64,
+    /// Part of a processor that each thread gets.
+    pub share: f64,
     /// What takes most of the memory: a key of the scenario, or an option, and bytes.
     pub costliest: (String, u64),
     /// Whether all of it was run to know this.
@@ -84,10 +97,11 @@ struct Pilot {
     queries: f64,
     queue: f64,
     tcp: f64,
-    timeouts: f64,
+    timeouts: Timeouts,
     transmissions: f64,
-    /// Packet transmissions per second of wall time.
+    /// Packet transmissions per second of a processor.
     speed: f64,
+    spent: Spent,
     /// Memory beside rows, now; and of connections that pile up until the end.
     state: u64,
     waiting: u64,
@@ -101,12 +115,13 @@ struct Pilot {
 /// # Errors
 /// What a run fails with, such as a host that cannot be reached.
 pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
-    let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v)).collect::<Result<Vec<_>, _>>()?;
+    let among = resolved.variants.len().min(VARIANTS);
+    let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>()?;
     let runs = resolved.variants.len() as u64 * u64::from(resolved.runs);
     let each = runs as f64 / seen.len().max(1) as f64;
     let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
     let (messages, queue, tcp) = (sum(&|p| p.messages), sum(&|p| p.queue), sum(&|p| p.tcp));
-    let (transmissions, timeouts) = (sum(&|p| p.transmissions), sum(&|p| p.timeouts));
+    let (transmissions, timeouts) = (sum(&|p| p.transmissions), sum(&|p| p.timeouts.count));
     let busy = sum(&|p| p.transmissions / p.speed.max(1.0));
     let together = threads.clamp(1, runs.max(1) as usize) as u64;
     let rows = |p: &Pilot| {
@@ -132,41 +147,50 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         ("observe.timeouts".to_owned(), stops),
         ("runs".to_owned(), page),
     ];
-    let writing = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp + timeouts) * WRITE_SAMPLE;
+    let writing_busy = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp + timeouts) * WRITE_SAMPLE;
+    let spent = seen.iter().fold(Spent::default(), |sum, p| sum.and(p.spent));
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let share_of = |threads: u64| share(spent, cpus, threads as usize);
+    let writing = writing_busy / share_of(1);
     let costliest = costs.into_iter().max_by_key(|c| c.1).unwrap_or_default();
     Ok(Forecast {
         runs,
         messages,
         samples: queue + tcp,
         timeouts,
+        timeouts_at_least: seen.iter().any(|p| p.timeouts.at_least),
         transmissions,
         memory,
         disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + timeouts * DISK[3] + PAGE,
-        seconds: busy / together as f64 + 0.05 + writing,
+        busy: busy + 0.05 + writing_busy,
+        seconds: busy / together as f64 / share_of(together) + 0.05 + writing,
         writing,
+        writing_busy,
+        share: share_of(together),
         costliest,
         exact: seen.iter().all(|p| p.whole) && seen.len() == resolved.variants.len(),
     })
 }
 
 /// Runs the first moments of a variant.
-fn pilot(resolved: &Resolved, variant: &Variant) -> Result<Pilot, RunError> {
+fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, RunError> {
     let config = &variant.config;
     let before = memory::resident();
-    let begin = Instant::now();
+    let clock = Stopwatch::start();
     let report = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
-        if p.packet_hops < TRANSMISSIONS && begin.elapsed() < PATIENCE {
+        let spent = clock.spent();
+        if p.packet_hops < TRANSMISSIONS && spent.busy < PATIENCE && spent.wall < PATIENCE_WALL {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(Cut::Keep)
     })?;
-    let wall = begin.elapsed().as_secs_f64();
+    let spent = clock.spent();
     let state = memory::peak().saturating_sub(before).max(1 << 20);
-    Ok(scaled(config, &report, wall, state))
+    Ok(Pilot { timeouts: timeouts(resolved, config, &report, among)?, ..scaled(config, &report, spent, state) })
 }
 
 /// What a part of a run says of the whole.
-fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot {
+fn scaled(config: &Experiment, report: &Report, spent: Spent, state: u64) -> Pilot {
     let whole = !report.cut;
     let now = report.end.as_secs_f64().max(1e-9);
     let duration = config.duration.map(|d| d.as_secs_f64());
@@ -220,7 +244,7 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
     let hops = report.packet_hops as f64;
     let under_way = if whole { 0.0 } else { (in_flight(config, report) * LINKS).min(hops / 2.0) };
     let counted: IndexVec<WorkloadId, f64> = config.workloads.ids().map(of).collect();
-    let waiting = if whole { Waiting::default() } else { waiting(config, report, &factors, duration) };
+    let waiting = if whole { 0.0 } else { waiting(config, report, &factors, duration) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     Pilot {
         messages: counted.iter().sum(),
@@ -232,13 +256,13 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
             .map(|(_, every)| samples(duration.unwrap_or(now * length), every.as_secs_f64()))
             .sum(),
         tcp: report.tcp.len() as f64 * length,
-        // More connections wait, more of them time out.
-        timeouts: report.timeouts.len() as f64 * length * waiting.times(),
+        timeouts: Timeouts::default(),
         // What is under way has passed some of its links, and has not been counted as arrived.
         transmissions: (hops - under_way) * growth + under_way,
-        speed: report.packet_hops as f64 / wall.max(1e-6),
+        speed: report.packet_hops as f64 / spent.busy.as_secs_f64().max(1e-6),
+        spent,
         state,
-        waiting: waiting.memory as u64,
+        waiting: waiting as u64,
         busiest,
         whole,
     }

@@ -64,6 +64,7 @@ fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Fore
         }
         (sum.runs, sum.messages, sum.samples) = (f.runs, sum.messages + f.messages, sum.samples + f.samples);
         (sum.transmissions, sum.seconds) = (sum.transmissions + f.transmissions, sum.seconds + f.seconds - f.writing);
+        (sum.busy, sum.share) = (sum.busy + f.busy - f.writing_busy, if seen > 1.0 { sum.share.min(f.share) } else { f.share });
     }
     let points = sweep.len() as f64 / f64::max(seen, 1.0);
     // Of each run its numbers are kept, and a line of the table.
@@ -75,6 +76,7 @@ fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Fore
         transmissions: sum.transmissions * points,
         memory: sum.memory + runs * 1_000,
         disk: runs as f64 * 6_000.0,
+        busy: sum.busy * points,
         seconds: sum.seconds * points,
         exact: false,
         ..sum

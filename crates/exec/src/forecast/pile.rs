@@ -3,7 +3,7 @@
 use super::plan::planned_bytes;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::FlowRow;
+use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_units::{IndexVec, QueueLen, WorkloadId};
@@ -33,30 +33,9 @@ pub(super) fn served(config: &Experiment, report: &Report) -> IndexVec<WorkloadI
     sums.iter().map(|(sum, seen)| (sum / (*seen).max(1) as f64).clamp(0.05, 1.0)).collect()
 }
 
-/// Connections of one message each that are open at the end.
-#[derive(Default)]
-pub(super) struct Waiting {
-    /// Now, and at the end of the run.
-    pub(super) open: [f64; 2],
-    /// What those take that are to come, bytes.
-    pub(super) memory: f64,
-}
-
-impl Waiting {
-    /// How many are open at the end for each that is open now.
-    pub(super) fn times(&self) -> f64 {
-        if self.open[0] > 0.0 { self.open[1] / self.open[0] } else { 1.0 }
-    }
-}
-
-/// Where more arrives than links carry, connections pile up: in step with the bytes that are left over.
-pub(super) fn waiting(
-    config: &Experiment,
-    report: &Report,
-    factors: &IndexVec<WorkloadId, f64>,
-    duration: Option<f64>,
-) -> Waiting {
-    let mut all = Waiting { memory: PACKET * filling(config, report), ..Waiting::default() };
+/// Where more arrives than links carry, connections pile up: in step with the bytes that are left over. What those take that are to come, bytes.
+pub(super) fn waiting(config: &Experiment, report: &Report, factors: &IndexVec<WorkloadId, f64>, duration: Option<f64>) -> f64 {
+    let mut memory = PACKET * filling(config, report);
     for id in config.workloads.ids() {
         let workload = &config.workloads[id];
         let (WorkloadKind::Poisson { sizes, .. }, Some(planned)) = (&workload.kind, planned_bytes(&workload.kind, duration))
@@ -73,10 +52,9 @@ pub(super) fn waiting(
         let over = planned - acked * factors[id];
         let then = if left > 0.0 { open * (over / left).max(1.0) } else { open };
         let segments = (sizes.mean() / mss(config)).min(OPEN_SEGMENTS);
-        all.memory += (then - open) * (OPEN + OPEN_SEGMENT * segments);
-        all.open = [all.open[0] + open, all.open[1] + then];
+        memory += (then - open) * (OPEN + OPEN_SEGMENT * segments);
     }
-    all
+    memory
 }
 
 /// Payload of a packet.
@@ -90,26 +68,38 @@ pub(super) fn in_flight(config: &Experiment, report: &Report) -> f64 {
     unfinished.map(|f| (f.segs_sent.saturating_sub(f.segs_retx) as f64 - f.bytes_acked as f64 / mss(config)).max(0.0)).sum()
 }
 
+/// Whether what windows allow would fill a queue that has not been full yet: from then on packets are lost.
+pub(super) fn fills(config: &Experiment, report: &Report) -> bool {
+    let could = could_wait(config, report);
+    report.ports.iter().map(|row| room(config, row)).any(|room| room > 0.0 && could >= room)
+}
+
 /// Packets that long queues will hold beyond those that they hold by now: as many as fit where a queue still grows, and as windows allow.
 fn filling(config: &Experiment, report: &Report) -> f64 {
+    could_wait(config, report).min(report.ports.iter().map(|row| room(config, row)).sum())
+}
+
+/// Packets that windows allow beyond those that are under way.
+fn could_wait(config: &Experiment, report: &Report) -> f64 {
     let window = config.groups.iter().map(|g| g.tcp.stack.rcv_wnd).max().unwrap_or(0);
     let left = |f: &FlowRow| if f.size_bytes == 0 { window } else { f.size_bytes.saturating_sub(f.bytes_acked).min(window) };
     let open = report.flows.iter().filter(|f| f.acked.is_never());
-    let could = open.map(|f| left(f) as f64 / mss(config)).sum::<f64>() - in_flight(config, report);
-    let room = report.ports.iter().map(|row| {
-        // Full, held short, or no longer than it has been all the time: it does not grow.
-        let steady = row.queue_mean_pkts > 0.6 * f64::from(row.queue_max_pkts);
-        let refused = row.dropped_overflow + row.dropped_shared + row.dropped_early + row.marked > 0;
-        // A host lets few packets wait at its own interface.
-        let own = config.network.nodes[config.network.ports[row.port].from].host;
-        if own || steady || refused || row.busy < 0.5 {
-            return 0.0;
-        }
-        let buffer = config.network.ports[row.port].buffer.map_or(f64::INFINITY, |len| match len {
-            QueueLen::Packets(n) => n as f64,
-            QueueLen::Bytes(n) => n as f64 / mss(config),
-        });
-        (buffer - f64::from(row.queue_max_pkts)).max(0.0)
+    (open.map(|f| left(f) as f64 / mss(config)).sum::<f64>() - in_flight(config, report)).max(0.0)
+}
+
+/// Packets that fit into the queue of a port beyond the most that it has had, where it still grows; infinitely many without a limit.
+fn room(config: &Experiment, row: &PortRow) -> f64 {
+    // Full, held short, or no longer than it has been all the time: it does not grow.
+    let steady = row.queue_mean_pkts > 0.6 * f64::from(row.queue_max_pkts);
+    let refused = row.dropped_overflow + row.dropped_shared + row.dropped_early + row.marked > 0;
+    // A host lets few packets wait at its own interface.
+    let own = config.network.nodes[config.network.ports[row.port].from].host;
+    if own || steady || refused || row.busy < 0.5 {
+        return 0.0;
+    }
+    let buffer = config.network.ports[row.port].buffer.map_or(f64::INFINITY, |len| match len {
+        QueueLen::Packets(n) => n as f64,
+        QueueLen::Bytes(n) => n as f64 / mss(config),
     });
-    could.min(room.sum()).max(0.0)
+    (buffer - f64::from(row.queue_max_pkts)).max(0.0)
 }

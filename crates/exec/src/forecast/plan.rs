@@ -1,6 +1,7 @@
 //! What a workload means to do, as far as its configuration says.
 
 use forebay_experiment::traffic::{Arrival, ResponseSize, WorkloadKind};
+use forebay_units::Time;
 
 /// Flows of a Poisson process that arrive in a run of this many seconds, infinitely many without an end; `None` for other workloads.
 pub(super) fn arrivals(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
@@ -39,6 +40,20 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
         WorkloadKind::Udp { .. } => return None,
         WorkloadKind::Replay { flows } => flows.iter().map(|f| f.bytes as f64).sum(),
     })
+}
+
+/// When a workload may send first.
+pub(super) fn begins(kind: &WorkloadKind) -> Time {
+    match kind {
+        WorkloadKind::Long { start, .. }
+        | WorkloadKind::Incast { start, .. }
+        | WorkloadKind::Poisson { start, .. }
+        | WorkloadKind::OnOff { start, .. }
+        | WorkloadKind::Requests { start, .. }
+        | WorkloadKind::Queries { start, .. }
+        | WorkloadKind::Udp { start, .. } => *start,
+        WorkloadKind::Replay { flows } => flows.first().map_or(Time::ZERO, |f| f.start),
+    }
 }
 
 /// Connections that a workload has from the start.
