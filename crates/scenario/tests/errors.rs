@@ -97,6 +97,17 @@ fn one_change_one_error() {
             &["there is no port `sw->rec`", "did you mean `sw->recv`"],
             8,
         ),
+        // One direction of one link: no word for many, and what links are called here.
+        (
+            "senders = 8",
+            "senders = 8\ncorruption = { port = \"all\", bit-errors = 1e-8 }",
+            &[
+                "there is no port `all`",
+                "unknown port",
+                "legal: `bottleneck`, or any link as \"from->to\", such as `sw->recv` or `sw->s7`",
+            ],
+            8,
+        ),
         (
             "senders = 8",
             "senders = 8\nfailure = { link = \"s1->sw\", down = \"2ms\", up = \"2ms\" }",

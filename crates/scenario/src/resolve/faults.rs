@@ -103,7 +103,7 @@ fn list<'n, T>(
 fn port(cx: &mut Cx, fields: &mut Fields<'_>, key: &str, ports: &Ports<'_>) -> Option<PortId> {
     let item = required(cx, fields, key, "write {} = \"leaf0->spine1\", the name of a port in the results")?;
     match item.node.text() {
-        Some(name) => ports.one(cx, &format!("`{key}`"), &item.node, name),
+        Some(name) => ports.one(cx, &format!("`{key}`"), &item.node, name, &[]),
         None => {
             cx.sink.error(
                 item.node.at,

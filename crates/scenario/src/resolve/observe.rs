@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// Most samples of queues in one run. Our choice: about 10 GB in memory is more than anyone plots.
 const MAX_SAMPLES: u64 = 200_000_000;
+/// Most links whose names are compared with one that is wrong.
+const MAX_NAMES: usize = 20_000;
 /// Most flows with a TCP time series.
 const MAX_SERIES: usize = 10_000;
 
@@ -44,13 +46,13 @@ impl<'a> Ports<'a> {
         match &node.raw {
             Raw::Text(t) if t == "all" => Some(self.network.ports.ids().collect()),
             Raw::Text(t) if t == "switches" => Some(switch_ports(self.network)),
-            Raw::Text(t) => self.one(cx, what, node, t).map(|p| vec![p]),
+            Raw::Text(t) => self.one(cx, what, node, t, &["all", "switches"]).map(|p| vec![p]),
             Raw::Array(list) => {
                 let mut ports = Vec::new();
                 let mut ok = true;
                 for n in list {
                     match n.text() {
-                        Some(t) => match self.one(cx, what, n, t) {
+                        Some(t) => match self.one(cx, what, n, t, &[]) {
                             Some(p) if !ports.contains(&p) => ports.push(p),
                             Some(_) => {}
                             None => ok = false,
@@ -72,17 +74,43 @@ impl<'a> Ports<'a> {
         }
     }
 
-    pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str) -> Option<PortId> {
+    /// The port that is called so; else an error, in which `several` are the names of many ports that would be legal in the same place.
+    pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str, several: &[&str]) -> Option<PortId> {
         let found = self.names.get(name).copied();
         if found.is_none() {
-            let short_names = self.network.named_ports.iter().map(|p| p.0.as_str());
-            let known = short_names.clone().chain(["all", "switches"]).chain(self.names.keys().take(2_000).map(String::as_str));
+            let short_names = || self.network.named_ports.iter().map(|p| p.0.as_str());
+            let links: Vec<String> = self.network.ports.ids().take(MAX_NAMES).map(|id| self.ends(id)).collect();
+            let known = short_names().chain(several.iter().copied()).chain(links.iter().map(String::as_str));
             let label = did_you_mean(name, known).unwrap_or_else(|| "unknown port".into());
-            let help =
-                format!("legal: {}, or any link as \"from->to\"", either(["all", "switches"].into_iter().chain(short_names)));
+            let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
+            let words = if words.is_empty() { String::new() } else { format!("{}, or ", either(words)) };
+            let help = format!("legal: {words}any link as \"from->to\"{}", self.examples());
             cx.sink.error(node.at, format!("{what}: there is no port `{}`", short(name)), label, Some(help));
         }
         found
+    }
+
+    /// `from->to`.
+    fn ends(&self, port: PortId) -> String {
+        let (p, nodes) = (&self.network.ports[port], &self.network.nodes);
+        format!("{}->{}", nodes[p.from].name, nodes[p.to].name)
+    }
+
+    /// Some links between switches, or where there are none some of hosts.
+    fn examples(&self) -> String {
+        let inner = |id: &PortId| {
+            let (p, nodes) = (&self.network.ports[*id], &self.network.nodes);
+            !nodes[p.from].host && !nodes[p.to].host
+        };
+        let mut some: Vec<PortId> = self.network.ports.ids().filter(inner).collect();
+        if some.is_empty() {
+            some = self.network.ports.ids().collect();
+        }
+        let shown: Vec<String> = match some.as_slice() {
+            [first, .., last] => vec![self.ends(*first), self.ends(*last)],
+            all => all.iter().map(|id| self.ends(*id)).collect(),
+        };
+        if shown.is_empty() { String::new() } else { format!(", such as {}", either(shown.iter().map(String::as_str))) }
     }
 }
 
