@@ -47,7 +47,9 @@ TITLES: dict[str, tuple[str, str]] = {
 _MOST = {
     "goodput_bps": "goodput_most_bps",
     "long_goodput_bps": "goodput_most_bps",
+    "flows": "flows_most",
     "flows_completed": "flows",
+    "queries": "queries_most",
     "queries_completed": "queries",
     "queue_mean_pkts": "queue_most_pkts",
     "queue_p99_pkts": "queue_most_pkts",

@@ -7,10 +7,14 @@ use super::symbols;
 use crate::page::Page;
 use std::fmt::Write;
 
+/// Subjects from which on columns are narrow: the unit stands below the metric, and how far an interval reaches below its mean.
+const MANY: usize = 6;
+
 /// Metrics downward, subjects to the right. The box scrolls when they are too many for the page.
 pub(super) fn render(page: &Page) -> String {
-    let mut out = String::from(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All numbers\"><table class=\"all\"><thead><tr>",
+    let class = if page.subjects.len() < MANY { "all" } else { "all many" };
+    let mut out = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All numbers\"><table class=\"{class}\"><thead><tr>",
     );
     out += "<th scope=\"col\">metric</th><th scope=\"col\" class=\"unit\">unit</th>";
     for (i, s) in page.subjects.iter().enumerate() {

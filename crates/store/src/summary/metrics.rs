@@ -81,8 +81,17 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "flows",
         "flows started",
         Dimension::Count,
-        |g| some(g.flows > 0, g.flows as f64),
+        |g: &GroupSummary| some(g.flows > 0, g.flows as f64),
         "finite messages outside queries that started",
+    )
+    .at_most(Most::Metric("flows_most")),
+    if_any(
+        "flows_most",
+        "",
+        Dimension::Count,
+        |g| g.flows_most.map(|n| n as f64),
+        "the most of them that its workloads ask for, with those that they give to other groups; without a value where a workload asks for no \
+         number of them",
     ),
     metric(
         "flows_completed",
@@ -103,8 +112,16 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "queries",
         "queries started",
         Dimension::Count,
-        |g| some(g.queries > 0, g.queries as f64),
+        |g: &GroupSummary| some(g.queries > 0, g.queries as f64),
         "barrier rounds and exchanges of request and response",
+    )
+    .at_most(Most::Metric("queries_most")),
+    if_any(
+        "queries_most",
+        "",
+        Dimension::Count,
+        |g| g.queries_most.map(|n| n as f64),
+        "the most of them that its workloads ask for; as of flows",
     ),
     metric(
         "queries_completed",

@@ -4,6 +4,7 @@ use crate::run_info::RunInfo;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::Chosen;
 use forebay_units::{GroupId, NodeId, PortId, QueueLen};
 use std::collections::BTreeSet;
@@ -28,6 +29,44 @@ pub(super) fn goodput_bps(group: GroupId, config: &Experiment, report: &Report) 
     // Datagrams are as long as their workload says.
     let share = if chosen.tcp.law == Chosen::NONE { 1.0 } else { payload / (payload + header) };
     (least > 0.0).then_some(least * share)
+}
+
+/// What all workloads that a group may have a part in ask for, of what `of` counts; `None` where one of them sets no number.
+pub(super) fn asked(group: GroupId, config: &Experiment, of: fn(&WorkloadKind) -> Option<u64>) -> Option<u64> {
+    config.workloads.iter().filter(|w| w.uses(group)).map(|w| of(&w.kind)).sum()
+}
+
+/// Finite messages outside queries that a workload asks for at the most.
+pub(super) fn messages(kind: &WorkloadKind) -> Option<u64> {
+    match kind {
+        WorkloadKind::Long { pairs, size, .. } => Some(if size.is_some() { pairs.len() as u64 } else { 0 }),
+        WorkloadKind::Poisson { from, flows, per_source, .. } => {
+            let each = per_source.map(|n| n.saturating_mul(from.len() as u64));
+            [*flows, each].into_iter().flatten().min()
+        }
+        // The last train comes after those that are counted.
+        WorkloadKind::OnOff { pairs, trains, last, .. } => {
+            trains.map(|n| (u64::from(n) + u64::from(last.is_some())) * pairs.len() as u64)
+        }
+        WorkloadKind::Replay { flows } => Some(flows.len() as u64),
+        WorkloadKind::Incast { .. } | WorkloadKind::Requests { .. } | WorkloadKind::Queries { .. } | WorkloadKind::Udp { .. } => {
+            Some(0)
+        }
+    }
+}
+
+/// Queries that a workload asks for at the most.
+pub(super) fn queries(kind: &WorkloadKind) -> Option<u64> {
+    match kind {
+        WorkloadKind::Incast { rounds, .. } => rounds.map(u64::from),
+        WorkloadKind::Requests { pairs, count, .. } => count.map(|n| u64::from(n) * pairs.len() as u64),
+        WorkloadKind::Queries { aggregators, count, .. } => count.map(|n| u64::from(n) * aggregators.len() as u64),
+        WorkloadKind::Long { .. }
+        | WorkloadKind::Poisson { .. }
+        | WorkloadKind::OnOff { .. }
+        | WorkloadKind::Replay { .. }
+        | WorkloadKind::Udp { .. } => Some(0),
+    }
 }
 
 /// The most packets that a port can hold; of bytes as many as are in them on average.

@@ -30,6 +30,8 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
         out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
         out.fairness = fairness(&own);
         out.goodput_most_bps = most::goodput_bps(g, config, report);
+        out.flows_most = most::asked(g, config, most::messages).filter(|_| out.flows > 0);
+        out.queries_most = most::asked(g, config, most::queries).filter(|_| out.queries > 0);
     }
     let first = groups.first().and_then(|g| g.long_goodput_bps).filter(|bps| *bps > 0.0);
     if groups.len() > 1 {

@@ -40,6 +40,8 @@ pub struct GroupSummary {
     pub fairness: Option<f64>,
     /// Finite messages outside queries that started.
     pub flows: u64,
+    /// The most of them that the workloads that it may have a part in ask for; `None` where one asks for no number.
+    pub flows_most: Option<u64>,
     /// Of those, completed.
     pub flows_completed: u64,
     /// Messages with a deadline of which is known whether they met it.
@@ -49,6 +51,8 @@ pub struct GroupSummary {
     /// Queries (barrier rounds, exchanges) that started and that the group has messages in; before the first message of a query is
     /// written, it counts for every group that its workload uses.
     pub queries: u64,
+    /// As of flows: the most of them.
+    pub queries_most: Option<u64>,
     /// Of those, completed.
     pub queries_completed: u64,
     /// Retransmission timeouts of all messages.
