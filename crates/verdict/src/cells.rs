@@ -15,6 +15,9 @@ pub struct Cell {
     pub ends: Option<(f64, f64)>,
     /// The value is at least as large: a part of what it was made of was still running.
     pub at_least: bool,
+    /// A lower bound that would hardly be larger if what was running never ended.
+    #[serde(skip)]
+    pub settled: bool,
     /// Mean and half width of the natural logarithms, where every value is above zero.
     #[serde(skip)]
     pub log: Option<(f64, f64)>,
@@ -62,7 +65,7 @@ pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
 pub(crate) fn within(values: &[f64], least: f64, most: f64) -> Option<Cell> {
     let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
-    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, log })
+    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, settled: false, log })
 }
 
 /// A metric of all subjects.

@@ -6,6 +6,9 @@ use crate::loads::Load;
 use forebay_store::stats::jain;
 use std::collections::BTreeMap;
 
+/// A port over which a workload has less than this part of what it has over another one is not where it is judged. Our choice.
+const TRIFLE: f64 = 0.05;
+
 /// What a workload got of its transport's network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
@@ -13,7 +16,8 @@ pub struct Class {
     pub subject: usize,
     /// Name of the workload.
     pub name: String,
-    /// The port of those on its ways that carries most for its rate, of all workloads together; index. `None` where no way is known.
+    /// The port of those on its ways that carries most for its rate, of all workloads together, among those over which more than a trifle of
+    /// its own goes; index. `None` where no way is known.
     pub port: Option<usize>,
     /// How many ports it uses beside that one.
     pub more_ports: usize,
@@ -55,8 +59,12 @@ pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
             let own = || loads.iter().filter(move |l| (l.subject, l.class) == (subject, class));
             let mut ports: Vec<usize> = own().map(|l| l.port).collect();
             ports.dedup();
+            // Requests and other trifles on a way that others fill say nothing of the workload.
+            let over = |port: usize| own().filter(|l| l.port == port).map(|l| l.bps).sum::<f64>();
+            let most = ports.iter().map(|p| over(*p)).fold(0.0, f64::max);
             // Of equally used ones the last, which is nearer to the receiver in the order of ports of all topologies with names.
-            let port = ports.iter().copied().max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
+            let told = ports.iter().copied().filter(|p| over(*p) >= TRIFLE * most);
+            let port = told.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             // What the workload's transport can have at the most, headers left away, a part of it cannot exceed either.
@@ -113,6 +121,10 @@ type Sender = (Option<u32>, Option<usize>);
 fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
     let mut by_run: BTreeMap<usize, BTreeMap<Sender, u64>> = BTreeMap::new();
     for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| (f.subject, f.class) == (subject, class)) {
+        // What was over before anything was measured has no share.
+        if f.end_ns().is_some_and(|end| end <= data.runs[f.run].measured_from_ns) {
+            continue;
+        }
         // An endless flow by itself, everything else by its host.
         let whose = (f.from, (f.size == 0).then_some(i));
         *by_run.entry(f.run).or_default().entry(whose).or_default() += f.measured;

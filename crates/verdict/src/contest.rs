@@ -30,7 +30,7 @@ pub(crate) struct Standing {
 
 /// Compares the means of `members` (indices into `cells`) in a metric. `None` when fewer than two have a value, or all were still running.
 ///
-/// A time that is only known to be at least so long is never the best one. It is behind where it is already longer beyond doubt.
+/// A time that is only known to be at least so long is never the best one, unless it would hardly be longer whatever became of what was running. It is behind where it is already longer beyond doubt.
 ///
 /// Two differ when their 95 % intervals do not meet ([`Cell::meets`]): stricter than a test of the difference, which errs on the side of saying nothing.
 pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Standing> {
@@ -42,7 +42,7 @@ pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better)
         Better::Less => a.1.mean.total_cmp(&b.1.mean),
         _ => b.1.mean.total_cmp(&a.1.mean),
     });
-    let bound = |c: &Cell| c.at_least && better == Better::Less;
+    let bound = |c: &Cell| c.at_least && !c.settled && better == Better::Less;
     let (best, first) = *ranked.iter().find(|(_, c)| !bound(c))?;
     let certain = ranked.iter().all(|(_, c)| c.ends.is_some());
     let meets = |c: &Cell| c.meets(&first);

@@ -1,5 +1,6 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
+use crate::deadlines::Deadline;
 use forebay_experiment::waits::Cause;
 use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Possible};
 
@@ -34,6 +35,8 @@ pub struct Data {
     pub classes: Vec<String>,
     /// Whether the results say what messages waited for: those of older versions and of kernels do not.
     pub waits: bool,
+    /// What messages with a deadline have time for, by subject and workload.
+    pub deadlines: Vec<Deadline>,
     /// What happened to the networks, a line each.
     pub events: Vec<String>,
     /// What was left out.
@@ -130,9 +133,16 @@ pub struct Flow {
     pub waited: Option<Cause>,
     /// Index of the port at which it did; `None` for what is not waited for at a port.
     pub waited_at: Option<u32>,
+    /// Where that was a message before it on its connection, what held that one up longest, and at which port.
+    pub behind: Option<(Cause, Option<u32>)>,
 }
 
 impl Flow {
+    /// When the last byte of a finite message arrived, ns; `None` while it was on its way.
+    pub(crate) fn end_ns(&self) -> Option<i64> {
+        self.fct.filter(|_| self.size > 0).map(|fct| self.start_ns + (fct * 1e9).round() as i64)
+    }
+
     /// Whether it is a finite message that arrived.
     pub fn complete(&self) -> bool {
         self.size > 0 && self.fct.is_some()
@@ -160,6 +170,8 @@ pub struct Query {
     pub waited: Option<Cause>,
     /// Index of the port at which it did; `None` for what is not waited for at a port.
     pub waited_at: Option<u32>,
+    /// As of messages.
+    pub behind: Option<(Cause, Option<u32>)>,
     /// How long, s.
     pub waited_s: f64,
     /// Time that the largest of its messages needs over an empty path, s.

@@ -1,6 +1,6 @@
 //! Endless flows that others leave next to nothing. They have no time that could be late: what tells is their part of the link that they share.
 
-use crate::data::{Data, Flow};
+use crate::data::Data;
 use crate::loads::Load;
 use crate::paths::Paths;
 use crate::unfinished::{STARVED, TAKEN, rate};
@@ -29,24 +29,29 @@ struct Here {
     active: f64,
 }
 
-/// A sentence about each workload of endless flows that has less than a part, `STARVED`, of what an equal share among all endless flows of
-/// the port would be, while others take most of it.
+/// A sentence about each workload of endless flows that has less than a part, `STARVED`, of what an equal share among all that is under way
+/// over the port would be, while others take most of it: who has least of it first.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
+    if data.flows.iter().all(|f| f.size > 0 || !f.greedy) {
+        return Vec::new();
+    }
     let mut here: BTreeMap<(usize, usize, Option<u32>), Here> = BTreeMap::new();
-    let mut all: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut all: BTreeMap<usize, f64> = BTreeMap::new();
     let mut ways: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
     let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
-    for f in data.flows.iter().filter(|f: &&Flow| f.size == 0) {
+    for f in &data.flows {
         let Some((from, to)) = data.ends(f) else { continue };
         let network = data.subjects[f.subject].network;
         let paths = paths[network].get_or_insert_with(|| Paths::of(data, network));
         let way = ways.entry((network, from, to)).or_insert_with(|| paths.ports(from, to));
+        let run = &data.runs[f.run];
+        let whole = (run.end_ns - run.measured_from_ns).max(1) as f64;
+        let until = f.end_ns().unwrap_or(run.end_ns);
+        let had = (until - f.start_ns.max(run.measured_from_ns)).max(0) as f64;
         for &port in way.iter() {
-            *all.entry(port).or_default() += 1;
+            // A message takes a share of the port while it is on its way: so many of them at a time as there were on average.
+            *all.entry(port).or_default() += if f.size == 0 { 1.0 } else { had / whole };
             if f.greedy {
-                let run = &data.runs[f.run];
-                let whole = (run.end_ns - run.measured_from_ns).max(1) as f64;
-                let had = (run.end_ns - f.start_ns.max(run.measured_from_ns)).max(0) as f64;
                 let at = here.entry((f.subject, port, f.class)).or_default();
                 (at.flows, at.active) = (at.flows + 1, at.active + had / whole);
             }
@@ -57,7 +62,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let mut seeds = vec![0_usize; data.networks.len()];
     data.runs.iter().for_each(|r| seeds[r.network] += 1);
     // Of each workload the port at which others have most.
-    let mut worst: BTreeMap<(usize, Option<u32>), (f64, f64, usize)> = BTreeMap::new();
+    let mut worst: BTreeMap<(usize, Option<u32>), (f64, f64, usize, f64)> = BTreeMap::new();
     for (&(subject, port, class), at) in &here {
         let seeds = seeds[data.subjects[subject].network].max(1) as f64;
         let of = |own: bool| {
@@ -65,14 +70,16 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
             at_port.get(&port).into_iter().flatten().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
         };
         let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
-        let fair = rate * at.flows as f64 / all[&port] as f64;
+        let fair = rate * at.flows as f64 / all[&port];
         let starved = active > LONG && others > TAKEN * rate && own + others > FULL * rate && STARVED * own / active < fair;
         let more = worst.get(&(subject, class)).is_none_or(|w| w.1 < others);
         if starved && more {
-            worst.insert((subject, class), (own, others, port));
+            worst.insert((subject, class), (own, others, port, own / active / fair));
         }
     }
-    let sentence = |(&(subject, class), &(own, others, port)): (&(usize, Option<u32>), &(f64, f64, usize))| {
+    let mut worst: Vec<_> = worst.into_iter().collect();
+    worst.sort_by(|a, b| a.1.3.total_cmp(&b.1.3));
+    let sentence = |&((subject, class), (own, others, port, _)): &((usize, Option<u32>), (f64, f64, usize, f64))| {
         let name = data.class(class).unwrap_or("?");
         let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
         format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
@@ -84,7 +91,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
 
 /// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
 /// workload: their round trips are longer, or a law that starves who comes late.
-fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usize, usize>, seeds: &[usize]) -> Vec<String> {
+fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
     let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
@@ -105,14 +112,14 @@ fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usiz
             *pair = (pair.0 + 1, pair.1 + f.measured);
         }
     }
-    let mut found: BTreeMap<(usize, Option<u32>), (usize, String)> = BTreeMap::new();
+    let mut found: BTreeMap<(usize, Option<u32>), (f64, String)> = BTreeMap::new();
     for (&(subject, port, class), pairs) in &of {
         let network = data.subjects[subject].network;
         let runs = data.runs.iter().filter(|r| r.network == network);
         let time: f64 = runs.map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
         let seeds = seeds[network].max(1) as f64;
         let bps = at_port.get(&port).into_iter().flatten().map(|l| l.bps).sum::<f64>() / seeds;
-        let fair = data.ports[port].rate_bps * seeds / all[&port] as f64;
+        let fair = data.ports[port].rate_bps * seeds / all[&port];
         if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
             continue;
         }

@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_number_and_its_interval_have_one_unit() {
-        let text = |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, log: None }), unit).text;
+        let text =
+            |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, ..Cell::default() }), unit).text;
         assert_eq!(text(0.012, Some((0.011, 0.013)), Dimension::Seconds), "≥ 12 ± 1 ms");
         assert_eq!(text(0.012, Some((0.012, 0.015)), Dimension::Seconds), "≥ 12 +3 −0 ms");
         assert_eq!(text(1.2, Some((1.1, 1.3)), Dimension::Seconds), "≥ 1.2 ± 0.1 s");

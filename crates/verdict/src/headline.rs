@@ -7,12 +7,14 @@ use crate::cells::Cell;
 use crate::cells::cells;
 use crate::contest::{Better, compare};
 use crate::data::{Data, Network, metrics};
+use crate::deadlines;
 use crate::describe;
 use crate::dimension::Dimension;
 use crate::endless;
 use crate::late;
 use crate::loads::loads;
 use crate::never;
+use crate::settled::settle;
 use crate::standing::{self, Contest};
 use crate::telling::{FAIRNESS, GOODPUT, JUDGED, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
 use crate::unfinished;
@@ -66,7 +68,11 @@ pub fn headline(data: &Data) -> Headline {
     let loads = loads(data);
     sentences.extend(unfinished::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
     sentences.extend(endless::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
+    let hopeless = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::hopeless(data));
+    let at = sentences.len();
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
+    // Behind how many are late.
+    hopeless.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
     // One transport alone has traffic, such as datagrams: no others to compare its losses with.
     let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
@@ -143,10 +149,13 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     }
     for (i, t) in judged.iter().enumerate() {
         for contest in &contests {
+            let judged_by = t.metric;
             let (t, cells) = known(data, t, &contest.members);
             let unit = unit_of(t.metric);
             let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
-            out.push(contest.prefix.clone() + &standing::sentence(data, &standing, &cells, &t, unit, seeds));
+            let tail = if t.metric == judged_by { None } else { standing::longer_tail(data, &standing, judged_by) };
+            let sentence = standing::sentence(data, &standing, &cells, &t, unit, seeds);
+            out.push(contest.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
                 out.extend(standing::why(data, contest, &standing));
             }
@@ -173,9 +182,14 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
 
 /// The metric and its cells; the median in its place where all that have a value were still running at that percentile.
 fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Cell>>) {
-    let own = cells(data, t.metric);
-    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least);
-    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, cells(data, m.metric)));
+    let settled = |metric: &str| {
+        let mut cells = cells(data, metric);
+        settle(data, metric, &mut cells);
+        cells
+    };
+    let own = settled(t.metric);
+    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least && !c.settled);
+    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, settled(m.metric)));
     match median.filter(|(_, of_median)| open(&own) && !open(of_median)) {
         Some(median) => median,
         None => (*t, own),

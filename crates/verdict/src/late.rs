@@ -3,6 +3,7 @@
 //! Late is what lost more time to one cause than an empty network needs for it: a message than its bytes need over an empty path, a query
 //! than the link into its receiver needs for all of its answers. And what missed a deadline.
 
+use crate::behind::Held;
 use crate::data::{Data, Flow};
 use crate::dimension::Dimension;
 use crate::standing::link_rate;
@@ -25,6 +26,8 @@ struct Late {
     messages: usize,
     late: usize,
     causes: Causes,
+    /// Of those that waited for messages before them, what held those up.
+    behind: Causes,
 }
 
 /// How many waited at which port; `None` for causes that are none's.
@@ -61,7 +64,7 @@ fn by_subject(data: &Data) -> Vec<Late> {
     let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
     for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
         all[f.subject].messages += 1;
-        all[f.subject].note(f.late, f.waited, f.waited_at);
+        all[f.subject].note(f.late, f.waited, f.waited_at, f.behind);
     }
     let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
@@ -73,7 +76,7 @@ fn by_subject(data: &Data) -> Vec<Late> {
         // A query that several subjects answer is slow for all of them.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             all[n.first + i].queries += 1;
-            all[n.first + i].note(late, q.waited, q.waited_at);
+            all[n.first + i].note(late, q.waited, q.waited_at, q.behind);
         }
     }
     all
@@ -84,10 +87,13 @@ impl Late {
         self.queries + self.messages
     }
 
-    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>) {
+    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<Held>) {
         self.late += usize::from(late);
         if let Some(cause) = cause.filter(|_| late) {
             *self.causes.entry(cause).or_default().entry(at).or_default() += 1;
+        }
+        if let Some((cause, at)) = behind.filter(|_| late) {
+            *self.behind.entry(cause).or_default().entry(at).or_default() += 1;
         }
     }
 
@@ -123,7 +129,13 @@ impl Late {
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
         let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
-        matters.map(|(_, (cause, n, ports))| (words(*cause, place(data, ports).as_deref()), *n)).collect()
+        let said = |cause: Cause, ports: &AtPorts| words(cause, place(data, ports).as_deref()) + &self.held_up(data, cause);
+        matters.map(|(_, (cause, n, ports))| (said(*cause, ports), *n)).collect()
+    }
+
+    /// What is added about those that waited for messages before them.
+    fn held_up(&self, data: &Data, cause: Cause) -> String {
+        if cause == Cause::Behind { held_up(data, &self.behind) } else { String::new() }
     }
 
     fn part(&self, n: usize) -> String {
@@ -140,12 +152,25 @@ fn place(data: &Data, ports: &AtPorts) -> Option<String> {
     Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
 }
 
-/// What `waited` says, where more than half of those that say something say it: the cause in words, with its port.
-pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Cause, Option<u32>)>) -> Option<String> {
-    let mut causes = Causes::new();
+/// What held up the messages that others waited for, where that is the same for more than half of them.
+fn held_up(data: &Data, behind: &Causes) -> String {
+    let all: usize = behind.values().flat_map(AtPorts::values).sum();
+    let most = behind.iter().find(|c| 2 * c.1.values().sum::<usize>() > all);
+    most.map_or_else(String::new, |(cause, ports)| {
+        format!(", which waited longest for {}", words(*cause, place(data, ports).as_deref()))
+    })
+}
+
+/// What `waited` says, where more than half of those that say something say it: the cause in words, with its port, and of messages before
+/// them what held those up.
+pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Option<Held>)>) -> Option<String> {
+    let (mut causes, mut before) = (Causes::new(), Causes::new());
     let mut all = 0;
-    for (cause, at) in waited {
+    for ((cause, at), behind) in waited {
         *causes.entry(cause).or_default().entry(at).or_default() += 1;
+        if let Some((cause, at)) = behind {
+            *before.entry(cause).or_default().entry(at).or_default() += 1;
+        }
         all += 1;
     }
     let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
@@ -154,6 +179,7 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Cause, Opt
     Some(match (cause, at) {
         (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
         (Cause::SwitchQueue, Some(_)) => words(*cause, at),
+        (Cause::Behind, _) => (if all == 1 { cause.of_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
         _ if all == 1 => cause.of_one().to_owned(),
         _ => words(*cause, at),
     })

@@ -3,11 +3,13 @@
 //! Everything comes from the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so the terminal, the page, a
 //! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
 
+mod behind;
 mod by_class;
 mod cells;
 mod classes;
 mod contest;
 mod data;
+mod deadlines;
 mod describe;
 mod dimension;
 mod endless;
@@ -22,6 +24,7 @@ mod paths;
 mod place;
 mod read;
 mod series;
+mod settled;
 mod standing;
 mod telling;
 mod unfinished;

@@ -1,6 +1,8 @@
 //! From the tables of run directories to [`Data`].
 
+use crate::behind::Behind;
 use crate::data::{Data, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
+use crate::deadlines::Deadline;
 use crate::names;
 use crate::place::{Finder, Groups, Place, numbered, too_long};
 use crate::series::{goodput, queues, senders, timeouts};
@@ -218,7 +220,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     // Per run, by the number of the query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 22] = [
+    const COLUMNS: [&str; 24] = [
         "variant",
         "run",
         "class",
@@ -241,7 +243,10 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "waited_ns",
         "segs_sent",
         "cwnd_max",
+        "flow_id",
+        "deadline_ns",
     ];
+    let mut behind = Behind::default();
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
     dir.each("flows", &COLUMNS, &mut |batch| {
@@ -254,9 +259,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
         // What has sent and never had a window are datagrams.
-        let (segments, window) = (rows.int("segs_sent"), rows.float("cwnd_max"));
+        let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
-        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
+        let (waited, waited_ns, deadline) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"), rows.int("deadline_ns"));
         data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
         let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
@@ -281,7 +286,18 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 part.groups |= 1 << (subject - data.networks[network].first).min(63);
                 part.receivers.note(dst.get(row).copied());
             }
+            if let (Some(longest_ns), Some(&class)) = (deadline.get(row), class.get(row)) {
+                match data.deadlines.iter_mut().find(|d| (d.subject, d.class) == (subject, class)) {
+                    Some(d) => d.longest_ns = d.longest_ns.max(longest_ns),
+                    None => data.deadlines.push(Deadline { subject, class, longest_ns }),
+                }
+            }
             let start_ns = start.get(row).unwrap_or(0);
+            let cause = waited.get(row).copied().flatten();
+            if let (Some(Cause::Behind), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
+                behind.flows.push((data.flows.len(), id));
+                behind.conns.insert((run, conn));
+            }
             let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
             data.flows.push(Flow {
                 subject,
@@ -302,17 +318,30 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                     && acked.get(row).is_none()
                     && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
                 late: met.get(row).map_or(slow, |met| !met),
-                waited: waited.get(row).copied().flatten(),
+                waited: cause,
                 waited_at: waited_at.get(row).copied(),
+                behind: None,
             });
         }
     })?;
-    const OF_QUERIES: [&str; 10] =
-        ["variant", "run", "class", "query_id", "start_ns", "qct_ns", "bytes", "waited_for", "waited_at", "waited_ns"];
+    const OF_QUERIES: [&str; 11] = [
+        "variant",
+        "run",
+        "class",
+        "query_id",
+        "start_ns",
+        "qct_ns",
+        "bytes",
+        "waited_for",
+        "waited_at",
+        "waited_ns",
+        "slowest_flow_id",
+    ];
     for batch in &dir.columns("queries", &OF_QUERIES)? {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
-        let [id, start, qct, bytes] = ["query_id", "start_ns", "qct_ns", "bytes"].map(|c| rows.int(c));
+        let [id, start, qct, bytes, slowest] =
+            ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
         let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
         let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
@@ -320,6 +349,10 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
             let part = part.copied().unwrap_or_default();
+            let cause = waited.get(row).copied().flatten();
+            if let (Some(Cause::Behind), Some(slowest)) = (cause, slowest.get(row)) {
+                behind.queries.push((data.queries.len(), slowest));
+            }
             data.queries.push(Query {
                 run,
                 class: class.get(row).copied(),
@@ -328,14 +361,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 bytes: bytes.count(row),
                 groups: part.groups,
                 receiver: part.receivers.one(),
-                waited: waited.get(row).copied().flatten(),
+                waited: cause,
                 waited_at: waited_at.get(row).copied(),
+                behind: None,
                 waited_s: waited_ns.count(row) as f64 * 1e-9,
                 ideal_s: part.longest_ns as f64 * 1e-9,
             });
         }
     }
-    Ok(())
+    behind.note(data, dir, finder, &places)
 }
 
 #[cfg(test)]

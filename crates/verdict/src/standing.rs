@@ -119,6 +119,21 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
     out + &unknown(data, s, cells, seeds, &text) + "."
 }
 
+/// Where medians are compared because no tail is known: that whoever has the best median has the longer tail, as far as that is known.
+pub(crate) fn longer_tail(data: &Data, s: &Standing, metric: &str) -> Option<String> {
+    let tails = cells(data, metric);
+    let shorter = |b: &&usize| APART * mean(&tails, **b) < mean(&tails, s.best);
+    let other = s.behind.iter().chain(&s.level).chain(&s.unknown).filter(shorter);
+    let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
+    let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
+    Some(format!(
+        " Its 99th percentile is longer, as far as that is known: {}, against {} of {}.",
+        bold(&text(s.best)),
+        text(other),
+        name(data, other)
+    ))
+}
+
 /// Of whom it is not known how they stand, as they were still running: some may have been better; of others it is only not certain that they
 /// are worse.
 fn unknown(data: &Data, s: &Standing, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {

@@ -4,6 +4,7 @@
 //! Every run that ends at a given time ends in the midst of something. What had been running no longer than nearly all of its like took is
 //! nothing to speak of.
 
+use crate::behind::Held;
 use crate::data::{Data, Flow, Query, Subject};
 use crate::dimension::Dimension;
 use crate::late;
@@ -60,7 +61,7 @@ struct Running {
     /// An empty network would have been done by then, or it had half of the run.
     due: bool,
     /// What it waited for longest, and at which port.
-    waited: Option<(Cause, Option<u32>)>,
+    waited: Option<(Held, Option<Held>)>,
 }
 
 /// A sentence about each workload of which a telling part did not finish, those that finished least first. What is said of more than a few
@@ -93,8 +94,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
 /// Own goodput and that of all others on the ports at which it starved, bit/s, and what they are called.
 type Starved = (f64, f64, String);
 
-/// A cause and its port, as the tables have them.
-type Waited = (Option<Cause>, Option<u32>);
+/// A cause and its port, as the tables have them; and what held up the message before.
+type Waited = (Option<Cause>, Option<u32>, Option<Held>);
 
 fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     let Subject { network, .. } = data.subjects[subject];
@@ -110,7 +111,7 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
                 Some(took) => out[at].done.push(took),
                 None => {
                     let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
-                    let waited = waited.0.map(|cause| (cause, waited.1));
+                    let waited = waited.0.map(|cause| ((cause, waited.1), waited.2));
                     out[at].running.push(Running { age, due: age > needs || age >= whole / 2.0, waited });
                 }
             }
@@ -119,11 +120,11 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     data.queries.iter().filter(own).for_each(|q| {
         let needs =
             q.receiver.and_then(|r| link_rate(data, network, r)).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
-        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.waited_at));
+        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.waited_at, q.behind));
     });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
     data.flows.iter().filter(own).for_each(|f| {
-        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.waited_at));
+        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.waited_at, f.behind));
     });
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
     // One in each run is how a loop of rounds ends, wherever it does.

@@ -64,7 +64,7 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let mut order: Vec<(&String, &usize)> = wins.iter().collect();
     order.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
     let word = if less { "lowest" } else { "highest" };
-    let open = if open == 0 { String::new() } else { format!("; at {open} of them everything was still running") };
+    let open = if open == 0 { String::new() } else { format!("; at {open} of them some were still running everywhere") };
     let label = m.label.replace("{first}", "the first group");
     let most = order.first().map_or(0, |(_, n)| **n);
     let best: Vec<String> = order.iter().filter(|(_, n)| **n == most).map(|(name, _)| bold(name)).collect();
@@ -73,7 +73,9 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let who = if more == 0 { list(shown) } else { format!("{} and {more} more", shown.join("; ")) };
     let (keys, n) = (list(&keys), number(n as f64));
     Some(match best.len() {
-        0 => format!("Load by load ({keys}: {n} loads) nobody has the {word} {label}: everything was still running."),
+        0 => format!(
+            "Load by load ({keys}: {n} loads) nobody has the {word} {label}: some were still running everywhere, so that it is only known to be at least so long."
+        ),
         1 => format!(
             "Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, alone or with others{open}."
         ),

@@ -1,0 +1,34 @@
+//! Deadlines that nothing could meet: the link needs longer than they are.
+
+use crate::data::Data;
+use crate::dimension::Dimension;
+use crate::standing::link_time;
+use crate::words::{bold, quantity};
+
+/// What the messages of a workload of a network have time for, ns: the longest of their deadlines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deadline {
+    /// Index of the subject.
+    pub subject: usize,
+    /// Index of the workload.
+    pub class: u32,
+    /// Longest deadline, from the start of its message.
+    pub longest_ns: i64,
+}
+
+/// A sentence about the first workload whose queries need longer of the link into their receiver than any of their answers may take.
+pub(crate) fn hopeless(data: &Data) -> Option<String> {
+    data.deadlines.iter().find_map(|d| {
+        let (needs, has) = (link_time(data, d.subject, Some(d.class))?, d.longest_ns as f64 * 1e-9);
+        let of_queries = data.queries.iter().any(|q| q.class == Some(d.class));
+        (of_queries && needs > has).then(|| {
+            let (needs, has) = (quantity(needs, Dimension::Seconds), quantity(has, Dimension::Seconds));
+            let name = data.class(Some(d.class)).unwrap_or("?");
+            format!(
+                "No transport can meet the deadlines of {}: they are {has} long, and the link needs {} for all answers to a query.",
+                bold(name),
+                bold(&needs)
+            )
+        })
+    })
+}
