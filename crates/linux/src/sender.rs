@@ -92,8 +92,9 @@ impl Sender {
             // tcp_enter_recovery: a reduction that has begun is not made again.
             stats.loss_cuts += u32::from(before <= ca::DISORDER);
         }
-        // tcp_enter_cwr: once until all is acknowledged that had been sent when it began; then the next mark begins another.
-        let again = before == ca::CWR && t.ece != 0 && self.una >= self.reduction_end;
+        // tcp_fastretrans_alert holds a reduction until something above its end is acknowledged, and until then tcp_enter_cwr does nothing; then
+        // the next mark begins another.
+        let again = before == ca::CWR && t.ece != 0 && self.una > self.reduction_end;
         if t.ca_state == ca::CWR && (before != ca::CWR || again) {
             stats.ecn_cuts += 1;
             if t.alpha != NONE {
@@ -205,10 +206,12 @@ mod tests {
         s.acked(&ack(20, 1_000, 2, 1), &mut all);
         s.sent(&data(4_001, 1_000, 20), 1_000, &mut all);
         s.acked(&ack(30, 3_000, 2, 1), &mut all);
-        assert_eq!(all.first().unwrap().stats.ecn_cuts, 1);
+        // All that had been sent when it began: the echo is there until the receiver has seen CWR, which comes behind that.
         s.acked(&ack(40, 4_000, 2, 1), &mut all);
+        assert_eq!(all.first().unwrap().stats.ecn_cuts, 1);
+        s.acked(&ack(50, 5_000, 2, 1), &mut all);
         let stats = &all.first().unwrap().stats;
-        assert_eq!((stats.ecn_cuts, stats.cut_alpha, stats.ce_bytes), (2, Some(1.0), 4_000));
+        assert_eq!((stats.ecn_cuts, stats.cut_alpha, stats.ce_bytes), (2, Some(1.0), 5_000));
     }
 
     #[test]
