@@ -347,6 +347,12 @@ pub trait CongestionControl: Sized {
     /// The threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
     fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold;
 
+    /// The window that a reduction on marks leaves of `from` segments, where it falls at once; `threshold` is what
+    /// [`ssthresh`](Self::ssthresh) has just said.
+    fn window_after_marks(&self, _from: f64, threshold: Threshold) -> Threshold {
+        threshold
+    }
+
     /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
     /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
     fn loss_outweighs_marks(&self) -> bool {

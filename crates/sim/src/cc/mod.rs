@@ -116,6 +116,9 @@ impl Law {
     pub fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold {
         each!(self, l => l.ssthresh(w, reduction))
     }
+    pub fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
+        each!(self, l => l.window_after_marks(from, threshold))
+    }
     #[inline]
     pub fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         each!(self, l => l.cwnd_event(w, event));

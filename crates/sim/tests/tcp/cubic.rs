@@ -68,13 +68,17 @@ impl Flow {
     }
 }
 
-/// Section 4.6: beta is 0.7, for losses and marks, and 2 segments are left.
+/// Section 4.6: beta is 0.7, for losses and marks; losses leave 2 segments, marks 1, and the threshold stays at 2.
 #[test]
 fn multiplicative_decrease() {
     for (trigger, cwnd, after) in [(Trigger::Loss, 100.0, 70.0), (Trigger::Ecn, 100.0, 70.0), (Trigger::Timeout, 2.0, 2.0)] {
         let mut f = Flow::new(cwnd, RTT, true);
         f.reduce(trigger);
         assert_eq!(f.w.ssthresh.or_infinite(), after);
+    }
+    for (from, after) in [(100.0, 70.0), (2.0, 1.4), (1.0, 1.0)] {
+        let f = Flow::new(from, RTT, true);
+        assert!((f.law.window_after_marks(from, Threshold::at(2.0)).or_infinite() - after).abs() < 1e-9, "{from}");
     }
 }
 

@@ -91,6 +91,13 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
+        match self {
+            Cubic::Rfc(law) => law.window_after_marks(from).into(),
+            Cubic::Linux(_) => threshold,
+        }
+    }
+
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         match self {
             Cubic::Rfc(law) => law.event(event),

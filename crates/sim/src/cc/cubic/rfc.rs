@@ -96,6 +96,14 @@ impl Cubic {
         (cut.from * self.c.beta).max(2.0)
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc9438#section-4.6
+    //# Note that CUBIC MUST continue to reduce cwnd in response to congestion events due to ECN-Echo ACKs until it
+    //# reaches a value of 1 MSS.
+    /// What marks leave of `from` segments: the threshold, and below its floor of 2 segments less than that.
+    pub(super) fn window_after_marks(&self, from: f64) -> f64 {
+        (from * self.c.beta).max(1.0)
+    }
+
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         let Cubic { c: _, curve, before } = self;

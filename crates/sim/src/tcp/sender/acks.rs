@@ -325,7 +325,7 @@ impl Sender {
         if c.prr {
             self.begin_cwr(c);
         } else {
-            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
+            self.w.cwnd = self.law.window_after_marks(before, self.w.ssthresh).cap(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
     }
