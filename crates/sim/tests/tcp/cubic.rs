@@ -12,6 +12,8 @@ struct Flow {
     w: Window,
     now: u64,
     rtt: u64,
+    /// Whether the application uses the window, for stacks that look.
+    used: Option<bool>,
 }
 
 impl Flow {
@@ -23,10 +25,10 @@ impl Flow {
     /// The same with the rules of `stack`.
     fn of(stack: &str, cwnd: f64, rtt: u64, friendly: bool) -> Flow {
         let c = config_with(stack, "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
-        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: Threshold::at(cwnd) }, now: 0, rtt }
+        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: Threshold::at(cwnd) }, now: 0, rtt, used: None }
     }
 
-    /// One round trip: every segment of the window acknowledged.
+    /// One round trip: every segment of the window acknowledged. As in the sender, one that is not used does not grow.
     fn round(&mut self) {
         let segments = self.w.cwnd as u64;
         for i in 0..segments {
@@ -39,7 +41,7 @@ impl Flow {
                 delivered: 1000,
                 lost: 0,
                 absent: 0,
-                window_limited: None,
+                window_limited: self.used,
                 ece: false,
                 grow: 1.0,
                 rtt: None,
@@ -48,7 +50,10 @@ impl Flow {
                 min_rtt: Time(self.rtt).into(),
                 mss: 1000,
             };
-            self.law.cong_avoid(&mut self.w, &ack);
+            self.law.pkts_acked(&mut self.w, &ack);
+            if self.used != Some(false) {
+                self.law.cong_avoid(&mut self.w, &ack);
+            }
         }
         self.now += self.rtt;
     }
@@ -148,6 +153,40 @@ fn growth_is_bounded() {
         let before = f.w.cwnd;
         f.round();
         assert!(f.w.cwnd <= before * 1.65 && f.w.cwnd > before * 1.3, "{} to {}", before, f.w.cwnd);
+    }
+}
+
+/// Sections 4.2 and 5.8: time in which the application did not use the window is none of the curve's, whether segments went on leaving or
+/// not: the window goes on where it stood.
+#[test]
+fn unused_time_is_not_the_curves() {
+    for idle in [false, true] {
+        let rtt = 100 * RTT;
+        let (mut busy, mut paused) = (Flow::new(500.0, rtt, false), Flow::new(500.0, rtt, false));
+        for f in [&mut busy, &mut paused] {
+            f.reduce(Trigger::Loss);
+            f.used = Some(true);
+            f.round();
+        }
+        paused.used = Some(false);
+        for i in 0..2_000 {
+            paused.round();
+            if idle && i % 10 == 0 {
+                // A second without anything to send; what left last did so an RTT before the last ACK.
+                paused.now += 1_000_000_000_000;
+                let (now, idle) = (Time(paused.now), Time(1_000_000_000_000 + rtt));
+                paused.law.cwnd_event(&mut paused.w, Event::TxStart { now, idle });
+            }
+        }
+        assert_eq!(paused.w, busy.w);
+        paused.used = Some(true);
+        for _ in 0..200 {
+            busy.round();
+            paused.round();
+        }
+        // 2 s on from 350 segments the curve with K = 7.2 s is at 444. Where use ends and begins less than an RTT is lost or won.
+        assert!((busy.w.cwnd - 444.0).abs() < 2.0, "{}", busy.w.cwnd);
+        assert!((paused.w.cwnd - busy.w.cwnd).abs() < 1.0, "{} after a pause, {} without", paused.w.cwnd, busy.w.cwnd);
     }
 }
 

@@ -62,8 +62,9 @@ impl CongestionControl for Cubic {
     const IN_ACK_EVENT: bool = false;
 
     fn pkts_acked(&mut self, _w: &mut Window, ack: &Ack) {
-        if let Cubic::Linux(law) = self {
-            law.pkts_acked(ack);
+        match self {
+            Cubic::Rfc(law) => law.pkts_acked(ack),
+            Cubic::Linux(law) => law.pkts_acked(ack),
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Cubic {
     curve: Curve,
     /// Before the last congestion event, with the window there was (section 4.9).
     before: Option<(f64, Curve)>,
+    /// The time up to which the curve has stood still because the application does not use the window; `None` while it does.
+    unused: Option<Time>,
 }
 
 /// What a congestion event changes.
@@ -33,11 +35,16 @@ impl Curve {
         v.flag(epoch.is_some());
         epoch.iter_mut().for_each(|time| v.time(time));
     }
+
+    /// `pause` until `now` is none of the time that the curve goes by.
+    fn stand_still(&mut self, now: Time, pause: Time) {
+        self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
+    }
 }
 
 impl Cubic {
     pub(super) fn new(c: &Config) -> Cubic {
-        Cubic { c: *c, curve: Curve { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: None }, before: None }
+        Cubic { c: *c, curve: Curve { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: None }, before: None, unused: None }
     }
 
     fn start_epoch(&mut self, w: &Window, now: Time) {
@@ -57,6 +64,21 @@ impl Cubic {
     fn w_cubic(&self, t: f64) -> f64 {
         let d = t - self.curve.k;
         self.c.c * d * d * d + self.curve.w_max
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc9438#section-4.2
+    //# The elapsed time t in Figure 1 MUST NOT include periods during which cwnd has not been updated due to
+    //# application-limited behavior (see Section 5.8).
+    /// Sections 4.2 and 5.8: where the stack validates windows, one that the application does not use does not grow, and the curve must not
+    /// run ahead of it meanwhile.
+    pub(super) fn pkts_acked(&mut self, ack: &Ack) {
+        if ack.window_limited != Some(false) {
+            self.unused = None;
+            return;
+        }
+        if let Some(since) = self.unused.replace(ack.now) {
+            self.curve.stand_still(ack.now, ack.now - since);
+        }
     }
 
     /// Congestion avoidance by `grow` acknowledged segments.
@@ -106,8 +128,10 @@ impl Cubic {
 
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Cubic { c: _, curve, before } = self;
+        let Cubic { c: _, curve, before, unused } = self;
         curve.walk(v);
+        v.flag(unused.is_some());
+        unused.iter_mut().for_each(|time| v.time(time));
         v.flag(before.is_some());
         if let Some((cwnd, curve)) = before {
             v.real(*cwnd);
@@ -119,7 +143,10 @@ impl Cubic {
         let s = &mut self.curve;
         match event {
             // Section 5.8: the curve must not run on while the application is idle.
-            Event::TxStart { now, idle } => s.epoch = s.epoch.map(|epoch| (epoch + idle).min(now)),
+            Event::TxStart { now, idle } => {
+                let counted = self.unused.as_mut().map_or(Time::ZERO, |unused| std::mem::replace(unused, now));
+                s.stand_still(now, idle.min(now - counted));
+            }
             // Section 4.8: after a timeout the first congestion avoidance has its plateau at the window where it starts.
             Event::Timeout { .. } => {
                 s.epoch = None;
