@@ -273,15 +273,17 @@ impl Sender<'_> {
         let acked = if chance(self.rng, 5) { most } else { most.min(segments * u64::from(self.mss)) };
         self.una += acked;
         let grow = acked.div_ceil(u64::from(self.mss)) as f64;
-        let extra = if chance(self.rng, 10) { self.rng.below(100_000) } else { 0 };
+        // Kernels count segments, of which any may be short.
+        let short = if acked > 0 && chance(self.rng, 10) { self.rng.below(3) as u32 } else { 0 };
+        let extra = if chance(self.rng, 10) { self.rng.below(70) as u32 } else { 0 };
         let (ece, rtt) = (chance(self.rng, 30), self.sample().filter(|_| acked > 0));
         if let Some(rtt) = rtt {
             self.srtt = self.srtt.get().map_or(rtt, |s| s - s / 8 + rtt / 8).into();
         }
-        let delivered = acked + extra;
-        self.delivered = self.delivered.wrapping_add(delivered as u32);
+        let (delivered, segments) = (acked + u64::from(extra * self.mss), grow as u32 + short + extra);
+        self.delivered = self.delivered.wrapping_add(segments);
         if ece {
-            self.delivered_ce = self.delivered_ce.wrapping_add(delivered as u32);
+            self.delivered_ce = self.delivered_ce.wrapping_add(segments);
         }
         let facts = Ack {
             now: self.now,
@@ -289,6 +291,7 @@ impl Sender<'_> {
             snd_nxt: self.nxt,
             acked,
             delivered,
+            segments,
             lost: 0,
             absent: 0,
             window_limited: Some(true),

@@ -24,7 +24,7 @@ struct Rules {
     no_growth_on_ece: bool,
     /// Kernel arithmetic: alpha in 1/1024, shift by g.
     fixed_point: bool,
-    /// The rest of the kernel, too: whole windows; what SACK reports counts as delivered; a window ends when all of it is acknowledged.
+    /// The rest of the kernel, too: whole windows; what SACK reports counts as delivered, in segments; a window ends when all of it is acknowledged.
     whole: bool,
 }
 
@@ -90,8 +90,9 @@ pub struct Dctcp {
     no_growth_on_ece: bool,
     fixed_point: bool,
     alpha: f64,
-    bytes_acked: u64,
-    bytes_marked: u64,
+    /// What has been acknowledged in the observation window, and what of it with ECE: bytes, or segments as Linux counts them.
+    acked: u64,
+    marked: u64,
     /// The observation window (which ends at DCTCP.WindowEnd).
     window: Round,
     pub(super) steps: Steps,
@@ -104,7 +105,7 @@ impl Dctcp {
         let alpha = if c.rules.whole { (c.alpha * 1024.0).floor() / 1024.0 } else { c.alpha };
         let Rules { g, min_cwnd, no_growth_on_ece, fixed_point, .. } = c.rules;
         let (window, steps) = (Round::default(), Steps::new(arithmetic));
-        Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, bytes_acked: 0, bytes_marked: 0, window, steps }
+        Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, steps }
     }
 
     /// Whether it computes in whole numbers altogether.
@@ -112,17 +113,18 @@ impl Dctcp {
         self.steps != Steps::Fractions
     }
 
-    /// Linux dctcp_update_alpha, on every ACK. Out of line, so that the hook stays short.
+    /// Linux dctcp_update_alpha, on every ACK: it counts segments, where RFC 8257 counts bytes. Out of line, so that the hook stays short.
     #[inline(never)]
     fn count_whole(&mut self, ack: &Ack) {
-        self.bytes_acked += ack.delivered;
+        let segments = ack.segments_delivered();
+        self.acked += segments;
         if ack.ece {
-            self.bytes_marked += ack.delivered;
+            self.marked += segments;
         }
         if self.window.is_covered(ack) {
-            self.bytes_acked = self.bytes_acked.max(1);
+            self.acked = self.acked.max(1);
             self.update_alpha();
-            (self.bytes_acked, self.bytes_marked) = (0, 0);
+            (self.acked, self.marked) = (0, 0);
         }
     }
 
@@ -140,10 +142,10 @@ impl Dctcp {
                 0 => old,
                 decay => decay,
             };
-            let gain = (self.bytes_marked as f64 * 1024.0 * g) as u64 / self.bytes_acked;
+            let gain = (self.marked as f64 * 1024.0 * g) as u64 / self.acked;
             self.alpha = (old - decay + gain).min(1024) as f64 / 1024.0;
         } else {
-            self.alpha = (1.0 - g) * self.alpha + g * self.bytes_marked as f64 / self.bytes_acked as f64;
+            self.alpha = (1.0 - g) * self.alpha + g * self.marked as f64 / self.acked as f64;
         }
     }
 }
@@ -158,17 +160,17 @@ impl CongestionControl for Dctcp {
             return self.count_whole(&{ *ack });
         }
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
-        self.bytes_acked += ack.acked;
+        self.acked += ack.acked;
         if ack.ece {
-            self.bytes_marked += ack.acked;
+            self.marked += ack.acked;
         }
         if self.window.ends(ack) {
             // A window in which nothing was acknowledged says nothing about marks.
-            if self.bytes_acked > 0 {
+            if self.acked > 0 {
                 self.update_alpha();
             }
-            self.bytes_acked = 0;
-            self.bytes_marked = 0;
+            self.acked = 0;
+            self.marked = 0;
         }
     }
 
@@ -215,17 +217,17 @@ impl CongestionControl for Dctcp {
             }
             // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
             self.window.begin(snd_max);
-            self.bytes_acked = 0;
-            self.bytes_marked = 0;
+            self.acked = 0;
+            self.marked = 0;
         }
     }
 
     fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
-        let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, bytes_acked, bytes_marked, window, steps } = self;
+        let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, acked, marked, window, steps } = self;
         v.real(*alpha);
-        v.same(*bytes_acked);
-        v.same(*bytes_marked);
+        v.same(*acked);
+        v.same(*marked);
         window.walk(v);
         steps.walk(v);
     }
@@ -327,6 +329,7 @@ mod tests {
                         snd_nxt: una + 14_600,
                         acked: 1460,
                         delivered: 1460,
+                        segments: 0,
                         lost: 0,
                         absent: 0,
                         window_limited: None,
@@ -346,6 +349,26 @@ mod tests {
                 assert!((cut - marked as f64 / 20.0).abs() < 0.01, "{marked} of 10, fixed {fixed_point}: cut {cut}");
                 assert_eq!(d.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: w.cwnd, in_flight: 0 }), 500.0);
             }
+        }
+    }
+
+    /// Linux dctcp_update_alpha: the fraction is one of segments (`tp->delivered`), however short. Of a window of three full ones without marks
+    /// and one of 1 byte with a mark it is 1/4, and alpha after it 1024 - 64 + (1 << 6) / 4.
+    #[test]
+    fn the_kernel_counts_segments() {
+        use crate::cc::testing::ACK;
+        for counted in [false, true] {
+            let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: true, whole: true };
+            let mut d = Dctcp::new(&Config { rules, alpha: 1.0 });
+            let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };
+            d.window.begin(3 * 1460 + 1);
+            for (snd_una, acked, segments, ece) in
+                [(2 * 1460, 2 * 1460, 2, false), (3 * 1460, 1460, 1, false), (3 * 1460 + 1, 1, 1, true)]
+            {
+                let segments = if counted { segments } else { 0 };
+                d.in_ack_event(&mut w, &Ack { snd_una, snd_nxt: 29_200, acked, delivered: acked, segments, ece, ..ACK });
+            }
+            assert_eq!(d.alpha * 1024.0, f64::from(1024 - 64 + 64 / 4), "{counted}");
         }
     }
 

@@ -87,6 +87,8 @@ pub struct Ack {
     pub acked: u64,
     /// Bytes newly known to be delivered, SACKed ones included.
     pub delivered: u64,
+    /// The same in segments, where a scoreboard tells them apart; 0 elsewhere. See [`Ack::segments_delivered`].
+    pub segments: u32,
     /// Segments newly deemed lost; none before loss detection has looked at the ACK. Without a scoreboard none ever: a duplicate says how
     /// many, not which.
     pub lost: u32,
@@ -113,6 +115,13 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// Segments newly known to be delivered, a short one as much as a full one (Linux `tp->delivered`). Where nobody tells them apart, as many
+    /// as the bytes need.
+    #[inline]
+    pub fn segments_delivered(&self) -> u64 {
+        if self.segments > 0 { u64::from(self.segments) } else { self.delivered.div_ceil(u64::from(self.mss)) }
+    }
+
     /// Bytes in the network: the pipe of RFC 6675 section 3 with a scoreboard, which takes off what is SACKed or lost and adds what was sent
     /// again; the flight size without.
     #[inline]

@@ -39,6 +39,7 @@ impl Flow {
                 snd_nxt: 0,
                 acked: 1000,
                 delivered: 1000,
+                segments: 0,
                 lost: 0,
                 absent: 0,
                 window_limited: self.used,

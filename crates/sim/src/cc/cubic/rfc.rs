@@ -203,6 +203,7 @@ mod tests {
                     snd_nxt: una + 1_460_000,
                     acked: 1460,
                     delivered: 1460,
+                    segments: 0,
                     lost: 0,
                     absent: 0,
                     window_limited: None,

@@ -97,6 +97,7 @@ impl Sender {
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
+        ack.segments = news.segments;
         ack.absent = self.absent();
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
