@@ -110,12 +110,12 @@ LAW_FN law_u32 trim_threshold(const struct trim_params *p, law_u32 d)
 		return law_max(p->k, law_add(d, p->guard));
 	if (!p->packet_ps)
 		return LAW_NONE;
-	/* Packets with 16 bits behind the point, less than 2^24 of them: C D, and (sqrt(2 C D) - 1)^2. */
+	/* Packets with 16 bits behind the point, less than 2^24 of them: C D, and (sqrt(2 C D) - 1)^2, which says nothing of less than no flow. */
 	pipe = ((law_u64)d * 1000000 << 16) / p->packet_ps;
 	if (pipe >> 40)
 		pipe = 1ULL << 40;
 	distance = law_sqrt(pipe << 17);
-	distance = distance > LAW_ONE ? distance - LAW_ONE : LAW_ONE - distance;
+	distance = distance > LAW_ONE ? distance - LAW_ONE : 0;
 	packets = (distance * distance) >> 16;
 	if (packets < pipe)
 		packets = pipe;

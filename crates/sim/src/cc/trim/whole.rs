@@ -80,9 +80,10 @@ impl Whole {
     pub(super) fn threshold(&self, policy: Policy, d: Time) -> f64 {
         let Some(Bottleneck { packet, buffer, guard }) = self.bottleneck else { return f64::INFINITY };
         let d = d.as_us().min(RTT_MAX);
-        // Packets with 16 bits behind the point: C D, and (sqrt(2 C D) - 1)^2.
+        // Packets with 16 bits behind the point: C D, and (sqrt(2 C D) - 1)^2, the square of a number of flows: of less than none it would be
+        // above C D again (`threshold::interval`).
         let pipe = (((d * US) << 16) / packet).min(1 << 40);
-        let distance = (pipe << 17).isqrt().abs_diff(u64::from(ONE));
+        let distance = (pipe << 17).isqrt().saturating_sub(u64::from(ONE));
         let packets = ((distance * distance) >> 16).max(pipe);
         let lower = ((packets * packet) >> 16) / US;
         let upper = buffer.map(|b| (b + d) / 2);
@@ -136,5 +137,35 @@ impl Whole {
         let others = (((mean.as_us() * US) << 15) / packet).saturating_sub(u64::from(ONE)).min(1 << 40);
         let packets = ((others * u64::from(segments(w.cwnd)).min(left_segments).min(1 << 20)) >> 16).min(1 << 20);
         Some(sample(Time::from_us(packets * packet / US)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::trim::threshold::threshold;
+
+    /// K is that of the real numbers but for what whole numbers round away, from a pipe of a fiftieth of a packet to one of a thousand.
+    #[test]
+    fn the_threshold_is_that_of_real_numbers() {
+        for pipe in [0.02, 0.1, 0.16, 0.3, 1.0, 2.14, 5.8, 6.0, 17.0, 150.0, 1000.0] {
+            for (policy, buffer) in
+                [(Policy::Lower, f64::INFINITY), (Policy::Lower, 100.0), (Policy::Mid, 100.0), (Policy::Upper, 100.0)]
+            {
+                let (d, packet) = (Time::from_us(100_000), 1e11 / pipe);
+                let path = Path {
+                    idle_rtt: d,
+                    handshake_lacks: Time::ZERO,
+                    packet: 1460.0,
+                    packets_per_s: 1e12 / packet,
+                    buffer,
+                    rng: Rng::stream(0, &[]),
+                };
+                let mut whole = Whole::default();
+                whole.take_path(&path, 0.0);
+                let (got, real) = (whole.threshold(policy, d), threshold(policy, 1.0 / packet, d.0 as f64, buffer, 0.0));
+                assert!((got / real - 1.0).abs() < 1e-3, "{pipe} {policy:?} {buffer}: {got} instead of {real}");
+            }
+        }
     }
 }
