@@ -215,6 +215,7 @@ impl Buffered for FqCodel {
             let index = *if from_new { &self.new } else { &self.old }.front()?;
             let flow = &mut self.flows[index as usize];
             let mut packet = None;
+            // At zero, too, as in Linux; the text of the RFC has only a negative one wait.
             let spent = flow.deficit <= 0;
             if spent {
                 flow.deficit += self.quantum;

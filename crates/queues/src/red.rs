@@ -28,6 +28,8 @@ pub(crate) struct Law {
     /// Thresholds on the average, packets or bytes.
     pub(crate) min: f64,
     max: f64,
+    /// Whether they are bytes. The probability stays that of a packet, whatever its size (RFC 7141 section 2.2; Linux sch_red); in the byte
+    /// mode of the publication it is in proportion to the size.
     bytes: bool,
     p_max: f64,
     weight: f64,
