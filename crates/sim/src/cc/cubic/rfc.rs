@@ -81,7 +81,7 @@ impl Cubic {
         }
     }
 
-    /// Congestion avoidance by `grow` acknowledged segments.
+    /// Congestion avoidance on an ACK that the stack lets count for `grow` segments.
     pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, grow: f64) {
         let epoch = match self.curve.epoch {
             Some(epoch) => epoch,
@@ -96,7 +96,12 @@ impl Cubic {
             // Section 4.3: grow as Reno would with this beta, and as Reno itself once the old window is regained.
             let beta = self.c.beta;
             let alpha = if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
-            self.curve.w_est += alpha * grow / w.cwnd;
+            //= https://www.rfc-editor.org/rfc/rfc9438#section-4.3
+            //# Also note that this equation works for connections with enabled or disabled delayed ACKs [RFC5681], as
+            //# segments_acked will be different based on the segments actually acknowledged by a new ACK.
+            // Not what the stack lets an ACK count for; of the ACK that ends slow start what was left.
+            let segments = if grow < ack.grow { grow } else { ack.delivered as f64 / f64::from(ack.mss) };
+            self.curve.w_est += alpha * segments / w.cwnd;
             if self.w_cubic(t) < self.curve.w_est {
                 w.cwnd = w.cwnd.max(self.curve.w_est);
                 return;
