@@ -216,3 +216,22 @@ fn overtaken_acks_still_bring_blocks() {
         assert!(t.cwnd() < cwnd && t.s.una() == 2000, "{stack}");
     }
 }
+
+/// RFC 2883 section 4: the first block is compared with the ACK of its own packet. One that a later ACK has overtaken reports nothing twice: what
+/// it SACKs has been acknowledged since.
+#[test]
+fn blocks_of_an_overtaken_ack_are_no_duplicates() {
+    for stack in ["rfc", "linux"] {
+        let mut t = Script::new(config(stack, "newreno"), 10);
+        t.sent();
+        t.at(200).sack(0, &[(1, 4)]);
+        assert_eq!((t.sent().as_str(), t.ssthresh()), ("0r", 5.0), "{stack}");
+        t.at(300).ack(10);
+        let before = (t.cwnd(), t.ssthresh(), t.s.ca());
+        t.at(310).sack(0, &[(9, 10), (1, 8)]);
+        assert_eq!((t.cwnd(), t.ssthresh(), t.s.ca()), before, "{stack}: the reduction stands");
+        // A duplicate that it does report counts.
+        t.at(320).sack(9, &[(0, 1)]);
+        assert_eq!(t.ssthresh(), f64::INFINITY, "{stack}: the repetition was not needed");
+    }
+}

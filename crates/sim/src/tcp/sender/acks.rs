@@ -45,7 +45,7 @@ impl Sender {
         }
         let ack = offset as u64;
         if ack < self.una {
-            return self.on_old_ack(c, now, sack, out);
+            return self.on_old_ack(c, now, ack, sack, out);
         }
         let edge = ack + (u64::from(p.window()) << self.shift);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
@@ -74,7 +74,7 @@ impl Sender {
         if let Some(s) = &self.sack {
             // Copies for the rare branches keep the facts of the usual one in registers.
             if s.reordering == 0 {
-                self.on_ack_sack(c, &mut { facts }, sack, false, out);
+                self.on_ack_sack(c, &mut { facts }, sack, ack, out);
             } else {
                 let duplicate = acked == 0 && self.flight() > 0 && !widens;
                 self.on_ack_counted(c, &mut { facts }, duplicate, out);
@@ -155,7 +155,7 @@ impl Sender {
     /// (Linux tcp_ack, `old_ack`).
     #[cold]
     #[inline(never)]
-    fn on_old_ack(&mut self, c: &TcpConfig, now: Time, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn on_old_ack(&mut self, c: &TcpConfig, now: Time, number: u64, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         if sack.is_none() || self.sack.is_none() {
             return;
         }
@@ -177,7 +177,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        self.on_ack_sack(c, &mut facts, sack, true, out);
+        self.on_ack_sack(c, &mut facts, sack, number, out);
         self.transmit(c, now, out);
     }
 

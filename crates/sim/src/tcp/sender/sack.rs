@@ -53,19 +53,21 @@ impl Sender {
         if c.rto_rule == RtoRule::Linux { Time::from_us(now.as_us()) } else { now }
     }
 
-    /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself; `overtaken`: a later ACK has come before.
+    /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself. It is one up to stream offset `number`; a later ACK may
+    /// have come before.
     pub(super) fn on_ack_sack(
         &mut self,
         c: &TcpConfig,
         ack: &mut Ack,
         blocks: Option<&SackBlocks>,
-        overtaken: bool,
+        number: u64,
         out: &mut impl Wire,
     ) {
         let Some(mut s) = self.sack.take() else { return };
+        let overtaken = number < self.una;
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
         let (reordered, linux) = (s.rack.reordering_seen(), c.rto_rule == RtoRule::Linux);
-        let mut news = self.update_scoreboard(c, &mut s, ack, blocks);
+        let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
         if news.dsack {
             // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
@@ -167,16 +169,17 @@ impl Sender {
         }
     }
 
+    /// Takes in what the ACK says; `blocks`: what it SACKs, and its number.
     pub(super) fn update_scoreboard(
         &mut self,
         c: &TcpConfig,
         s: &mut SackState,
         ack: &mut Ack,
-        blocks: Option<&SackBlocks>,
+        blocks: Option<(&SackBlocks, u64)>,
     ) -> News {
         let before = s.board.sacked;
         let missing = s.board.missing();
-        let reported = blocks.map_or_else(Reported::default, |blocks| self.reported(blocks));
+        let reported = blocks.map_or_else(Reported::default, |(blocks, number)| self.reported(blocks, number));
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
         let mut delivered = Delivered {
@@ -221,15 +224,16 @@ impl Sender {
         }
     }
 
-    /// What SACK blocks report.
-    fn reported(&self, blocks: &SackBlocks) -> Reported {
+    /// What the SACK blocks of an ACK up to stream offset `number` report.
+    fn reported(&self, blocks: &SackBlocks, number: u64) -> Reported {
         let mut reported = Reported::default();
         let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
         let second = blocks.iter().nth(1).map(offsets);
         for (i, block) in blocks.iter().enumerate() {
             let (start, end) = offsets(block);
-            // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
-            if i == 0 && (end <= self.una as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
+            // RFC 2883 section 4: below the cumulative ACK of the same packet, or inside the second block. (What an ACK that was overtaken SACKs
+            // may be acknowledged by now: that is no duplicate; Linux tcp_check_dsack.)
+            if i == 0 && (end <= number as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
                 reported.dsack = Some((end.max(0) as u64, (end - start).max(0) as u64));
             } else if start >= self.una as i64 && end <= self.high as i64 {
                 reported.blocks[reported.count] = (start as u64, end as u64);
