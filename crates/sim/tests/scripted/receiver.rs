@@ -32,7 +32,7 @@ impl Script {
 
     /// A SYN with `flags`; the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
-        let p = Packet { seq: ISN, flags: flag::SYN | flags, ..Packet::default() };
+        let p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
         self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
         assert_eq!(self.tape.0.len(), 1);
         self.tape.0.pop().unwrap().0
@@ -63,11 +63,21 @@ impl Script {
         self.bytes(n * mss, mss, flags, ce)
     }
 
+    /// Segment `n` as it left at time `us`.
+    pub(crate) fn late(&mut self, n: u64, us: u64) -> &mut Script {
+        let mss = u64::from(self.c.mss);
+        self.stamped(n * mss, mss, us, 0, false)
+    }
+
     pub(crate) fn bytes(&mut self, offset: u64, len: u64, flags: u8, ce: bool) -> &mut Script {
+        self.stamped(offset, len, self.now, flags, ce)
+    }
+
+    fn stamped(&mut self, offset: u64, len: u64, us: u64, flags: u8, ce: bool) -> &mut Script {
         let p = Packet {
             seq: ISN.wrapping_add(1).wrapping_add(offset as u32),
             len: len as u16,
-            ts: (self.now * 1000) as u32,
+            ts: (us * 1000) as u32,
             flags,
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()

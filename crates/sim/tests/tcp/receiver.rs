@@ -115,6 +115,37 @@ fn duplicate_sack() {
     assert_eq!(r.acks(), "2[5-6,4-6,7-8]");
 }
 
+/// RFC 7323 section 4.3: TS.Recent never goes back. A duplicate that comes late must not be echoed for the data that waits for its ACK: the
+/// sample would be as long as the duplicate was under way.
+#[test]
+fn late_duplicate_is_not_echoed() {
+    let mut c = rfc();
+    c.timestamps = true;
+    let mut r = Script::new(c);
+    let echoes = |r: &mut Script| -> Vec<u32> { r.packets().iter().map(|p| p.echo() / 1000).collect() };
+    r.at(100).data(0).data(1);
+    assert_eq!(echoes(&mut r), [100]);
+    r.at(5_000).data(2).at(5_010).late(1, 90);
+    assert_eq!(echoes(&mut r), [5_000]);
+    // One that left later is: its repetition was needed, as far as the sender knew.
+    r.at(9_000).late(1, 8_950);
+    assert_eq!(echoes(&mut r), [8_950]);
+    // After a pause in which the clock has come round, too.
+    r.at(4_300_000).late(1, 4_299_950);
+    assert_eq!(echoes(&mut r), [(4_299_950_000u64 as u32) / 1000]);
+}
+
+/// Beside a hole at the very beginning the SYN is echoed.
+#[test]
+fn first_echo() {
+    let mut c = config("rfc", "newreno");
+    c.timestamps = true;
+    let mut r = Script::closed(c);
+    r.at(700).syn(0);
+    r.at(900).data(1);
+    assert_eq!(r.packets()[0].echo(), 700_000);
+}
+
 /// A stack without SACK reports nothing.
 #[test]
 fn without_sack() {

@@ -285,8 +285,9 @@ impl Receiver {
         //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
         //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
         //# the TSvals to echo, ignoring the others.
-        // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges.
-        if offset <= self.last_ack as i64 {
+        // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
+        // the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
+        if offset <= self.last_ack as i64 && (offset == self.rcv_nxt as i64 || !self.is_stale(now, p)) {
             self.ts_recent = p.ts;
         }
         let before = self.rcv_nxt;
@@ -310,6 +311,13 @@ impl Receiver {
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
+    }
+
+    /// Whether a segment that is here now left before the one whose timestamp is remembered. Timestamps are of the past, and wrap: their ages tell.
+    #[cold]
+    #[inline(never)]
+    fn is_stale(&self, now: Time, p: &Packet) -> bool {
+        now.since(p.ts) > now.since(self.ts_recent)
     }
 
     pub(super) fn take_quick(&mut self) -> bool {
@@ -357,6 +365,10 @@ impl Receiver {
         }
         if let Some(a) = &mut self.adaptive {
             a.on_syn(c, now);
+        }
+        if self.rcv_nxt == 0 {
+            // RFC 7323 section 4.3: what is echoed beside a first hole.
+            self.ts_recent = p.ts;
         }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;
