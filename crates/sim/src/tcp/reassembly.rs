@@ -89,6 +89,11 @@ impl Reassembly {
         intervals.insert(start, end)
     }
 
+    /// The first of [start, end) that is there.
+    pub(super) fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        self.0.as_ref().and_then(|i| i.known(start, end))
+    }
+
     /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
     pub(super) fn advance(&mut self, next: u64) -> u64 {
         self.0.as_mut().map_or(next, |i| {
@@ -136,6 +141,12 @@ impl Intervals {
             next = interval.staler;
             Some((interval.start, interval.end))
         })
+    }
+
+    fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        // The first that it reaches may only be next to it.
+        let reached = self.sorted.range(self.first_reaching(start)..).map(|&slot| self.at(slot)).find(|i| i.end > start)?;
+        (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
     }
 
     fn insert(&mut self, start: u64, end: u64) -> bool {
@@ -278,6 +289,11 @@ mod tests {
             known
         }
 
+        fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+            let parts = self.0.iter().map(|&(s, e)| (s.max(start), e.min(end)));
+            parts.filter(|(s, e)| s < e).min()
+        }
+
         fn advance(&mut self, mut next: u64) -> u64 {
             while let Some(i) = self.0.iter().position(|&(s, _)| s <= next) {
                 next = next.max(self.0.remove(i).1);
@@ -302,6 +318,7 @@ mod tests {
                     next = fast.advance(end);
                     assert_eq!(next, plain.advance(end));
                 } else {
+                    assert_eq!(fast.known(start, end), plain.known(start, end));
                     assert_eq!(fast.insert(start, end), plain.insert(start, end));
                 }
                 assert_eq!(all(&fast), plain.0);

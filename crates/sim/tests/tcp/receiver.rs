@@ -115,6 +115,27 @@ fn duplicate_sack() {
     assert_eq!(r.acks(), "2[5-6,4-6,7-8]");
 }
 
+/// RFC 2883 section 4: of a segment that is there in part, that part is reported: below the stream, beyond a hole, and in what fills one.
+#[test]
+fn duplicate_in_part() {
+    let mut r = Script::new(rfc());
+    r.data(0).data(1);
+    r.acks();
+    r.bytes(1500, 1000, 0, false).at(200_000);
+    assert_eq!(r.acks(), "@2500[@1500-2]");
+    r.bytes(5000, 2000, 0, false);
+    assert_eq!(r.acks(), "@2500[5-7]");
+    r.bytes(4500, 1000, 0, false);
+    assert_eq!(r.acks(), "@2500[5-@5500,@4500-7]");
+    r.bytes(6500, 1000, 0, false);
+    assert_eq!(r.acks(), "@2500[@6500-7,@4500-@7500]");
+    r.bytes(2500, 2500, 0, false);
+    assert_eq!(r.acks(), "@7500[@4500-5]");
+    // Next to what is there is not in it.
+    r.bytes(9000, 1000, 0, false).bytes(8000, 1000, 0, false).bytes(7500, 500, 0, false);
+    assert_eq!(r.acks(), "@7500[9-10] @7500[8-10] 10");
+}
+
 /// RFC 7323 section 4.3: TS.Recent never goes back. A duplicate that comes late must not be echoed for the data that waits for its ACK: the
 /// sample would be as long as the duplicate was under way.
 #[test]
@@ -173,7 +194,7 @@ fn overlaps() {
     r.bytes(500, 1000, 0, false);
     assert_eq!(r.acks(), "0[@500-@1500]");
     r.bytes(0, 700, 0, false);
-    assert_eq!((r.acks().as_str(), r.r.delivered()), ("@1500", 1500));
+    assert_eq!((r.acks().as_str(), r.r.delivered()), ("@1500[@500-@700]", 1500));
     r.bytes(1000, 1000, 0, false);
     assert_eq!(r.r.delivered(), 2000);
 }

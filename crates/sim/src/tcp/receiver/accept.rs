@@ -33,15 +33,17 @@ impl Receiver {
             self.fin = end - 1;
         }
         let in_order = offset <= self.rcv_nxt;
+        if self.sack {
+            // RFC 2883 section 4: the part that was there already is reported (Linux tcp_ofo_queue,
+            // tcp_data_queue_ofo).
+            let known = if offset < self.rcv_nxt { Some((offset, self.rcv_nxt)) } else { self.ooo.known(offset, end) };
+            self.dsack = known.map(|part| self.wire(part)).or(self.dsack);
+        }
         if in_order {
-            if offset < self.rcv_nxt && self.sack {
-                // RFC 2883 section 4: the part that was there already is reported.
-                self.dsack = Some(self.wire((offset, self.rcv_nxt)));
-            }
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
             self.delivered = self.rcv_nxt.min(self.fin);
-        } else if self.ooo.insert(offset, end) && self.sack {
-            self.dsack = Some(self.wire((offset, end)));
+        } else {
+            self.ooo.insert(offset, end);
         }
         in_order
     }
