@@ -356,8 +356,8 @@ pub trait CongestionControl: Sized {
     /// The threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
     fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold;
 
-    /// The window that a reduction on marks leaves of `from` segments, where it falls at once; `threshold` is what
-    /// [`ssthresh`](Self::ssthresh) has just said.
+    /// The window that marks leave of `from` segments, for which `threshold` was given, by RFC 3168 section 6.1.2. It may be one segment, where
+    /// RFC 5681 keeps the threshold at two; the laws of the kernel keep both there.
     fn window_after_marks(&self, _from: f64, threshold: Threshold) -> Threshold {
         threshold
     }

@@ -43,6 +43,10 @@ impl CongestionControl for NewReno {
         .into()
     }
 
+    fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
+        if self.steps == Steps::Fractions { Threshold::at((from / 2.0).max(1.0)) } else { threshold }
+    }
+
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { .. } = event {
             self.steps.reduced();

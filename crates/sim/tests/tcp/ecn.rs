@@ -240,6 +240,27 @@ fn dctcp_floor() {
     assert_eq!(t.cwnd(), 1.0);
 }
 
+/// RFC 3168 section 6.1.2: marks in every round take the window down to one segment, the threshold to two (RFC 5681 equation 4). Linux keeps
+/// two segments.
+#[test]
+fn classic_floor() {
+    for law in ["newreno", "cubic"] {
+        for (stack, window) in [("ns2", 1.0), ("rfc", 1.0), ("linux", 2.0)] {
+            let mut c = config(stack, law);
+            (c.ecn, c.init_cwnd) = (Ecn::Classic, 4);
+            let mut t = Script::new(c, 100);
+            for _ in 0..12 {
+                // The next segment is acknowledged with ECE, and all that was outstanding before it without.
+                let (next, high) = (t.s.una() / 1000 + 1, t.s.high() / 1000);
+                t.now += 100;
+                t.ece(next);
+                (next + 1..=high).for_each(|n| _ = t.ece(n));
+            }
+            assert_eq!((t.cwnd(), t.ssthresh()), (window, 2.0), "{law} {stack}");
+        }
+    }
+}
+
 /// Growth on ECE ACKs that do not cut is the published algorithm's; the switch forbids it.
 #[test]
 fn dctcp_growth_on_ece() {

@@ -327,7 +327,10 @@ impl Sender {
         if c.prr {
             self.begin_cwr(c);
         } else {
-            self.w.cwnd = self.law.window_after_marks(before, self.w.ssthresh).cap(self.w.cwnd);
+            // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
+            let kernel = c.reduce == Reduce::Cwnd;
+            let window = if kernel { self.w.ssthresh } else { self.law.window_after_marks(before, self.w.ssthresh) };
+            self.w.cwnd = window.cap(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
     }
