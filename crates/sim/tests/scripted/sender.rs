@@ -28,6 +28,8 @@ pub(crate) struct Script {
     pub(crate) log: Vec<(u64, String)>,
     /// Segments that carried PSH.
     pub(crate) pushed: Vec<u64>,
+    /// Flags of the last SYN but the first.
+    pub(crate) repeated_syn: u8,
 }
 
 impl Script {
@@ -46,8 +48,8 @@ impl Script {
         if c.law.hooks().path {
             s.enter_path(super::path());
         }
-        let mut t =
-            Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new(), pushed: Vec::new() };
+        let (tape, log, pushed) = (Tape::default(), Vec::new(), Vec::new());
+        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape, log, pushed, repeated_syn: 0 };
         t.s.open(&t.c, Time::ZERO, &mut t.tape);
         assert!(t.tape.0[0].0.has(flag::SYN));
         t.tape.0.clear();
@@ -212,6 +214,9 @@ impl Script {
         for (p, _) in self.tape.0.drain(..) {
             let offset = i64::from(p.seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
             let fin = p.has(flag::FIN);
+            if p.has(flag::SYN) {
+                self.repeated_syn = p.flags;
+            }
             if p.len > 0 && p.has(flag::PUSH) && !p.has(flag::SYN) {
                 self.pushed.push((offset / mss) as u64);
             }

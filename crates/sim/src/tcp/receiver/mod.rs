@@ -374,8 +374,9 @@ impl Receiver {
         answer.flags |= flag::SYN;
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.1
         //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
-        // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.
-        if p.has(flag::ECE | flag::CWR) && self.echo != Echo::Off {
+        // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees. The first SYN counts: it is not asked for again, but
+        // answered again as it was (tcp_check_req).
+        if (p.has(flag::ECE | flag::CWR) || self.sent > 0) && self.echo != Echo::Off {
             answer.flags |= flag::ECE;
         } else {
             self.echo = Echo::Off;

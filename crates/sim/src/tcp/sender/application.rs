@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::send_buffer::{SendBuffer, Sending};
-use forebay_experiment::transport::{Ecn, Recovery};
+use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
 use forebay_units::Time;
 
 impl Sender {
@@ -23,8 +23,10 @@ impl Sender {
     pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut syn = self.packet(c, now);
         syn.seq = self.addr.isn;
-        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN.
-        syn.flags = flag::SYN | if c.ecn == Ecn::Off { 0 } else { flag::ECE | flag::CWR };
+        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
+        // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
+        let asks = c.ecn != Ecn::Off && !(self.syn_retx && c.rto_rule == RtoRule::Linux);
+        syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
         self.packets += 1;
         out.emit(syn, None);
         self.last_tx = now.into();
