@@ -59,15 +59,19 @@ impl Script {
 
     /// The SYN-ACK agrees to whatever was asked.
     pub(crate) fn syn_ack(&mut self) {
+        self.syn_ack_with(flag::ECE);
+    }
+
+    pub(crate) fn syn_ack_with(&mut self, flags: u8) {
         let mut p = self.packet(0);
         p.seq = ISN.wrapping_add(1);
-        p.flags = flag::SYN | flag::ACK | flag::ECE;
+        p.flags = flag::SYN | flag::ACK | flags;
         p.win = self.window.min(65_535) as u16;
         p.len = u16::from(self.shift());
         self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.tape);
         self.note();
         // What this leaves is the ACK of the handshake, before any data.
-        let ack = if self.c.ecn == Ecn::Dctcp { "ACKe" } else { "ACK" };
+        let ack = if self.c.ecn == Ecn::Dctcp && flags == flag::ECE { "ACKe" } else { "ACK" };
         assert_eq!(self.log.pop().map(|l| l.1), Some(ack.into()));
     }
 

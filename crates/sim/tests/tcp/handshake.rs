@@ -133,6 +133,19 @@ fn a_syn_without_both_bits_does_not_ask() {
     }
 }
 
+/// The same of a SYN-ACK (section 6.1.1).
+#[test]
+fn a_syn_ack_with_both_bits_does_not_agree() {
+    for (flags, sent) in [(flag::ECE, "0e"), (flag::ECE | flag::CWR, "0"), (flag::CWR, "0"), (0, "0")] {
+        let mut c = config("rfc", "newreno");
+        c.ecn = Ecn::Classic;
+        let mut t = Script::closed(c);
+        t.syn_ack_with(flags);
+        t.write(1);
+        assert_eq!(t.sent(), sent);
+    }
+}
+
 /// Linux asks once for ECN (tcp_ecn_clear_syn), and a peer that answers again does so as before (tcp_check_req): a lost SYN leaves the
 /// connection without ECN, a lost SYN-ACK does not. RFC 3168 section 6.1.1.1 allows it, and others ask with every SYN.
 #[test]

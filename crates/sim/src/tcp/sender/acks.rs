@@ -244,7 +244,8 @@ impl Sender {
         self.phase = Phase::Established;
         self.timer = Timer::Idle;
         self.timer_due = TimeOrNever::NEVER;
-        self.ecn &= p.has(flag::ECE);
+        // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
+        self.ecn &= p.has(flag::ECE) && !p.has(flag::CWR);
         if !self.ecn {
             self.template.meta.set_ecn(Codepoint::NotEct);
         }
