@@ -1,7 +1,8 @@
 //! RFC 8985 (RACK-TLP) and RFC 6937 (PRR), on the `linux` stack: initial window 10, clock tick 1 ms, RTO 201 ms after 100 us.
 
-use crate::scripted::config;
 use crate::scripted::sender::Script;
+use crate::scripted::{config, config_with};
+use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
 use forebay_units::Time;
@@ -275,3 +276,19 @@ fn timeout_in_recovery_keeps_the_threshold() {
     }
     assert_eq!((t.ssthresh(), t.s.ca()), (10.0, CaState::Loss));
 }
+
+/// Section 7.2: without an RTT the probe comes after a second, whatever is outstanding.
+#[test]
+fn probe_without_an_rtt() {
+    for segments in [1, 2] {
+        let mut c = config_with("rfc", "newreno", &[("recovery", Value::Text("rack".into()))], &[]);
+        c.init_cwnd = 10;
+        let mut t = Script::closed(c);
+        t.timer();
+        t.sent();
+        t.syn_ack();
+        t.write(segments);
+        assert_eq!((t.s.rto(&t.c), t.left(Timer::Probe)), (Time::from_secs(3), Some(1_000_000)), "{segments}");
+    }
+}
+

@@ -37,10 +37,10 @@ impl Sender {
     /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
     pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
-        let timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
+        let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks. In whole ticks
         // (usecs_to_jiffies).
-        let timeout = timeout + if alone { c.rto_min } else { c.rto_granularity * 2 };
+        let timeout = srtt * 2 + if alone { c.rto_min } else { c.rto_granularity * 2 };
         if c.rto_rule == RtoRule::Linux { timeout.round_up(c.rto_granularity) } else { timeout }
     }
 
