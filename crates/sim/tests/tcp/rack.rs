@@ -292,3 +292,18 @@ fn probe_without_an_rtt() {
     }
 }
 
+/// Section 6.2 step 2: an ACK that echoes what is older than the repetition tells nothing of when that one arrives, whether or not reductions are
+/// taken back (Eifel). Here segment 0 was late by more than an RTT: by the repetition, sent at 200 us, segments 4 to 9 would be lost.
+#[test]
+fn an_original_says_nothing_of_its_repetition() {
+    for eifel in [false, true] {
+        let set = [("recovery", Value::Text("rack".into())), ("timestamps", Value::Bool(true)), ("eifel", Value::Bool(eifel))];
+        let mut t = Script::new(config_with("rfc", "newreno", &set, &[]), 10);
+        t.sent();
+        t.at(200).sack(0, &[(1, 4)]);
+        assert_eq!(t.sent(), "0r");
+        t.rtt = 250;
+        t.at(350).ack(4);
+        assert_eq!(t.sent(), "", "eifel {eifel}: repaired, and nothing else is known to be missing");
+    }
+}

@@ -185,7 +185,10 @@ impl Sender {
         let mut delivered = Delivered {
             now: self.stamp(c, ack.now),
             min_rtt: self.rtt.min().get(),
-            echo: ack.rtt.filter(|_| c.eifel).map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
+            echo: ack
+                .rtt
+                .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
+                .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.recover,
             law: self.hooks.records.then_some(&mut self.law),
             rack,
