@@ -42,6 +42,19 @@ fn delayed_acknowledgements_by_counting_rule() {
     }
 }
 
+/// RFC 3465 section 2.1: above the threshold all bytes count, L is slow start's (section 2.2). RFC 5681 section 3.1 counts ACKs there.
+#[test]
+fn stretch_acknowledgements_in_avoidance() {
+    for (limit, after) in [(2, 8.5), (1, 8.125)] {
+        let mut c = config("rfc", "newreno");
+        (c.growth, c.init_cwnd) = (Growth::PerSegment { limit }, 8);
+        let mut t = Script::new(c, 100);
+        t.s.w_mut().ssthresh = (8.0).into();
+        t.ack(4);
+        assert_eq!(t.cwnd(), after, "limit {limit}");
+    }
+}
+
 /// Slow start that reaches the threshold in the middle of an ACK goes on in congestion avoidance.
 #[test]
 fn threshold_reached_within_an_ack() {

@@ -130,10 +130,13 @@ impl Sender {
     }
 
     /// How many segments an ACK may count for, of a rule with a limit: one while a timeout is repaired (RFC 3465 section 2.3), because an ACK
-    /// then covers much that had arrived before.
+    /// then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section 2.1).
     #[inline(always)]
     pub(super) fn most_growth(&self, limit: u32) -> f64 {
-        f64::from(if self.ca == CaState::Loss { limit.min(1) } else { limit })
+        if self.ca == CaState::Loss {
+            return f64::from(limit.min(1));
+        }
+        if limit > 1 && !self.w.in_slow_start() { f64::INFINITY } else { f64::from(limit) }
     }
 
     /// Counts what was acknowledged with ECE.
