@@ -40,7 +40,11 @@ pub const PARAMS: &[Param] = &[
     p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
     p("ack-size", Kind::Int(1, 1_500), "wire bytes of pure ACKs, SYNs and FINs"),
-    p("init-cwnd", Kind::Int(1, 10_000), "initial window in segments"),
+    p(
+        "init-cwnd",
+        Kind::Int(1, 10_000),
+        "initial window in segments; default in rfc: of segments above 1460 bytes as many as 14600 bytes hold, but two at least (RFC 6928)",
+    ),
     p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` the largest"),
     p(
         "rcv-autotune",
@@ -186,6 +190,9 @@ impl Profile {
 /// The transport of stack `profile` with the law `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
 pub fn resolve<C>(profile: Profile, entry: &LawEntry<C>, law: Values, values: &Values) -> Transport {
     let mut c = Transport { stack: defaults(profile), law: Chosen { name: entry.entry.name, values: law }, shims: Vec::new() };
+    if profile == Profile::Rfc {
+        c.init_cwnd = first_window(values.opt_int("mss").map_or(c.mss, |mss| mss as u32));
+    }
     if c.recovery == Recovery::NewReno
         && let Some(recovery) = entry.recovery
     {
@@ -240,6 +247,11 @@ pub fn resolve<C>(profile: Profile, entry: &LawEntry<C>, law: Values, values: &V
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
     c.isn = values.opt_int("isn").map(|v| v as u32);
     c
+}
+
+/// RFC 6928 section 2, equation 1: min(10 MSS, max(2 MSS, 14600)), whole segments of it.
+fn first_window(mss: u32) -> u32 {
+    (14_600 / mss).clamp(2, 10)
 }
 
 /// The stack of a profile.

@@ -118,6 +118,17 @@ fn initial_window() {
     }
 }
 
+/// RFC 6928 section 2: min(10 MSS, max(2 MSS, 14600)), unless the scenario says otherwise. Linux and ns-2 count segments of any size.
+#[test]
+fn initial_window_of_large_segments() {
+    for (mss, segments) in [(1000, 10), (1460, 10), (1461, 9), (4000, 3), (7300, 2), (8960, 2), (64_000, 2)] {
+        let window =
+            |stack: &str, more: &[_]| config_with(stack, "newreno", &[&[("mss", Value::Int(mss))], more].concat(), &[]).init_cwnd;
+        assert_eq!((window("rfc", &[]), window("linux", &[]), window("ns2", &[])), (segments, 10, 2), "{mss}");
+        assert_eq!(window("rfc", &[("init-cwnd", Value::Int(10))]), 10);
+    }
+}
+
 /// RFC 9293 section 3.8.6.2.1: no sliver of the receive window while anything is outstanding.
 #[test]
 fn no_silly_windows() {
