@@ -88,7 +88,7 @@ block = "256KB"
 #[test]
 fn a_dumbbell_of_endless_flows() {
     for (senders, stack, cc, most) in
-        [(1, "ns2", "dctcp", 380.0), (2, "ns2", "dctcp", 250.0), (3, "ns2", "newreno", 300.0), (2, "rfc", "cubic", 150.0)]
+        [(1, "ns2", "dctcp", 380.0), (2, "ns2", "dctcp", 250.0), (3, "ns2", "newreno", 300.0), (2, "rfc", "cubic", 100.0)]
     {
         let sets = [format!("topology.senders={senders}"), format!("transport.stack={stack}"), format!("transport.cc={cc}")];
         let said = said(DUMBBELL, &sets.each_ref().map(String::as_str));
