@@ -307,3 +307,24 @@ fn an_original_says_nothing_of_its_repetition() {
         assert_eq!(t.sent(), "", "eifel {eifel}: repaired, and nothing else is known to be missing");
     }
 }
+
+/// Section 7.4.2: the duplicate ACK that shows a probe to have been needless opens no window (RFC 5681 section 2 (e); Linux FLAG_NOT_DUP). A window
+/// update shows nothing, and the loss that the probe has repaired is answered when more is acknowledged.
+#[test]
+fn a_window_update_settles_no_probe() {
+    for (update, cuts) in [(false, 0), (true, 1)] {
+        let mut t = Script::new(linux(10), 2);
+        t.at(200).ack(1);
+        while !t.sent().contains('r') {
+            t.timer();
+        }
+        t.now += 100;
+        t.ack(2);
+        t.window += if update { 100_000 } else { 0 };
+        t.ack(2);
+        t.write(1);
+        t.now += 100;
+        t.ack(3);
+        assert_eq!(t.s.stats().loss_cuts, cuts, "update {update}");
+    }
+}

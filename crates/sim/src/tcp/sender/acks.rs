@@ -74,7 +74,7 @@ impl Sender {
         if let Some(s) = &self.sack {
             // Copies for the rare branches keep the facts of the usual one in registers.
             if s.reordering == 0 {
-                self.on_ack_sack(c, &mut { facts }, sack, ack, out);
+                self.on_ack_sack(c, &mut { facts }, sack, (ack, widens), out);
             } else {
                 let duplicate = acked == 0 && self.flight() > 0 && !widens;
                 self.on_ack_counted(c, &mut { facts }, duplicate, out);
@@ -180,7 +180,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        self.on_ack_sack(c, &mut facts, sack, number, out);
+        self.on_ack_sack(c, &mut facts, sack, (number, false), out);
         self.transmit(c, now, out);
     }
 

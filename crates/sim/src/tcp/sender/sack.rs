@@ -54,13 +54,13 @@ impl Sender {
     }
 
     /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself. It is one up to stream offset `number`; a later ACK may
-    /// have come before.
+    /// have come before. `widens`: it opens the receive window further.
     pub(super) fn on_ack_sack(
         &mut self,
         c: &TcpConfig,
         ack: &mut Ack,
         blocks: Option<&SackBlocks>,
-        number: u64,
+        (number, widens): (u64, bool),
         out: &mut impl Wire,
     ) {
         let Some(mut s) = self.sack.take() else { return };
@@ -83,7 +83,8 @@ impl Sender {
             }
             spurious = ours && s.episode.undo.reported(news.dsack_end, self.recover);
         }
-        let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
+        let probe_lost =
+            s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none() && !widens, news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
         match linux && !overtaken {
             true => self.sample_ages(c, ack, news.ages),
