@@ -144,6 +144,25 @@ fn tiny_receive_windows() {
     }
 }
 
+/// Small segments behind a hole use up the receiver's memory, so that the ACK for them all closes the window. The one that opens it, as the
+/// application has read, is lost: the sender asks (RFC 9293 section 3.8.6.1).
+#[test]
+fn lost_window_update() {
+    let mut c = config("linux", "newreno");
+    (c.mss, c.init_cwnd) = (64, 1100);
+    let (mut last, mut lost) = (0, 0);
+    let judge = |p: &Seen| {
+        let hole = p.data && p.offset == 0 && p.len > 0 && p.again < 2;
+        let update = !p.data && p.offset > 10_000 && p.offset == last;
+        last = if p.data { last } else { p.offset };
+        lost += u32::from(update);
+        if hole || (update && lost == 1) { LOSE } else { PASS }
+    };
+    let mut pipe = Pipe::new(c, judge);
+    pipe.transfer(200_000, 60 * SECONDS);
+    assert!(pipe.log.iter().any(|p| p.flags & flag::PROBE != 0), "the window was never closed");
+}
+
 #[test]
 fn without_handshake_and_without_fin() {
     for (stack, law) in combinations() {

@@ -8,7 +8,7 @@ use forebay_sim::shim::layers;
 use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Recent, Rules, SenderShim};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
-use forebay_sim::tcp::sender::{CaState, Phase, Sender};
+use forebay_sim::tcp::sender::{CaState, Phase, Sender, Timer};
 use forebay_units::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -329,7 +329,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(!waiting || !s.timer_due().is_never(), "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase() == Phase::Established && s.una() == s.nxt();
         let suspended = !s.due().is_never() && self.alarms.iter().any(|&t| t <= s.due().or_never());
-        assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");
+        let probes = s.timer() == Timer::Rto && !s.timer_due().is_never();
+        assert!(!idle || s.all_acked() || suspended || probes, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,
             cwnd: s.w().cwnd,

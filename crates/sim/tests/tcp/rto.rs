@@ -216,3 +216,39 @@ fn statistics_of_timeouts() {
         assert_eq!((stats.rtos, stats.rtos_head, stats.rtos_tail), (1, head, tail), "{acked} acknowledged");
     }
 }
+
+/// RFC 9293 section 3.8.6.1: while the receive window is closed, the sender asks after a timeout, and after twice the time from then on; it is no
+/// timeout. When the window opens, data has a timeout of its own.
+#[test]
+fn closed_windows_are_probed() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let mut t = Script::new(config(stack, "newreno"), 100);
+        let (open, high) = (t.window, t.s.high() / 1000);
+        t.sent();
+        t.window = 0;
+        t.at(200).ack(high);
+        let rto = t.s.rto(&t.c).as_us();
+        assert_eq!((t.sent().as_str(), t.flight()), ("", 0), "{stack}");
+        for doubled in [1, 2, 4] {
+            let before = t.now;
+            while t.log.is_empty() {
+                t.timer();
+            }
+            assert_eq!(t.sent(), "P", "{stack}");
+            let waited = t.now - before;
+            // The wheel of Linux is late by an eighth at most.
+            assert!((doubled * rto..=doubled * rto * 9 / 8).contains(&waited), "{stack}: {waited} us of {doubled} times {rto}");
+            // Still closed.
+            t.ack(high);
+            assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open), "{stack}");
+        }
+        t.window = open;
+        t.ack(high);
+        let next = format!("{high} ");
+        assert!(t.sent().starts_with(&next), "{stack}");
+        let left = t.left(Timer::Rto).or(t.left(Timer::Probe));
+        assert!(left.is_some(), "{stack}");
+        assert_eq!((t.s.rto(&t.c).as_us(), t.s.stats().rtos, t.s.rtt().backoff()), (rto, 0, 0), "{stack}");
+        assert!(stack == "linux" || left == Some(rto), "{stack}: {left:?}");
+    }
+}

@@ -265,6 +265,14 @@ impl Receiver {
         self.acknowledge(out);
     }
 
+    /// Answers a sender that asks, also for the window.
+    pub(super) fn answer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        match self.adaptive {
+            Some(_) => self.send_ack(c, now, self.waiting(c), out),
+            None => self.acknowledge(out),
+        }
+    }
+
     /// Memory of what a segment of `len` bytes has added to the stream, or to what waits.
     fn memory_of_fresh(&self, c: &TcpConfig, len: u64, taken: &Taken) -> u32 {
         if taken.fresh <= len {

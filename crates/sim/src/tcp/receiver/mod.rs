@@ -353,7 +353,7 @@ impl Receiver {
         }
         if p.has(flag::PROBE) {
             self.ts_recent = p.ts;
-            self.acknowledge(out);
+            self.answer(c, now, out);
         }
     }
 

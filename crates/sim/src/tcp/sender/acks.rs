@@ -56,8 +56,8 @@ impl Sender {
         // tcp_may_update_window: a window that shrinks is none.
         let widens = edge > self.edge;
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
-        // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Windows of zero do not occur (applications read at once,
-        // shims leave a segment), so there is no persist timer.
+        // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
+        // before them can fill a buffer.
         self.edge = edge;
         let acked = ack - self.una;
         let rtt = if acked > 0 {
@@ -96,6 +96,9 @@ impl Sender {
         } else {
             if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
                 self.fill_buffer(c);
+            }
+            if self.una == self.nxt {
+                self.end_of_closed_window();
             }
             self.transmit(c, now, out);
         }

@@ -16,8 +16,10 @@ impl Sender {
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
     pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
         let Some(s) = &self.sack else { return };
-        // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter.
-        if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle {
+        // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
+        // outstanding, a timer that runs is about the window.
+        let idle = self.timer == Timer::Idle || self.una == self.nxt;
+        if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
             return;
         }
         let timeout = self.probe_timeout(c);

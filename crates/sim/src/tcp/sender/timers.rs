@@ -104,6 +104,9 @@ impl Sender {
     //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.una == self.nxt {
+            return self.probe_window(c, now, out);
+        }
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
@@ -202,6 +205,11 @@ impl Sender {
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.stats.rtos += u32::from(self.rtt.backoff + 1 == c.probe_after);
+        self.send_probe(c, now, out);
+    }
+
+    /// Sends a packet that only asks for an ACK, and will again after twice the time.
+    fn send_probe(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.rtt.back_off();
         let mut probe = self.packet(c, now);
         probe.seq = self.addr.wire(self.una);
@@ -209,6 +217,35 @@ impl Sender {
         self.packets += 1;
         out.emit(probe, None);
         self.arm_rto(c, now);
+    }
+
+    /// The receive window is closed, and nothing is outstanding whose ACK would tell that it is open again; the packet that did may have been
+    /// lost. RFC 9293 section 3.8.6.1: the sender asks after a timeout, then after twice that time, and so on, for ever (Linux
+    /// tcp_check_probe_timer, tcp_send_probe0).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_for_window(&mut self, c: &TcpConfig, now: Time) {
+        if self.una == self.nxt && self.nxt < self.stream_end() {
+            self.arm_rto(c, now);
+        }
+    }
+
+    #[cold]
+    fn probe_window(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.nxt < self.stream_end() {
+            return self.send_probe(c, now, out);
+        }
+        (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+    }
+
+    /// The window may be open again: then nobody asks any more (tcp_ack_probe).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_of_closed_window(&mut self) {
+        if self.timer == Timer::Rto && self.edge > self.nxt {
+            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+            self.rtt.backoff = 0;
+        }
     }
 
     /// An ACK has come that acknowledges nothing new: if the sender was probing, it starts again with a window of one segment.

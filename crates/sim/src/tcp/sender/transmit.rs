@@ -35,11 +35,15 @@ impl Sender {
             q.settle(now);
         }
         if self.gated {
-            return self.transmit_gated(c, now, out);
+            self.transmit_gated(c, now, out);
+        } else {
+            self.transmit_until(c, now, self.handed_over(), out);
+            if self.host_queue.is_some() {
+                self.after_small_queue(out);
+            }
         }
-        self.transmit_until(c, now, self.handed_over(), out);
-        if self.host_queue.is_some() {
-            self.after_small_queue(out);
+        if self.timer == Timer::Idle && self.edge == self.nxt {
+            self.wait_for_window(c, now);
         }
     }
 
