@@ -85,6 +85,52 @@ proptest! {
         Pipe::new(c, judge(weather)).transfer(size, limit);
     }
 
+    /// Options in all combinations, also such as no profile has.
+    #[test]
+    fn every_combination_of_options_ends(
+        which in 0..combinations().len(),
+        weather in weather(),
+        size in prop_oneof![1..5000u64, 5000..100_000u64],
+        modes in (
+            prop::sample::select(vec!["reno", "newreno", "sack", "rack"]),
+            prop::sample::select(vec!["window", "flight", "cwnd"]),
+            prop::sample::select(vec!["rfc6298", "linux"]),
+            prop::sample::select(vec!["per-ack", "rfc5681", "abc", "unlimited"]),
+            prop::sample::select(vec!["off", "classic", "dctcp"]),
+            prop::sample::select(vec!["off", "rfc5681", "linux"]),
+        ),
+        flags in prop::collection::vec(any::<bool>(), 12),
+        mss in prop::sample::select(vec![64u32, 536, 999, 1000, 1461, 8960]),
+        window in prop_oneof![2 => Just(0u64), 1 => 10_000..100_000u64],
+        first in 1..30u32,
+    ) {
+        let (stack, law) = combinations()[which];
+        let follows = forebay_sim::cc::find(law).is_some_and(|l| l.needs_sack);
+        let recovery = if follows && modes.0.ends_with("reno") { "sack" } else { modes.0 };
+        let rule = if law == "pfabric" { "rfc6298" } else { modes.2 };
+        let text = [("recovery", recovery), ("reduce", modes.1), ("rto-rule", rule), ("growth", modes.3), ("ecn", modes.4)];
+        let mut set: Vec<_> = text.into_iter().map(|(k, v)| (k, Value::Text(v.to_owned()))).collect();
+        set.push(("slow-start-after-idle", Value::Text(modes.5.to_owned())));
+        let names = [
+            "limited-transmit", "prr", "timestamps", "frto", "eifel", "cwr-on-any", "ect-on-any", "cwnd-validation", "handshake", "fin",
+            "adaptive-acks", "rcv-autotune",
+        ];
+        set.extend(names.into_iter().zip(flags).map(|(k, v)| (k, Value::Bool(v))));
+        let mut c = config_with(stack, law, &set, &[]);
+        (c.mss, c.init_cwnd) = (mss, first);
+        if window > 0 {
+            c.rcv_wnd = window;
+        }
+        let limit = 20_000 * c.rto_max.0;
+        let fin = c.fin;
+        let mut pipe = Pipe::new(c, judge(weather));
+        pipe.open();
+        pipe.write(size, true);
+        pipe.run(limit);
+        prop_assert!(pipe.sender.all_acked() && pipe.receiver.delivered() == size, "{:?}", pipe.sender);
+        prop_assert!(!fin || pipe.receiver.finished());
+    }
+
     /// Every other packet of either direction is lost until the end.
     #[test]
     fn half_of_everything_lost(which in 0..combinations().len(), seed in any::<u64>(), size in 1..20_000u64, shims in 0..shim_lists().len()) {

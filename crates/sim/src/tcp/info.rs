@@ -37,6 +37,13 @@ impl Sender {
     }
 }
 
+impl Sender {
+    /// Bytes in the network, as far as the sender knows: RFC 6675's pipe with SACK, the flight size without.
+    pub fn in_network(&self) -> u64 {
+        self.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
+    }
+}
+
 impl Receiver {
     /// Acknowledges what has arrived, now: what a segment in the other direction would carry.
     pub fn flush(&mut self, out: &mut impl Wire) {

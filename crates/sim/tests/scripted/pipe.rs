@@ -2,6 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
+use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
@@ -95,6 +96,10 @@ pub(crate) struct Pipe<J> {
     packets: Vec<(Packet, Option<Extra>)>,
     counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
+    /// When the data at each offset left last.
+    left: BTreeMap<i64, u64>,
+    /// Since when an ACK is owed.
+    owed: Option<u64>,
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
     /// The sender after every step that changed its window, threshold or alpha.
@@ -150,6 +155,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             packets: Vec::new(),
             counts: [0; 2],
             sent: BTreeMap::new(),
+            left: BTreeMap::new(),
+            owed: None,
             reached: BTreeMap::new(),
             trace: Vec::new(),
             log: Vec::new(),
@@ -197,6 +204,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             assert!(next >= self.now, "a timer in the past");
             self.now = next;
             let mut tape = Tape::default();
+            let (high, probes) = (self.sender.high(), self.sender.timer() == Timer::Probe && packet != next);
+            self.check_timer(packet == next);
             if tick == next {
                 self.tick();
             } else if packet == next {
@@ -208,6 +217,11 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 self.sender.on_timer(&self.c, Time(next), &mut tape);
             } else {
                 self.receiver.on_timer(&self.c, Time(next), &mut tape);
+            }
+            self.owed = self.owed.filter(|_| !tape.0.iter().any(|(p, _)| p.has(flag::ACK)));
+            // A shim may have set the window for the message that is next.
+            if self.sender.high() > high && !probes && self.c.shims.tag.is_none() {
+                self.check_window();
             }
             self.launch(tape);
             self.check();
@@ -227,6 +241,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 return;
             }
             self.note_arrival(&p);
+            if p.len > 0 {
+                self.owed.get_or_insert(self.now);
+            }
             self.receiver.on_packet(&self.c, Time(self.now), &p, tape);
             self.check_stream();
         } else {
@@ -273,6 +290,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             let times = self.sent.entry(offset).or_default();
             let again = *times;
             *times += usize::from(carries);
+            if carries {
+                self.left.insert(offset, self.now);
+            }
             let len = if p.has(flag::SYN) { 0 } else { p.len };
             let seen = Seen { data, number, offset, len, again, flags: p.flags, now: self.now };
             if data {
@@ -292,6 +312,48 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 self.flying.push(Reverse((self.now + self.delay + fate.late + copy, index as u64, data, index)));
             }
         }
+    }
+
+    /// RFC 6298 section 2.4: no timeout comes before its minimum has passed since the oldest outstanding data left. RFC 5681 section 4.2: an ACK
+    /// is sent within half a second.
+    fn check_timer(&self, packet: bool) {
+        let s = &self.sender;
+        let late = self.owed.map_or(0, |since| self.now - since);
+        assert!(late <= super::MS * 500, "an ACK is {late} ps late");
+        // But that partial acknowledgements after the first do not move it (RFC 6582 section 4).
+        let held = s.ca() == CaState::Recovery && !self.sack();
+        let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
+        let expires = !packet && due && s.phase() == Phase::Established && !held;
+        if expires && let Some((_, left)) = self.left.range(..=s.una() as i64).next_back() {
+            assert!(self.now - left >= self.c.rto_min.0, "timeout after {} ps: {s:?}", self.now - left);
+        }
+    }
+
+    /// New data has left: what is in the network is no more than the window (RFC 5681 section 3.1), two segments of limited transmit aside, and
+    /// nothing is beyond the receiver's.
+    fn check_window(&self) {
+        let (s, mss) = (&self.sender, u64::from(self.c.mss));
+        let more = if s.ca() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
+        if self.sack() && self.c.reduce == Reduce::Cwnd && self.c.recovery != Recovery::Sack {
+            // tcp_cwnd_test.
+            let n = s.counts(&self.c);
+            let in_network = n.unacked + n.retrans - n.sacked - n.lost;
+            assert!(f64::from(in_network) <= s.w().cwnd, "{in_network} segments in the network: {s:?}");
+        } else {
+            // The FIN takes a sequence number, but no room.
+            assert!(
+                s.in_network() <= (s.w().cwnd * mss as f64).ceil() as u64 + more + 1,
+                "{} in the network: {s:?}",
+                s.in_network()
+            );
+        }
+        let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss);
+        assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
+    }
+
+    /// Whether the sender has a scoreboard.
+    fn sack(&self) -> bool {
+        matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }
 
     /// The model of the stream: plain intervals, no knowledge of the receiver's.
