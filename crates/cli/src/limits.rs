@@ -113,11 +113,11 @@ impl Watch {
         Some(format!("ended {how} at {} of {}", bytes(memory::used(limit) as f64), bytes(limit.bytes as f64)))
     }
 
-    /// What the page of the results may take; `None` where nothing limits it.
-    pub(crate) fn for_the_page(&self) -> Option<u64> {
+    /// What the page of the results may take, and who says so; `None` where nothing limits it.
+    pub(crate) fn for_the_page(&self) -> Option<(u64, &'static str)> {
         let limit = self.limit?;
         let part = if limit.mapped { FULL_MAPPED } else { FULL };
-        Some(((limit.bytes as f64 * part) as u64).saturating_sub(memory::used(limit)))
+        Some((((limit.bytes as f64 * part) as u64).saturating_sub(memory::used(limit)), limit.by))
     }
 
     /// Why the runs were ended, if they were.

@@ -173,6 +173,11 @@ fn what_does_not_fit_is_refused_or_cut() {
     let manifest = fs::read_to_string(s.0.join("r/manifest.json")).unwrap();
     assert!(manifest.contains("\"partial\": \"partial results") && manifest.contains("\"cut\": true"), "{manifest}");
     assert!(forebay(&s.0, &["report", "r"]).status.success(), "what is there is whole");
+    // What is not looked at for lack of memory is said with who sets the limit.
+    let out = limited(60_000, &["--set", "duration=1ms", "--out", "w"]);
+    let said = text(&out.stdout);
+    let by = "in the memory that the limit on address space (ulimit -v) allows";
+    assert!(!out.status.success() || !said.contains("were not looked at") || said.contains(by), "{said}");
 }
 
 /// The most memory that a command takes under `--max-memory`, to the end: rows in their order, tables and page included.
@@ -191,7 +196,7 @@ fn memory_stays_below_its_limit() {
     let lines: Vec<&str> = said.lines().take(2).collect();
     assert!(out.status.success() && lines[0].starts_with("partial results"), "{said}{}", text(&out.stderr));
     let begin = "Messages were not looked at: the table `flows` has ";
-    assert!(lines[1].starts_with(begin) && lines[1].contains("`--max-memory` leaves room for"), "{said}");
+    assert!(lines[1].starts_with(begin) && lines[1].contains("in the memory that --max-memory allows"), "{said}");
     let page = fs::read_to_string(s.0.join("w/report.html")).unwrap();
     assert!(page.contains("<p class=\"first\"><strong>Messages were not looked at</strong>"), "the page begins with it");
     assert!(!said.contains("No message was late"), "{said}");

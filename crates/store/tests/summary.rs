@@ -4,9 +4,11 @@ use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, QueryRow};
+use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, group_value, summarise};
 use forebay_units::{GroupId, QueryId, Time, TimeOrNever, WorkloadId};
+use std::path::Path;
 
 fn of(config: &Experiment, report: &Report) -> Summary {
     summarise(&RunInfo::new("a world", "v", 0, config), config, report)
@@ -193,4 +195,30 @@ fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
     // Three of them are the 99th percentile; a hundred the median as well.
     assert_eq!(known(3, 50), Some(0.5));
     assert_eq!(known(100, 50), Some(0.0));
+}
+
+/// The most messages outside queries, and the most queries, of a workload between two hosts.
+fn asked(workload: &str) -> [Option<f64>; 2] {
+    let text = format!(
+        "duration = \"1s\"\ntransport = {{ cc = \"newreno\" }}\nworkload = [{{ {workload} }}]\n[topology]\nkind = \"many-to-one\"\n\
+         senders = 2\naccess = {{ rate = \"1Gbps\", delay = \"10us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"10us\" }}\n"
+    );
+    let scenario = Scenario::from_text(forebay_worlds::all(), &text, "test", Path::new("."), &[], None);
+    let mut resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+    let s = of(&resolved.variants.remove(0).config, &crate::common::report(1));
+    ["flows_most", "queries_most"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
+}
+
+#[test]
+fn what_workloads_ask_for_limits_what_can_start() {
+    assert_eq!(asked("kind = \"incast\", block = \"1KB\", rounds = 7"), [Some(0.0), Some(7.0)]);
+    assert_eq!(asked("kind = \"incast\", block = \"1KB\""), [Some(0.0), None]);
+    assert_eq!(asked("kind = \"long\", size = \"1MB\", per-pair = 3"), [Some(6.0), Some(0.0)]);
+    assert_eq!(asked("kind = \"poisson\", sizes = \"1KB\", load = 0.1"), [None, Some(0.0)]);
+    assert_eq!(asked("kind = \"poisson\", sizes = \"1KB\", load = 0.1, flows = 50"), [Some(50.0), Some(0.0)]);
+    assert_eq!(asked("kind = \"on-off\", sizes = \"1KB\", gaps = \"1ms\", trains = 3"), [Some(6.0), Some(0.0)]);
+    let requests = "kind = \"requests\", clients = \"s0\", servers = \"recv\", response = \"1KB\", count = 4";
+    assert_eq!(asked(requests), [Some(0.0), Some(4.0)]);
+    let queries = "kind = \"queries\", response = \"1KB\", count = 5";
+    assert_eq!(asked(queries), [Some(0.0), Some(5.0)]);
 }

@@ -7,7 +7,7 @@ use forebay_store::stats::jain;
 use std::collections::BTreeMap;
 
 /// A port over which a workload has less than this part of what it has over another one is not where it is judged. Our choice.
-const TRIFLE: f64 = 0.05;
+const TRIFLE: f64 = 0.5;
 
 /// What a workload got of its transport's network.
 #[derive(Debug, Clone, PartialEq)]

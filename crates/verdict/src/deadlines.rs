@@ -25,7 +25,7 @@ pub(crate) fn hopeless(data: &Data) -> Option<String> {
             let (needs, has) = (quantity(needs, Dimension::Seconds), quantity(has, Dimension::Seconds));
             let name = data.class(Some(d.class)).unwrap_or("?");
             format!(
-                "No transport can meet the deadlines of {}: they are {has} long, and the link needs {} for all answers to a query.",
+                "No transport can meet the deadlines of {}: they come {has} after the start of an answer, and the link needs {} for all answers to a query.",
                 bold(name),
                 bold(&needs)
             )

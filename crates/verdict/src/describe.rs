@@ -3,7 +3,7 @@
 use crate::by_class;
 use crate::cells::{Cell, cell, cells};
 use crate::classes::{Class, classes};
-use crate::data::{Data, Flow, Timeout};
+use crate::data::{Data, Flow, Query, Timeout};
 use crate::dimension::Dimension;
 use crate::late;
 use crate::needs;
@@ -19,6 +19,10 @@ pub(crate) const LATE: f64 = 0.01;
 const UNEQUAL: f64 = 1.5;
 /// Part of their time that endless flows must wait for timers to be spoken of. Our choice.
 const WAITING: f64 = 0.1;
+
+/// How many times as long as the 99th percentile the longest query must take to be spoken of, and which part of the whole time. Our choice.
+const FAR: f64 = 4.0;
+const TELLING_PART: f64 = 0.1;
 
 /// Sentences about the only subject.
 pub(crate) fn sentences(data: &Data) -> Vec<String> {
@@ -77,12 +81,31 @@ impl One<'_> {
             let needs = needs::words(self.data, self.subject, None);
             format!("a query takes {p50} in the median, {p99} at the 99th percentile{needs}")
         });
+        let takes = takes + &self.longest().unwrap_or_default();
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
                 let each = format!("Each timeout is a wait of {} in the median.", seconds(wait));
                 format!("{}: {takes}. {each}", bold(&format!("{} timeouts per query", number(rate))))
             }
             _ => format!("A{}.", &takes[1..]),
+        })
+    }
+
+    /// The longest query, where it is no part of the 99th percentile and yet a good part of the whole time: rounds wait for each other.
+    fn longest(&self) -> Option<String> {
+        let data = self.data;
+        let network = data.subjects[self.subject].network;
+        let bit = 1u64 << (self.subject - data.networks[network].first).min(63);
+        let own = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.groups & bit != 0);
+        let took = |q: &Query| q.qct.unwrap_or_else(|| (data.runs[q.run].end_ns - q.start_ns) as f64 * 1e-9);
+        let longest = own.max_by(|a, b| took(a).total_cmp(&took(b)))?;
+        let whole = data.runs[longest.run].end_ns as f64 * 1e-9;
+        let time = took(longest);
+        (time > FAR * self.value("qct_p99_s")? && time > TELLING_PART * whole).then(|| {
+            let waited = longest.waited.map(|cause| ((cause, longest.waited_at), longest.behind));
+            let cause = late::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(", for {c}"));
+            let least = if longest.qct.is_some() { "" } else { "at least " };
+            format!("; the longest of all {least}{}{cause}", bold(&seconds(time)))
         })
     }
 

@@ -5,7 +5,8 @@
 
 use crate::cells::Cell;
 use crate::cells::cells;
-use crate::contest::{Better, compare};
+use crate::classes::{Class, classes};
+use crate::contest::{Better, Standing, compare};
 use crate::data::{Data, Network, metrics};
 use crate::deadlines;
 use crate::describe;
@@ -51,6 +52,8 @@ const MAX_UNFINISHED: usize = 3;
 /// And about endless flows that starved.
 const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
+/// Part of what it has with another transport from which on a workload pays for what the best one brings. Our choice.
+const PAYS: f64 = 0.8;
 /// Beside them, about what happened to the network.
 const MAX_EVENTS: usize = 3;
 
@@ -158,6 +161,7 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
             out.push(contest.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
                 out.extend(standing::why(data, contest, &standing));
+                out.extend(pays(data, &standing));
             }
         }
     }
@@ -194,6 +198,31 @@ fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Ce
         Some(median) => median,
         None => (*t, own),
     }
+}
+
+/// Which workload without an end has less with the best one than with another, where each has a network of its own.
+fn pays(data: &Data, s: &Standing) -> Option<String> {
+    if data.shared() || s.behind.is_empty() {
+        return None;
+    }
+    let all = classes(data);
+    let endless = |c: &&Class| c.count.of == 0;
+    let price = |own: &Class| {
+        let others = all.iter().filter(endless).filter(|c| c.name == own.name && c.subject != own.subject);
+        let (here, most) = (own.goodput?, others.max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))?);
+        let less = here.mean < PAYS * mean_of(most) && !here.meets(&most.goodput?);
+        less.then(|| {
+            let with =
+                |c: &Class| format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name);
+            (here.mean / mean_of(most), format!("{} pays for it: {}, {}.", bold(&own.name), with(own), with(most)))
+        })
+    };
+    let own = all.iter().filter(endless).filter(|c| c.subject == s.best);
+    own.filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0)).map(|p| p.1)
+}
+
+fn mean_of(c: &Class) -> f64 {
+    c.goodput.map_or(0.0, |g| g.mean)
 }
 
 fn unit_of(metric: &str) -> crate::dimension::Dimension {

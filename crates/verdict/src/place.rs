@@ -5,6 +5,7 @@ use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{LONGEST_SERIES, RunDir};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
 /// itself did not.
@@ -16,9 +17,14 @@ const ROW: [u64; 3] = [230, 130, 75];
 /// What reading results may take, bytes.
 static MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Leaves out tables from now on that would take more than `bytes`, each by itself, and notes that.
-pub fn limit_memory(bytes: u64) {
+/// Who allows no more, in words such as `--max-memory allows`.
+static MEMORY_BY: Mutex<&str> = Mutex::new("");
+
+/// Leaves out tables from now on that would take more than `bytes`, each by itself, and notes that, with who allows no more: words such as
+/// `--max-memory allows`.
+pub fn limit_memory(bytes: u64, by: &'static str) {
     MEMORY.store(bytes, Relaxed);
+    *MEMORY_BY.lock().unwrap_or_else(PoisonError::into_inner) = by;
 }
 
 /// Finds indices by the names that rows of a directory carry.
@@ -97,13 +103,15 @@ pub(crate) fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> 
     if rows > most {
         data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
         if table == "flows" {
+            let by = *MEMORY_BY.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, remedy) = if most < MAX_ROWS {
-                ("`--max-memory` leaves room for", "Allow more, or write the page by `forebay report` with more memory")
+                let room = format!("there is room for {most} in the memory that {by}");
+                (room, "Allow more, or write the page by `forebay report` with more memory")
             } else {
-                ("are read", "A shorter `duration`, or fewer messages, leave less")
+                (format!("{most} are read"), "A shorter `duration`, or fewer messages, leave less")
             };
             data.unread.push(format!(
-                "**Messages were not looked at**: the table `flows`{of} has {rows} rows, and {most} {room}; what starved, what it waited for and \
+                "**Messages were not looked at**: the table `flows`{of} has {rows} rows, and {room}; what starved, what it waited for and \
                  who got what is not said here. {remedy}."
             ));
         }

@@ -111,8 +111,8 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let dir = collector.writer.finish(manifest.clone())?;
     // From here on nothing takes the results away again, not even a defect of the report.
     interrupt::kept(&dir);
-    if let Some(bytes) = collector.watch.for_the_page() {
-        forebay_verdict::limit_memory(bytes);
+    if let Some((bytes, by)) = collector.watch.for_the_page() {
+        forebay_verdict::limit_memory(bytes, by);
     }
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
     let answer = match &report {
