@@ -1,17 +1,20 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
+mod packed;
 mod repeat;
 
 pub(super) use repeat::{Begun, Repeat, Rows};
 
+use self::packed::Packed;
 use crate::net::packet::{Codepoint, Packet, flag};
 use forebay_experiment::observe::Observe;
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
+use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::waits::Stalls;
 use forebay_traffic::QueryStart;
-use forebay_units::Time;
+use forebay_units::{GroupId, Time};
 use std::collections::BTreeMap;
 
 /// The place of a message's row, what it waited for, and its mean round trip, ps, less what the receiver held back.
@@ -20,7 +23,7 @@ pub(super) type Stalled = (usize, Stalls, Option<u64>);
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]
 pub(super) struct Recorder {
-    flows: Vec<FlowRow>,
+    flows: Packed,
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
     timeouts: Series<TimeoutRow>,
@@ -108,12 +111,6 @@ impl Recorder {
         self.packets.take().unwrap_or_default()
     }
 
-    /// Makes room for exactly `more` messages.
-    pub(super) fn reserve(&mut self, more: usize) {
-        // Under a limit on address space there may be no such room at once: then the list grows as it needs.
-        let _ = self.flows.try_reserve_exact(more);
-    }
-
     /// Whether any connection is sampled.
     #[inline]
     pub(super) fn samples(&self) -> bool {
@@ -132,13 +129,12 @@ impl Recorder {
 
     /// A message has ended, or the run has. Returns the place of its row.
     pub(super) fn message(&mut self, row: FlowRow) -> usize {
-        self.flows.push(row);
-        self.flows.len() - 1
+        self.flows.push(row)
     }
 
-    /// The row at a place.
-    pub(super) fn recorded(&mut self, row: usize) -> &mut FlowRow {
-        &mut self.flows[row]
+    /// What the shim of the row at a place says, with its transport.
+    pub(super) fn shim_of(&mut self, row: usize) -> Option<(GroupId, &mut ShimRow)> {
+        self.flows.shim(row)
     }
 
     /// The message that is recorded next waited for this; its round trips took `rtt_ps` on average without what the receiver held back.
@@ -168,7 +164,7 @@ impl Recorder {
 
     /// Gives the messages away.
     pub(super) fn take_messages(&mut self) -> Vec<FlowRow> {
-        std::mem::take(&mut self.flows)
+        self.flows.take()
     }
 
     /// Gives the queries away.

@@ -72,9 +72,6 @@ pub(crate) struct Simulation {
     backwards: bool,
 }
 
-/// Most rows of messages to reserve at the start.
-const MAX_RESERVED: u64 = 1 << 20;
-
 impl Simulation {
     /// Builds the network and starts the applications.
     pub(crate) fn new(config: Checked<'_>, seed: u64) -> Result<Simulation, RunError> {
@@ -99,10 +96,6 @@ impl Simulation {
             app.start(&mut core);
             apps.push(Mutex::new(app));
         }
-        // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
-        // that a run does not reach is never touched.
-        let expected: u64 = apps.iter().map(|a| called(a).expected()).sum();
-        core.reserve_rows(expected.min(MAX_RESERVED) as usize);
         let duration = config.duration;
         let mut warmup = TimeOrNever::at(config.observe.warmup);
         if config.observe.warmup == Time::ZERO {

@@ -1,7 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::First;
+use forebay_traffic::{First, Job};
 use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
@@ -71,32 +71,71 @@ pub(super) struct Stream {
     pub generation: u8,
     /// Whether the slot is in use.
     pub live: bool,
-    /// What is written when it opens.
-    pub first: First,
+    /// What is written when it opens: one message and no more, or without end.
+    pub only: bool,
+    pub endless: bool,
+    /// That one message, until it does.
+    pub job: Option<Box<Job>>,
     /// A source of datagrams: there is no TCP on this connection.
     pub datagrams: bool,
+    /// It has rows in the `tcp` series.
+    pub sampled: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
-    /// Interval of its rows in the `tcp` series; zero: every ACK; never: it has none.
-    pub sample_every: TimeOrNever,
-    /// What its receiver had when the warm-up ended.
-    pub before: Held,
+    /// What its receiver had when the warm-up ended, if that was anything.
+    pub before: Option<Box<Held>>,
+}
+
+// A line of the cache.
+const _: () = assert!(size_of::<Stream>() <= 64);
+
+impl Stream {
+    /// The same that writes this when it opens.
+    pub(super) fn writing(self, first: First) -> Stream {
+        match first {
+            First::Nothing => self,
+            First::Endless => Stream { endless: true, ..self },
+            First::Only(job) => Stream { only: true, job: Some(Box::new(job)), ..self },
+        }
+    }
+
+    /// Bytes of [begin, end) that its receiver had when the warm-up ended.
+    pub(super) fn before(&self, begin: u64, end: Option<u64>) -> u64 {
+        self.before.as_ref().map_or(0, |held| held.within(begin, end))
+    }
 }
 
 /// What messages have waited for, by first byte.
 type Waited = BTreeMap<u64, Stalls>;
 
-/// The messages of a connection as its sending host knows them.
+/// Rows of a connection in the `tcp` series.
+#[derive(Debug, Clone, Copy)]
+struct Sampling {
+    /// Their interval; zero: every ACK.
+    every: Time,
+    /// When the next one is due.
+    next: Time,
+}
+
+/// The messages of a connection as its sending host knows them. Most connections are idle most of the time, and have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
-    /// Not yet acknowledged, oldest first.
-    pub(crate) messages: VecDeque<Message>,
-    /// How many of them are delivered, as far as the receiving host has said.
-    delivered: usize,
-    /// Next time of a `tcp` series row.
-    pub(crate) next_sample: Time,
-    /// That of messages on their way. Most connections have none.
-    stalls: Option<Box<Waited>>,
+    /// The oldest one that is not acknowledged.
+    first: Option<Box<Message>>,
+    /// What few connections have.
+    more: Option<Box<More>>,
+    /// How many messages are delivered, as far as the receiving host has said.
+    delivered: u32,
+}
+
+/// What few connections have.
+#[derive(Debug, Clone, Default)]
+struct More {
+    /// Messages behind the oldest one that is not acknowledged, in order.
+    behind: VecDeque<Message>,
+    /// What messages on their way have waited for.
+    stalls: Waited,
+    sampling: Option<Sampling>,
 }
 
 impl Message {
@@ -128,8 +167,8 @@ impl Stream {
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Stream {
-            conn_id, src: _, dst: _, hash: _, app: _, sum: _, tag: _, generation, live, first: _, datagrams, dropped, sample_every: _,
-            before: _,
+            conn_id, src: _, dst: _, hash: _, app: _, sum: _, tag: _, generation, live, only: _, endless: _, job: _, datagrams, sampled: _,
+            dropped, before: _,
         } = self;
         v.same(*conn_id);
         v.same(u64::from(*generation));
@@ -142,19 +181,20 @@ impl Stream {
 }
 
 impl Outgoing {
-    /// Goes through it; `every`: the interval of its connection's samples, if there is one.
-    pub(super) fn walk(&mut self, every: Option<Time>, v: &mut dyn Walk) {
-        let Outgoing { messages, delivered, next_sample, stalls } = self;
-        let endless = messages.front().is_some_and(|m| m.behind.is_none());
-        v.same(messages.len() as u64);
-        messages.iter_mut().for_each(|m| m.walk(v));
-        v.same(*delivered as u64);
-        if every.is_some_and(|every| every > Time::ZERO) {
-            v.time(next_sample);
+    /// Goes through it.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let endless = self.front().is_some_and(|m| m.behind.is_none());
+        v.same(self.len() as u64);
+        let Outgoing { first, more, delivered } = self;
+        first.iter_mut().for_each(|m| m.walk(v));
+        v.same(u64::from(*delivered));
+        let Some(More { behind, stalls, sampling }) = more.as_deref_mut() else { return v.same(0) };
+        behind.iter_mut().for_each(|m| m.walk(v));
+        if let Some(sampling) = sampling.as_mut().filter(|s| s.every > Time::ZERO) {
+            v.time(&mut sampling.next);
         }
-        let Some(stalls) = stalls else { return v.same(0) };
-        v.same(1 + stalls.len() as u64);
-        let old = std::mem::take(&mut **stalls);
+        v.same(stalls.len() as u64);
+        let old = std::mem::take(stalls);
         stalls.extend(old.into_iter().map(|(mut begin, mut of)| {
             let Stalls { timeout, probe, syn, delayed_ack, behind } = &mut of;
             let all = [timeout, probe, syn, delayed_ack, behind];
@@ -169,27 +209,74 @@ impl Outgoing {
         }));
     }
 
-    /// Starts again for a new connection, with the memory of the one before.
-    pub(super) fn restart(&mut self) {
-        self.messages.clear();
-        // Most connections have one message at a time; growing from nothing would make room for four.
-        self.messages.reserve_exact(1);
-        (self.delivered, self.next_sample, self.stalls) = (0, Time::ZERO, None);
+    /// The messages of a new connection, which has rows in the `tcp` series at this interval, or none.
+    pub(super) fn sampled(every: Option<Time>) -> Outgoing {
+        let sampling = every.map(|every| Sampling { every, next: Time::ZERO });
+        Outgoing { more: sampling.map(|s| Box::new(More { sampling: Some(s), ..More::default() })), ..Outgoing::default() }
+    }
+
+    /// Whether a row is due at `now`; then the next one is due an interval later.
+    pub(super) fn sample_is_due(&mut self, now: Time) -> bool {
+        let Some(s) = self.more.as_mut().and_then(|m| m.sampling.as_mut()).filter(|s| now >= s.next) else { return false };
+        if s.every > Time::ZERO {
+            s.next = Time(now.0 - now.0 % s.every.0) + s.every;
+        }
+        true
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.more.as_ref().map_or(0, |m| m.behind.len())
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The oldest one.
+    pub(super) fn front(&self) -> Option<&Message> {
+        self.first.as_deref()
+    }
+
+    /// The one behind it.
+    pub(super) fn second(&self) -> Option<&Message> {
+        self.get(1)
+    }
+
+    fn get(&self, place: usize) -> Option<&Message> {
+        match place.checked_sub(1) {
+            None => self.front(),
+            Some(behind) => self.more.as_ref()?.behind.get(behind),
+        }
+    }
+
+    /// The application has written one.
+    pub(super) fn push(&mut self, message: Message) {
+        match &self.first {
+            None => self.first = Some(Box::new(message)),
+            Some(_) => self.more.get_or_insert_default().behind.push_back(message),
+        }
     }
 
     /// What the message that begins at stream offset `begin` has waited for so far.
     pub(super) fn stalls(&mut self, begin: u64) -> &mut Stalls {
-        self.stalls.get_or_insert_default().entry(begin).or_default()
+        self.more.get_or_insert_default().stalls.entry(begin).or_default()
     }
 
     /// Takes what the message waited for, if anything.
     pub(super) fn take_stalls(&mut self, begin: u64) -> Option<Stalls> {
-        self.stalls.as_mut().and_then(|s| s.remove(&begin))
+        self.more.as_mut().and_then(|m| m.stalls.remove(&begin))
     }
 
     /// The receiving host had the next message completely at `time`.
     pub(super) fn note_delivered(&mut self, time: Time) {
-        if let Some(m) = self.messages.get_mut(self.delivered) {
+        let next = match (self.delivered, &mut self.more) {
+            (0, _) => self.first.as_deref_mut(),
+            (place, Some(more)) => more.behind.get_mut(place as usize - 1),
+            (_, None) => None,
+        };
+        if let Some(m) = next {
             m.delivered = time.into();
             self.delivered += 1;
         }
@@ -197,15 +284,28 @@ impl Outgoing {
 
     /// The oldest message that is not delivered, as far as the receiving host has said.
     pub(super) fn awaited(&self) -> Option<&Message> {
-        self.messages.get(self.delivered)
+        self.get(self.delivered as usize)
     }
 
     /// Takes out the oldest message, which is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Message> {
-        let message = self.messages.pop_front()?;
+        let message = self.pop_front()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
-        self.delivered -= usize::from(message.behind.is_some());
+        self.delivered -= u32::from(message.behind.is_some());
         Some(message)
+    }
+
+    /// Takes out the oldest message, whatever has become of it.
+    pub(super) fn pop_front(&mut self) -> Option<Message> {
+        let mut first = self.first.take()?;
+        match self.more.as_mut().and_then(|m| m.behind.pop_front()) {
+            None => Some(*first),
+            Some(next) => {
+                let message = std::mem::replace(&mut *first, next);
+                self.first = Some(first);
+                Some(message)
+            }
+        }
     }
 }
 

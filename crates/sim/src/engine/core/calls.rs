@@ -12,7 +12,7 @@ use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
-use forebay_traffic::{First, Job};
+use forebay_traffic::Job;
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
@@ -56,7 +56,8 @@ impl Core {
         let deadline = TimeOrNever::at(deadline);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         let behind = end.and_then(NonZeroU64::new);
-        out.messages.push_back(Message {
+        let alone = out.is_empty();
+        out.push(Message {
             begin,
             behind,
             start: now,
@@ -65,7 +66,7 @@ impl Core {
             deadline,
             first_window,
         });
-        if out.messages.len() == 1 {
+        if alone {
             sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
         let s = &self.streams[conn];
@@ -74,7 +75,7 @@ impl Core {
             // No byte of it arrives in this window.
             self.lane.hand_over(s.src, Handover::Expect { conn, end, query, start: now });
         }
-        let last = matches!(s.first, First::Only(_));
+        let last = s.only;
         self.with_sender(conn, now, Call::Write { bytes: length, deadline: deadline.get(), last });
     }
 

@@ -10,7 +10,7 @@ use crate::tcp::sender::Sender;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::address;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time, TimeOrNever, WorkloadId};
+use forebay_units::{ConnSlot, Time, WorkloadId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -61,16 +61,16 @@ impl Core {
         let (dst, hash) = towards(spec.dst, spec.src);
         let back = Address { dst, hash, ..forward };
         // Memory of the connection before.
-        let (lent, mut outgoing) = if fresh {
+        let lent = if fresh {
             self.streams.push(Stream::default());
             self.generations.push(own);
-            (None, Outgoing::default())
+            None
         } else {
-            (self.senders[slot].lend(), std::mem::take(&mut self.outgoing[slot]))
+            self.senders[slot].lend()
         };
-        outgoing.restart();
+        let every = self.recorder.interval(conn_id);
         self.senders.put(slot, spec.src, Sender::new(c, forward, lent));
-        self.outgoing.put(slot, spec.src, outgoing);
+        self.outgoing.put(slot, spec.src, Outgoing::sampled(every));
         self.receivers.put(slot, spec.dst, Receiver::new(c, back));
         self.incoming.put(slot, spec.dst, Incoming::default());
         self.senders[slot].join(spec.group);
@@ -92,9 +92,8 @@ impl Core {
             tag: spec.tag,
             generation,
             live: true,
-            first: spec.first,
-            sample_every: self.recorder.interval(conn_id).map_or(TimeOrNever::NEVER, TimeOrNever::at),
-            ..Stream::default()
+            sampled: every.is_some(),
+            ..Stream::default().writing(spec.first)
         };
         self.expect_endless(slot);
         if self.window_shims.any() {

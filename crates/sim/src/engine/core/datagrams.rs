@@ -19,9 +19,9 @@ impl Core {
     /// Source `conn` sends a datagram at `now`. Call it at the sending host.
     pub(crate) fn datagram(&mut self, conn: ConnSlot, now: Time) {
         let out = &mut self.outgoing[conn];
-        if out.messages.is_empty() {
+        if out.is_empty() {
             // The one row of this source: without end, from its first packet on.
-            out.messages.push_back(Message {
+            out.push(Message {
                 begin: 0,
                 behind: None,
                 start: now,

@@ -12,7 +12,7 @@ use crate::net::packet::{Extra, Packet};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
 use forebay_experiment::transport::Metrics;
-use forebay_traffic::{First, Job};
+use forebay_traffic::Job;
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::sync::PoisonError;
 
@@ -215,10 +215,10 @@ impl Core {
                     self.paths.read().unwrap_or_else(PoisonError::into_inner).recall((s.src, s.dst), c, sender);
                 }
                 self.with_sender(conn, now, Call::Open);
-                match self.streams[conn].first {
-                    First::Nothing => {}
-                    First::Only(job) => self.write_message(conn, now, job),
-                    First::Endless => self.write_message(conn, now, Job::ENDLESS),
+                let s = &self.streams[conn];
+                let first = if s.endless { Some(Job::ENDLESS) } else { s.job.as_deref().copied() };
+                if let Some(job) = first {
+                    self.write_message(conn, now, job);
                 }
             }
             Wake::Sender { conn, generation } => {

@@ -7,7 +7,7 @@ use crate::engine::hosts::Wake;
 use crate::engine::lane::Handover;
 use crate::engine::ranks::Ranks;
 use crate::engine::stream::Held;
-use forebay_traffic::{Errand, First};
+use forebay_traffic::Errand;
 use forebay_units::{ConnSlot, IndexVec, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Core {
     /// Of a connection that is sent elsewhere this process knows how much was written: finite messages are announced, and an endless one is known.
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
         let s = &self.streams[conn];
-        if s.live && s.first == First::Endless && !self.holds(s.src) {
+        if s.live && s.endless && !self.holds(s.src) {
             self.senders[conn].written = ENDLESS;
         }
     }

@@ -35,7 +35,7 @@ impl Core {
             self.lane.done += u64::from(finite);
             let sender = &mut self.senders[conn];
             sender.next_message(
-                out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),
+                out.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),
             );
             if finite {
                 let s = &self.streams[conn];
@@ -71,8 +71,8 @@ impl Core {
     /// connection's first message.
     fn emit_row(&mut self, conn: ConnSlot, acked: Option<Time>, known: u64, held: &Held) -> Option<(usize, Option<bool>)> {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
-        let &m = self.outgoing[conn].messages.front()?;
-        let measured = held.within(m.begin, m.end()).saturating_sub(s.before.within(m.begin, m.end()));
+        let &m = self.outgoing[conn].front()?;
+        let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
         let stats = &sender.stats;
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
@@ -122,9 +122,8 @@ impl Core {
 
     /// Adds to a row what the shim of the receiving host says. Between windows.
     pub(super) fn complete_row(&mut self, conn: ConnSlot, row: usize, first: bool) {
-        let row = self.recorder.recorded(row);
-        if let Some(shim) = &mut row.shim {
-            self.endpoint_shims.receiver_row(row.group, conn, first, shim);
+        if let Some((group, shim)) = self.recorder.shim_of(row) {
+            self.endpoint_shims.receiver_row(group, conn, first, shim);
         }
     }
 
@@ -140,10 +139,9 @@ impl Core {
         if self.senders[conn].generation() == Generation::RETIRED {
             return;
         }
-        let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
-        let Some(every) = s.sample_every.get().filter(|_| now >= out.next_sample) else { return };
-        if every > Time::ZERO {
-            out.next_sample = Time(now.0 - now.0 % every.0) + every;
+        let s = &self.streams[conn];
+        if !s.sampled || !self.outgoing[conn].sample_is_due(now) {
+            return;
         }
         let sender = &self.senders[conn];
         self.recorder.sample(TcpRow {

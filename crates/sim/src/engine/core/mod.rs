@@ -198,11 +198,6 @@ impl Core {
         self.lane.open == 0
     }
 
-    /// Makes room for exactly `more` rows of messages.
-    pub(super) fn reserve_rows(&mut self, more: usize) {
-        self.recorder.reserve(more);
-    }
-
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
     fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
@@ -269,7 +264,8 @@ impl Core {
         self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
         self.arrived_before = self.arrived_by_group();
         for conn in self.streams.ids() {
-            self.streams[conn].before = self.held(conn);
+            let held = self.held(conn);
+            self.streams[conn].before = (held != Held::default()).then(|| Box::new(held));
         }
     }
 }

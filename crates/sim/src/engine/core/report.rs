@@ -5,7 +5,7 @@ use super::remains::Remains;
 use crate::engine::ranks::Ranks;
 use forebay_experiment::numbering::number_by_start;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::{FlowRow, PortRow};
+use forebay_experiment::rows::PortRow;
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_traffic::query_rows;
@@ -42,11 +42,12 @@ impl Core {
             ranks.sum(&mut longest);
             self.fabric.ports.iter_mut().zip(longest).for_each(|(p, longest)| p.events.max_pkts = longest as u32);
         }
-        let flows = self.flows();
+        self.record_unfinished();
         let waits = self.mean_waits();
         let arrived = self.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let delivered = self.delivered();
         self.forget_endpoints();
+        let flows = self.recorder.take_messages();
         let (ports, mut queue) = (self.ports(end, measured), Series::default());
         self.fabric.ports.iter_mut().filter_map(|p| p.observer_mut()).for_each(|o| queue.append(o.take_samples()));
         Remains {
@@ -108,7 +109,8 @@ impl Core {
         }
     }
 
-    fn flows(&mut self) -> Vec<FlowRow> {
+    /// Messages that are not acknowledged get their rows.
+    fn record_unfinished(&mut self) {
         for conn in self.streams.ids() {
             if !self.holds(self.streams[conn].src) {
                 continue;
@@ -116,13 +118,12 @@ impl Core {
             if self.streams[conn].live {
                 self.note_silence(conn);
             }
-            while self.streams[conn].live && !self.outgoing[conn].messages.is_empty() {
+            while self.streams[conn].live && !self.outgoing[conn].is_empty() {
                 self.emit_unfinished(conn);
-                self.outgoing[conn].messages.pop_front();
+                self.outgoing[conn].pop_front();
                 self.senders[conn].next_message(None);
             }
         }
-        self.recorder.take_messages()
     }
 
     fn ports(&mut self, end: Time, measured: Time) -> Vec<PortRow> {

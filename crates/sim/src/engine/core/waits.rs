@@ -70,7 +70,7 @@ impl Core {
     /// Message `m` of `conn` is the next to be recorded. What it waited for goes with it, and what the one behind it waited for it to that.
     pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
         let out = &mut self.outgoing[conn];
-        if let Some(next) = out.messages.get(1) {
+        if let Some(next) = out.second() {
             let delivered = m.delivered.get().unwrap_or(self.lane.wheel.end);
             let (begin, behind) = (next.begin, delivered.0.saturating_sub(next.start.0));
             if behind > 0 {

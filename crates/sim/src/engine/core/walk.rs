@@ -96,7 +96,7 @@ impl Core {
                 let c = &tcp[senders[conn].group()];
                 senders[conn].walk(c, v);
                 receivers[conn].walk(c, v);
-                outgoing[conn].walk(stream.sample_every.get(), v);
+                outgoing[conn].walk(v);
                 incoming[conn].walk(v);
             }
         }

@@ -100,7 +100,7 @@ impl Core {
         // A packet that the shim still holds goes with its entry.
         let received = sender.received + receiver.packets + shim.taken + shim.held;
         self.ended.book((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, received, stream.dropped));
-        stream.live = false;
+        (stream.live, stream.job) = (false, None);
         self.generations[conn] = Generation::RETIRED;
         self.slots.give_back(conn);
     }

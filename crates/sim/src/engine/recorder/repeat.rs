@@ -1,6 +1,7 @@
 //! Rows that come again in every period.
 
 use super::Recorder;
+use super::packed::Place;
 use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::waits::Stalls;
@@ -11,7 +12,7 @@ use std::ops::RangeInclusive;
 /// Where rows stood when a period began, and the series up to there.
 #[derive(Default)]
 pub(in crate::engine) struct Begun {
-    flows: usize,
+    flows: (usize, Place),
     stalled: usize,
     queries: usize,
     samples: Series<TcpRow>,
@@ -42,7 +43,7 @@ pub(in crate::engine) trait Repeat {
 impl Recorder {
     /// A period begins.
     pub(in crate::engine) fn begin_rows(&mut self) -> Begun {
-        let (flows, stalled, queries) = (self.flows.len(), self.stalled.len(), self.queries.len());
+        let (flows, stalled, queries) = ((self.flows.len(), self.flows.place()), self.stalled.len(), self.queries.len());
         Begun { flows, stalled, queries, samples: self.take_samples(), timeouts: self.take_timeouts() }
     }
 
@@ -50,8 +51,8 @@ impl Recorder {
     pub(in crate::engine) fn end_rows(&mut self, begun: Begun) -> Rows {
         let Begun { flows, stalled, queries, mut samples, mut timeouts } = begun;
         let rows = Rows {
-            flows: self.flows[flows..].to_vec(),
-            stalled: self.stalled[stalled..].iter().map(|(row, stalls, rtt)| (row - flows, *stalls, *rtt)).collect(),
+            flows: self.flows.since(flows),
+            stalled: self.stalled[stalled..].iter().map(|(row, stalls, rtt)| (row - flows.0, *stalls, *rtt)).collect(),
             queries: self.queries[queries..].to_vec(),
             samples: self.samples.to_vec(),
             timeouts: self.timeouts.to_vec(),
@@ -69,14 +70,16 @@ impl Recorder {
             let later = |time: TimeOrNever| time.get().map_or(TimeOrNever::NEVER, |t| (t + by).into());
             let place = self.flows.len();
             self.stalled.extend(rows.stalled.iter().map(|(row, stalls, rtt)| (place + row, *stalls, *rtt)));
-            self.flows.extend(rows.flows.iter().map(|row| FlowRow {
-                start: row.start + by,
-                end: later(row.end),
-                acked: later(row.acked),
-                deadline: later(row.deadline),
-                query_id: row.query_id.map(|query| with.query(query, k)),
-                ..row.clone()
-            }));
+            for row in &rows.flows {
+                self.flows.push(FlowRow {
+                    start: row.start + by,
+                    end: later(row.end),
+                    acked: later(row.acked),
+                    deadline: later(row.deadline),
+                    query_id: row.query_id.map(|query| with.query(query, k)),
+                    ..row.clone()
+                });
+            }
             self.queries.extend(rows.queries.iter().map(|q| QueryStart {
                 query: with.query(q.query, k),
                 start: q.start + by,

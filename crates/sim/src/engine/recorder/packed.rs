@@ -1,0 +1,362 @@
+//! Rows of messages as they are kept until the run is over: numbers in as few bytes as they need (LEB128), times counted from the start of the
+//! message, nothing for what a row does not have. That is about 50 bytes a row, of which the table has 230.
+
+use forebay_experiment::rows::FlowRow;
+use forebay_experiment::shim_row::ShimRow;
+use forebay_units::{GroupId, NodeId, QueryId, Time, TimeOrNever, WorkloadId};
+
+/// Bytes of a piece of memory. Pieces are never moved: growing by doubling leaves holes that the allocator keeps.
+const PIECE: usize = 64 << 10;
+/// More than a row takes: 32 numbers of 10 bytes.
+const LONGEST: usize = 32 * 10;
+
+/// What a row has beside the numbers that all have, by bit.
+mod has {
+    pub(super) const END: u64 = 1;
+    pub(super) const ACKED: u64 = 1 << 1;
+    pub(super) const RTT: u64 = 1 << 2;
+    pub(super) const QUERY: u64 = 1 << 3;
+    pub(super) const DEADLINE: u64 = 1 << 4;
+    pub(super) const OPENS: u64 = 1 << 5;
+    pub(super) const FITS: u64 = 1 << 6;
+    /// Not all of it was acknowledged, or measured.
+    pub(super) const PARTS: u64 = 1 << 7;
+    /// Something was repeated, or a timer ran out.
+    pub(super) const LOSSES: u64 = 1 << 8;
+    /// Marks were answered, or acknowledged.
+    pub(super) const MARKS: u64 = 1 << 9;
+    pub(super) const ALPHA: u64 = 1 << 10;
+}
+
+/// Where a row begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    piece: usize,
+    byte: usize,
+}
+
+/// Rows in the order in which they were added.
+#[derive(Default)]
+pub(super) struct Packed {
+    pieces: Vec<Vec<u8>>,
+    rows: usize,
+    /// What shims say of some of them, by the number of the row, with their transport.
+    shims: Vec<(usize, GroupId, Box<ShimRow>)>,
+}
+
+impl Packed {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a row, which nobody has numbered and of which nobody has said what it waited for. Returns its number among these.
+    pub(super) fn push(&mut self, mut row: FlowRow) -> usize {
+        if let Some(shim) = row.shim.take() {
+            self.shims.push((self.rows, row.group, shim));
+        }
+        write(&row, self.room());
+        self.rows += 1;
+        self.rows - 1
+    }
+
+    /// A piece that has room for a row.
+    fn room(&mut self) -> &mut Vec<u8> {
+        if self.pieces.last().is_none_or(|p| p.len() + LONGEST > PIECE) {
+            self.pieces.push(Vec::with_capacity(PIECE));
+        }
+        let last = self.pieces.len() - 1;
+        &mut self.pieces[last]
+    }
+
+    /// What the shim of a row says, with its transport.
+    pub(super) fn shim(&mut self, row: usize) -> Option<(GroupId, &mut ShimRow)> {
+        let place = self.shims.binary_search_by_key(&row, |s| s.0).ok()?;
+        let (_, group, shim) = &mut self.shims[place];
+        Some((*group, shim))
+    }
+
+    /// Takes over the rows of `other`, behind the own.
+    pub(super) fn append(&mut self, other: &mut Packed) {
+        let before = self.rows;
+        self.shims.extend(other.shims.drain(..).map(|(row, group, shim)| (before + row, group, shim)));
+        other.read_from(Place::default(), |row| write(row, self.room()));
+        self.rows += std::mem::take(&mut other.rows);
+        // The first piece is kept for what comes next.
+        other.pieces.truncate(1);
+        other.pieces.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Where the next row will begin.
+    pub(super) fn place(&self) -> Place {
+        let piece = self.pieces.len().saturating_sub(1);
+        Place { piece, byte: self.pieces.last().map_or(0, Vec::len) }
+    }
+
+    /// The rows from `place` on, of which `before` lie before it, without what shims say.
+    pub(super) fn since(&self, (before, place): (usize, Place)) -> Vec<FlowRow> {
+        let mut rows = Vec::with_capacity(self.rows - before);
+        self.read_from(place, |row| rows.push(row.clone()));
+        rows
+    }
+
+    /// Gives all of them away.
+    pub(super) fn take(&mut self) -> Vec<FlowRow> {
+        let Packed { pieces, rows, shims } = std::mem::take(self);
+        let mut all = Vec::with_capacity(rows);
+        for piece in pieces {
+            let mut from = &piece[..];
+            while !from.is_empty() {
+                all.push(read(&mut from));
+            }
+        }
+        for (row, _, shim) in shims {
+            all[row].shim = Some(shim);
+        }
+        all
+    }
+
+    fn read_from(&self, place: Place, mut each: impl FnMut(&FlowRow)) {
+        for (number, piece) in self.pieces.iter().enumerate().skip(place.piece) {
+            let mut from = if number == place.piece { &piece[place.byte..] } else { &piece[..] };
+            while !from.is_empty() {
+                each(&read(&mut from));
+            }
+        }
+    }
+}
+
+fn number(mut n: u64, to: &mut Vec<u8>) {
+    while n >= 1 << 7 {
+        to.push(n as u8 | 1 << 7);
+        n >>= 7;
+    }
+    to.push(n as u8);
+}
+
+fn take(from: &mut &[u8]) -> u64 {
+    let (mut n, mut bits) = (0, 0);
+    while let Some((&byte, rest)) = from.split_first() {
+        *from = rest;
+        n |= u64::from(byte & 0x7F) << bits;
+        bits += 7;
+        if byte >> 7 == 0 {
+            break;
+        }
+    }
+    n
+}
+
+/// A real number: those with few digits have zeros at the end, which come first here.
+fn real(x: f64) -> u64 {
+    x.to_bits().swap_bytes()
+}
+
+fn real_of(n: u64) -> f64 {
+    f64::from_bits(n.swap_bytes())
+}
+
+fn write(row: &FlowRow, to: &mut Vec<u8>) {
+    #[rustfmt::skip]
+    let FlowRow {
+        flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos,
+        rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id,
+        deadline, ecmp, opens, fits, waited, shim,
+    } = row;
+    debug_assert!(*flow_id == 0 && waited.is_none() && shim.is_none(), "what the end of the run adds to a row, or stands beside it");
+    let begin = to.len();
+    let since = |time: Time| time.0.wrapping_sub(start.0);
+    let counts = [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts];
+    let parts = bytes_acked != size_bytes || bytes_measured != size_bytes;
+    let losses = *segs_retx > 0 || counts.into_iter().any(|n| *n > 0);
+    let marks = *ecn_cuts > 0 || *ce_acked_bytes > 0;
+    let bits = [
+        (has::END, !end.is_never()),
+        (has::ACKED, !acked.is_never()),
+        (has::RTT, !rtt_min.is_never() || !rtt_mean.is_never()),
+        (has::QUERY, query_id.is_some()),
+        (has::DEADLINE, !deadline.is_never()),
+        (has::OPENS, *opens),
+        (has::FITS, *fits),
+        (has::PARTS, parts),
+        (has::LOSSES, losses),
+        (has::MARKS, marks),
+        (has::ALPHA, cut_alpha.is_some()),
+    ];
+    number(bits.into_iter().filter(|b| b.1).fold(0, |all, b| all | b.0), to);
+    let ids = [workload.get(), group.get(), src.get(), dst.get()];
+    number(*conn_id, to);
+    ids.into_iter().for_each(|id| number(u64::from(id), to));
+    [*size_bytes, start.0, ideal.0, *segs_sent, real(*cwnd_max), u64::from(*ecmp)].into_iter().for_each(|n| number(n, to));
+    [end, acked, deadline].into_iter().filter_map(|t| t.get()).for_each(|t| number(since(t), to));
+    if parts {
+        number(*bytes_acked, to);
+        number(*bytes_measured, to);
+    }
+    if losses {
+        number(*segs_retx, to);
+        counts.into_iter().for_each(|n| number(u64::from(*n), to));
+    }
+    if marks {
+        number(u64::from(*ecn_cuts), to);
+        number(*ce_acked_bytes, to);
+    }
+    if let Some(alpha) = cut_alpha {
+        number(real(*alpha), to);
+    }
+    if !rtt_min.is_never() || !rtt_mean.is_never() {
+        number(rtt_min.or_never().0, to);
+        number(rtt_mean.or_never().0.wrapping_sub(rtt_min.or_never().0), to);
+    }
+    if let Some(query) = query_id {
+        number(query.get(), to);
+    }
+    debug_assert!(to.len() - begin <= LONGEST);
+}
+
+fn read(from: &mut &[u8]) -> FlowRow {
+    let bits = take(from);
+    let has = |bit: u64| bits & bit != 0;
+    let mut next = || take(from);
+    let conn_id = next();
+    let [workload, group, src, dst] = std::array::from_fn(|_| next() as u32);
+    let [size_bytes, start, ideal, segs_sent, cwnd_max, ecmp] = std::array::from_fn(|_| next());
+    let mut time = |bit: u64| if has(bit) { TimeOrNever::at(Time(start.wrapping_add(next()))) } else { TimeOrNever::NEVER };
+    let (end, acked, deadline) = (time(has::END), time(has::ACKED), time(has::DEADLINE));
+    let mut row = FlowRow {
+        conn_id,
+        workload: WorkloadId::new(workload),
+        group: GroupId::new(group),
+        src: NodeId::new(src),
+        dst: NodeId::new(dst),
+        size_bytes,
+        start: Time(start),
+        end,
+        acked,
+        ideal: Time(ideal),
+        bytes_acked: size_bytes,
+        bytes_measured: size_bytes,
+        segs_sent,
+        cwnd_max: real_of(cwnd_max),
+        deadline,
+        ecmp: ecmp as u16,
+        opens: has(has::OPENS),
+        fits: has(has::FITS),
+        ..FlowRow::default()
+    };
+    if has(has::PARTS) {
+        (row.bytes_acked, row.bytes_measured) = (next(), next());
+    }
+    if has(has::LOSSES) {
+        row.segs_retx = next();
+        let FlowRow { rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts, .. } = &mut row;
+        for count in [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts] {
+            *count = next() as u32;
+        }
+    }
+    if has(has::MARKS) {
+        (row.ecn_cuts, row.ce_acked_bytes) = (next() as u32, next());
+    }
+    if has(has::ALPHA) {
+        row.cut_alpha = Some(real_of(next()));
+    }
+    if has(has::RTT) {
+        let min = next();
+        row.rtt_min = TimeOrNever::at(Time(min));
+        row.rtt_mean = TimeOrNever::at(Time(min.wrapping_add(next())));
+    }
+    if has(has::QUERY) {
+        row.query_id = Some(QueryId::new(next()));
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row whose numbers come from `n`; every other thing that a row may have by the bits of `which`.
+    fn row(n: u64, which: u64) -> FlowRow {
+        let bit = |b: u64| which >> b & 1 == 1;
+        let wide = |b: u64| if bit(b) { n.rotate_left(b as u32) } else { 0 };
+        let time = |b: u64| if bit(b) { TimeOrNever::at(Time(wide(b) | 1)) } else { TimeOrNever::NEVER };
+        FlowRow {
+            conn_id: n >> 40,
+            workload: WorkloadId::new(n as u32),
+            group: GroupId::new(n as u32 & 3),
+            src: NodeId::new(n as u32 >> 8),
+            dst: NodeId::new(u32::MAX),
+            size_bytes: n,
+            start: Time(n >> 1),
+            end: time(0),
+            acked: time(1),
+            ideal: Time(wide(2)),
+            bytes_acked: if bit(3) { wide(3) } else { n },
+            bytes_measured: if bit(4) { wide(4) } else { n },
+            segs_sent: n >> 3,
+            segs_retx: wide(5),
+            rtos: wide(6) as u32,
+            loss_cuts: wide(7) as u32,
+            ecn_cuts: wide(8) as u32,
+            ce_acked_bytes: wide(9),
+            cut_alpha: bit(8).then_some(1.0 / 3.0),
+            cwnd_max: n as f64 / 7.0,
+            rtt_min: time(10),
+            rtt_mean: time(11),
+            query_id: bit(12).then(|| QueryId::new(n)),
+            deadline: time(13),
+            ecmp: n as u16,
+            opens: bit(14),
+            fits: bit(15),
+            shim: bit(2).then(Box::default),
+            ..FlowRow::default()
+        }
+    }
+
+    #[test]
+    fn what_is_packed_comes_out() {
+        let mut rows: Vec<_> = (0..1 << 16).step_by(37).map(|which| row(0x9E37_79B9_7F4A_7C15 >> (which % 61), which)).collect();
+        let (mut first, mut second) = (Packed::default(), Packed::default());
+        let (head, tail) = rows.split_at(700);
+        head.iter().for_each(|r| _ = first.push(r.clone()));
+        tail.iter().for_each(|r| _ = second.push(r.clone()));
+        let middle = (first.len(), first.place());
+        first.append(&mut second);
+        assert_eq!((first.len(), second.len(), second.take().len()), (rows.len(), 0, 0));
+        assert!(first.pieces.len() > 1);
+        assert_eq!(first.shim(rows.len() - 1).is_some(), rows[rows.len() - 1].shim.is_some());
+        let since = first.since(middle);
+        assert_eq!(first.take(), rows);
+        rows.drain(..700);
+        rows.iter_mut().for_each(|r| r.shim = None);
+        assert_eq!(since, rows);
+    }
+
+    #[test]
+    fn an_ordinary_row_takes_few_bytes() {
+        let at = |us: u64| Time::from_us(us);
+        let ordinary = FlowRow {
+            conn_id: 99_999,
+            src: NodeId::new(140),
+            dst: NodeId::new(150),
+            size_bytes: 3_000,
+            start: at(18_000),
+            end: at(18_030).into(),
+            acked: at(18_045).into(),
+            ideal: at(13),
+            bytes_acked: 3_000,
+            bytes_measured: 3_000,
+            segs_sent: 3,
+            cwnd_max: 10.0,
+            rtt_min: at(12).into(),
+            rtt_mean: at(15).into(),
+            ecmp: 54_321,
+            opens: true,
+            fits: true,
+            ..FlowRow::default()
+        };
+        let mut bytes = Vec::new();
+        write(&ordinary, &mut bytes);
+        assert!(bytes.len() <= 50, "{} bytes", bytes.len());
+    }
+}
