@@ -28,7 +28,7 @@ impl Connection {
             ("tcpi_sacked", f64::from(n.sacked)),
             ("tcpi_lost", f64::from(n.lost)),
             ("tcpi_retrans", f64::from(n.retrans)),
-            ("tcpi_total_retrans", s.stats().segs_retx as f64),
+            ("tcpi_total_retrans", s.stats().losses.segs_retx as f64),
             ("tcpi_backoff", f64::from(s.rtt().backoff())),
             ("tcpi_rto", us(s.rto(&self.c))),
             ("tcpi_rtt", s.rtt().smoothed().get().map_or(0.0, us)),

@@ -68,7 +68,7 @@ fn ns3_a_timeout_halves_although_alpha_is_small() {
         let lost =
             |p: &Seen| p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset);
         let (trace, pipe) = run(dctcp(stack), 3000, |p| if lost(p) { LOSE } else { PASS });
-        assert!(pipe.sender.stats().rtos > 0, "{stack}");
+        assert!(pipe.sender.stats().losses.rtos > 0, "{stack}");
         let (before, after) = cuts(&trace)[0];
         assert!(before.alpha < 0.05, "{stack}: {}", before.alpha);
         let base = base(stack, &before);
@@ -132,7 +132,7 @@ fn spec_no_bytes_acknowledged() {
         // No ACK returns for three seconds.
         let (trace, pipe) =
             run(dctcp(stack), 500, |p| if !p.data && (1000 * US..3 * SECONDS).contains(&p.now) { LOSE } else { PASS });
-        assert!(pipe.sender.stats().rtos > 0, "{stack}");
+        assert!(pipe.sender.stats().losses.rtos > 0, "{stack}");
         assert!(trace.iter().all(|p| p.alpha.is_finite() && p.alpha <= 1.0), "{stack}");
         let silent: Vec<&Point> = trace.iter().filter(|p| (1200 * US..3 * SECONDS).contains(&p.now)).collect();
         assert!(silent.windows(2).all(|w| w[0].alpha == w[1].alpha), "{stack}");
@@ -171,7 +171,7 @@ fn spec_floor_of_two() {
         // Where a reduction is proportional, its window lies below the threshold until what ends it is acknowledged (tcp_cwnd_reduction).
         assert!(trace.iter().all(|p| p.ssthresh >= 2.0 && p.cwnd >= if *stack == "linux" { 1.0 } else { 2.0 }), "{stack}");
         assert!(trace.last().unwrap().cwnd < 3.1, "{stack}: {}", trace.last().unwrap().cwnd);
-        assert_eq!(pipe.sender.stats().rtos, 0, "{stack}");
+        assert_eq!(pipe.sender.stats().losses.rtos, 0, "{stack}");
         // 100 us a round trip, of two or (after growth between cuts) three segments.
         let rounds = pipe.done / (100 * US);
         assert!((500 / 3..=500 / 2 + 10).contains(&rounds), "{stack}: {rounds} round trips");
@@ -207,7 +207,7 @@ fn spec_reordering_across_a_change() {
         let marked = |p: &Seen| p.data && (p.number / 7) % 2 == 1;
         let (_, pipe) = run(c, 1000, |p| Fate { late: if late(p) { 1000 } else { 0 }, marked: marked(p), ..PASS });
         assert!(pipe.receiver.sent() < 2 * pipe.receiver.packets(), "{stack}: more than two ACKs a packet");
-        assert_eq!(pipe.sender.stats().rtos, 0, "{stack}");
+        assert_eq!(pipe.sender.stats().losses.rtos, 0, "{stack}");
     }
 }
 
@@ -219,7 +219,7 @@ fn spec_timeout() {
         // A whole window is marked, and no ACK of it returns before the timeout.
         let blackout = |p: &Seen| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
         let (trace, pipe) = run(dctcp(stack), 200, |p| if blackout(p) { LOSE } else { mark(|n| n < 10)(p) });
-        assert!(pipe.sender.stats().rtos > 0 && pipe.sender.stats().ce_bytes > 0, "{stack}");
+        assert!(pipe.sender.stats().losses.rtos > 0 && pipe.sender.stats().ce_bytes > 0, "{stack}");
         let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
         assert_eq!(trace[first].cwnd, 1.0, "{stack}");
         let cuts = cuts(&trace).into_iter().filter(|c| c.0.ssthresh.is_finite() && c.1.ssthresh < c.0.ssthresh).count();

@@ -19,6 +19,9 @@ pub(super) struct Waiting {
 pub(super) struct Behind(pub(super) Option<Box<VecDeque<Waiting>>>);
 
 impl Behind {
+    /// There are none.
+    pub(super) const NONE: Behind = Behind(None);
+
     /// The one that `offset` lies in.
     pub(super) fn at(&mut self, offset: u64) -> Option<&mut Waiting> {
         let list = self.0.as_mut()?;

@@ -15,7 +15,7 @@ impl Sender {
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: Meta::new(self.addr.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
+            meta: Meta::new(self.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
             ..self.template
         };
         self.stats.cwnd_max = 0.0;
@@ -23,7 +23,7 @@ impl Sender {
 
     /// Sends a datagram. `high` counts the payload sent.
     pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
-        let (seq, ts) = (self.addr.wire(self.high), now.timestamp());
+        let (seq, ts) = (self.numbers.wire(self.high), now.timestamp());
         self.high += u64::from(self.template.len);
         self.packets += 1;
         self.stats.segs_sent += 1;
@@ -38,6 +38,5 @@ impl Receiver {
     /// A datagram arrived. Packets are counted by the caller; what counts here is payload, in whatever order it comes.
     pub(super) fn on_datagram(&mut self, p: &Packet) {
         self.rcv_nxt += u64::from(p.len);
-        self.delivered = self.rcv_nxt;
     }
 }

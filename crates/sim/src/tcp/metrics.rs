@@ -6,7 +6,7 @@ use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Metrics, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 
 /// What is remembered of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +45,9 @@ impl Sender {
         if let Some(threshold) = path.ssthresh.filter(|_| c.metrics == Metrics::All) {
             self.w.ssthresh = Threshold::at(threshold as f64);
         }
-        self.rtt.remembered = path.rtt.map_or(TimeOrNever::NEVER, TimeOrNever::at);
+        if let Some(rtt) = path.rtt {
+            self.seldom.remembered = rtt.into();
+        }
         if !c.handshake {
             self.first_timeout(c);
         }
@@ -54,9 +56,9 @@ impl Sender {
     /// The first timeout of data, where the handshake was faster than what is remembered: SYNs are small. The estimate stays, and makes the
     /// timeout from the first sample of data on.
     pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
-        let r = &mut self.rtt;
-        if r.remembered() > r.smoothed().get()
-            && let Some(remembered) = r.remembered()
+        let (remembered, r) = (self.remembered(), &mut self.rtt);
+        if remembered > r.smoothed().get()
+            && let Some(remembered) = remembered
             && c.rto_rule != RtoRule::Fixed
         {
             // In ticks, rounded down.

@@ -57,6 +57,18 @@ impl Rack {
         }
     }
 
+    /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `una`: the round trip.
+    pub(super) fn is_usual(&self, una: u64) -> bool {
+        debug_assert!(self.fack == una, "all has been delivered");
+        let unusual = self.reordering_seen || self.far || self.probe_end.is_some();
+        !unusual && self.extra | self.persist | self.duplicates == 0
+    }
+
+    /// As it was when everything up to `una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
+    pub(super) fn resume(&mut self, rtt: Time, una: u64) {
+        (self.rtt, self.fack) = (rtt, una);
+    }
+
     /// Highest offset delivered.
     pub(super) fn highest(&self) -> u64 {
         self.fack

@@ -31,7 +31,7 @@ impl Reassembly {
 
     /// Goes through what it knows. Which slots intervals have is nobody's business.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Some(Intervals { slots, sorted, freshest, free: _, bytes, remembered, joined }) = self.0.as_deref_mut() else {
+        let Some(Intervals { slots, sorted, freshest, free: _, bytes, remembered, joined, repeated }) = self.0.as_deref_mut() else {
             return v.same(0);
         };
         v.same(1 + sorted.len() as u64);
@@ -44,6 +44,32 @@ impl Reassembly {
         v.same(*bytes);
         remembered.walk(v);
         joined.walk(v);
+        v.flag(repeated.is_some());
+        if let Some((start, end)) = repeated {
+            v.sequence(start);
+            v.sequence(end);
+        }
+    }
+
+    /// Whether nothing is, and nothing is to be reported as a duplicate.
+    #[inline]
+    pub(super) fn is_clear(&self) -> bool {
+        self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.repeated.is_none())
+    }
+
+    /// A segment with these sequence numbers came again, which the next ACK reports as D-SACK.
+    pub(super) fn repeated(&mut self, numbers: (u32, u32)) {
+        self.0.get_or_insert_default().repeated = Some(numbers);
+    }
+
+    /// Whether there is something to report.
+    pub(super) fn has_repeated(&self) -> bool {
+        self.0.as_ref().is_some_and(|i| i.repeated.is_some())
+    }
+
+    /// What is to be reported, once.
+    pub(super) fn take_repeated(&mut self) -> Option<(u32, u32)> {
+        self.0.as_mut()?.repeated.take()
     }
 
     /// Bytes in all intervals.
@@ -117,6 +143,8 @@ struct Intervals {
     bytes: u64,
     remembered: Remembered,
     joined: Joined,
+    /// Duplicate segment to report in the next ACK, in sequence numbers.
+    repeated: Option<(u32, u32)>,
 }
 
 impl Default for Intervals {
@@ -129,6 +157,7 @@ impl Default for Intervals {
             bytes: 0,
             remembered: Remembered::default(),
             joined: Joined::default(),
+            repeated: None,
         }
     }
 }

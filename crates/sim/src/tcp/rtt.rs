@@ -13,8 +13,6 @@ pub struct Rtt {
     min: TimeOrNever,
     /// RTO without back-off.
     pub(crate) base_rto: Time,
-    /// What the host remembers of the path, if anything, and if it is asked for.
-    pub(crate) remembered: TimeOrNever,
     /// Number of doublings in force.
     pub(crate) backoff: u32,
     deviation: Deviation,
@@ -31,6 +29,54 @@ struct Deviation {
     end: u32,
 }
 
+/// The segment whose round trip is being timed, of a stack without timestamps: when it was sent, and the low 32 bits of the stream offset that must be
+/// acknowledged.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
+pub(super) struct Timed {
+    sent: TimeOrNever,
+    end: u32,
+}
+
+impl Timed {
+    /// None is.
+    pub(super) const NONE: Timed = Timed { sent: TimeOrNever::NEVER, end: 0 };
+
+    /// One that ends at stream offset `end` was sent.
+    #[inline(always)]
+    pub(super) fn segment(end: u64, sent: Time) -> Timed {
+        Timed { sent: sent.into(), end: end as u32 }
+    }
+
+    /// Whether none is.
+    #[inline(always)]
+    pub(super) fn is_free(&self) -> bool {
+        let sent = self.sent;
+        sent.is_never()
+    }
+
+    /// When it was sent, if everything up to `ack` is acknowledged and it with that; then it is no longer timed. What is outstanding is less than
+    /// half of the numbers.
+    #[inline(always)]
+    pub(super) fn take(&mut self, ack: u64) -> Option<Time> {
+        let sent = self.sent.get()?;
+        ((ack as u32).wrapping_sub(self.end) < 1 << 31).then(|| {
+            *self = Timed::NONE;
+            sent
+        })
+    }
+
+    /// Goes through it.
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+        let Timed { mut sent, mut end } = *self;
+        v.timer(&mut sent);
+        if !sent.is_never() {
+            v.sequence(&mut end);
+        }
+        *self = Timed { sent, end };
+    }
+}
+
 /// What of the stream is acknowledged, and what has been sent, when a sample is taken (`snd_una`, `snd_nxt`).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sent {
@@ -43,8 +89,8 @@ pub struct Sent {
 impl Rtt {
     /// Goes through what it knows; `linux`: by the kernel's rules.
     pub(super) fn walk(&mut self, linux: bool, v: &mut dyn Walk) {
-        let Rtt { srtt, rttvar, min, base_rto, remembered, backoff, deviation } = self;
-        [srtt.or_never(), *rttvar, min.or_never(), *base_rto, remembered.or_never()].into_iter().for_each(|t| v.duration(t));
+        let Rtt { srtt, rttvar, min, base_rto, backoff, deviation } = self;
+        [srtt.or_never(), *rttvar, min.or_never(), *base_rto].into_iter().for_each(|t| v.duration(t));
         v.same(u64::from(*backoff));
         let Deviation { largest, bound, end } = deviation;
         if linux {
@@ -62,11 +108,6 @@ impl Rtt {
     /// RTO without back-off.
     pub fn base_rto(&self) -> Time {
         self.base_rto
-    }
-
-    /// What the host remembers of the path, if anything, and if it is asked for.
-    pub fn remembered(&self) -> Option<Time> {
-        self.remembered.get()
     }
 
     /// Doubles the timeout.
@@ -90,7 +131,6 @@ impl Rtt {
             rttvar: Time::ZERO,
             min: TimeOrNever::NEVER,
             base_rto: initial.min(c.rto_max),
-            remembered: TimeOrNever::NEVER,
             backoff: 0,
             deviation: Deviation::default(),
         }

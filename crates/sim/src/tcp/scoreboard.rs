@@ -116,6 +116,11 @@ impl Scoreboard {
         self.segs.len()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.segs.is_empty()
+    }
+
     /// Number of segments that the receiver is not known to have.
     pub fn missing(&self) -> u32 {
         self.segs.len() as u32 - self.sacked_segs

@@ -1,32 +1,13 @@
 //! What is counted of a message at its sender.
 
+use super::lazy::{Fresh, Lazy};
 use forebay_units::{Time, TimeOrNever};
 
 /// What happened to a message, or on a connection that knows of none; see `booking`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SendStats {
-    /// Data segments sent.
+    /// Data segments sent, retransmissions included.
     pub segs_sent: u64,
-    /// Of those, retransmissions.
-    pub segs_retx: u64,
-    /// Retransmission timeouts with data outstanding; those of SYNs are not among them.
-    pub rtos: u32,
-    /// Tail loss probes (RFC 8985 section 7.3).
-    pub tlps: u32,
-    /// Timeouts of the SYN.
-    pub syn_rtos: u32,
-    /// Of those, before the first window of the message was acknowledged.
-    pub rtos_head: u32,
-    /// Of those, with at most three segments of the message missing.
-    pub rtos_tail: u32,
-    /// Entries into fast recovery.
-    pub fast_retx: u32,
-    /// Reductions of the window on ECE.
-    pub ecn_cuts: u32,
-    /// New thresholds asked of the law on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
-    pub loss_cuts: u32,
-    /// Sum of the law's alpha over `ecn_cuts`, if it has one.
-    pub cut_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,
     /// Largest window, segments.
@@ -37,27 +18,60 @@ pub struct SendStats {
     pub rtt_sum: Time,
     /// Number of RTT samples.
     pub rtt_count: u64,
+    /// Losses and reductions of the window, which most messages do without.
+    pub losses: Lazy<Losses>,
+}
+
+/// Losses of a message, and reductions of the window while it was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Losses {
+    /// Retransmissions.
+    pub segs_retx: u64,
+    /// Retransmission timeouts with data outstanding; those of SYNs are not among them.
+    pub rtos: u32,
+    /// Tail loss probes (RFC 8985 section 7.3).
+    pub tlps: u32,
+    /// Timeouts of the SYN.
+    pub syn_rtos: u32,
+    /// Retransmission timeouts before the first window of the message was acknowledged.
+    pub rtos_head: u32,
+    /// Those with at most three segments of the message missing.
+    pub rtos_tail: u32,
+    /// Entries into fast recovery.
+    pub fast_retx: u32,
+    /// Reductions of the window on ECE.
+    pub ecn_cuts: u32,
+    /// New thresholds asked of the law on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
+    pub loss_cuts: u32,
+    /// Sum of the law's alpha over `ecn_cuts`, if it has one.
+    pub cut_alpha: Option<f64>,
+}
+
+impl Fresh for Losses {
+    const FRESH: &'static Losses = &Losses {
+        segs_retx: 0,
+        rtos: 0,
+        tlps: 0,
+        syn_rtos: 0,
+        rtos_head: 0,
+        rtos_tail: 0,
+        fast_retx: 0,
+        ecn_cuts: 0,
+        loss_cuts: 0,
+        cut_alpha: None,
+    };
 }
 
 impl Default for SendStats {
     fn default() -> SendStats {
         SendStats {
             segs_sent: 0,
-            segs_retx: 0,
-            rtos: 0,
-            tlps: 0,
-            syn_rtos: 0,
-            rtos_head: 0,
-            rtos_tail: 0,
-            fast_retx: 0,
-            ecn_cuts: 0,
-            loss_cuts: 0,
-            cut_alpha: None,
             ce_bytes: 0,
             cwnd_max: 0.0,
             rtt_min: TimeOrNever::NEVER,
             rtt_sum: Time::ZERO,
             rtt_count: 0,
+            losses: Lazy::default(),
         }
     }
 }

@@ -19,15 +19,33 @@ pub struct Address {
 }
 
 impl Address {
-    /// Sequence number of stream offset `offset`; the SYN takes the number before offset 0.
+    /// Sequence numbers of its stream.
     #[inline]
-    pub fn wire(&self, offset: u64) -> u32 {
-        self.isn.wrapping_add(1).wrapping_add(offset as u32)
+    pub fn numbers(&self) -> Numbers {
+        Numbers(self.isn)
+    }
+}
+
+/// The sequence numbers of a stream, which follow from the initial one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers(u32);
+
+impl Numbers {
+    /// The first one, which is the SYN's.
+    #[inline]
+    pub fn initial(self) -> u32 {
+        self.0
+    }
+
+    /// That of stream offset `offset`; the SYN takes the number before offset 0.
+    #[inline]
+    pub fn wire(self, offset: u64) -> u32 {
+        self.0.wrapping_add(1).wrapping_add(offset as u32)
     }
 
     /// Stream offset of sequence number `seq`, which lies within 2^31 of `near`. Negative for the SYN's own number and before.
     #[inline]
-    pub fn offset(&self, seq: u32, near: u64) -> i64 {
+    pub fn offset(self, seq: u32, near: u64) -> i64 {
         near as i64 + i64::from(seq.wrapping_sub(self.wire(near)) as i32)
     }
 }
@@ -38,7 +56,7 @@ mod tests {
 
     #[test]
     fn survives_wrap_around() {
-        let a = Address { isn: u32::MAX - 1000, ..Address::default() };
+        let a = Numbers(u32::MAX - 1000);
         for near in [0u64, 500, 1000, 5000, 1 << 33, (1 << 33) + 12345] {
             for delta in [-400i64, -1, 0, 1, 1 << 20, 1 << 30] {
                 let offset = near as i64 + delta;
@@ -47,6 +65,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(a.offset(a.isn, 0), -1);
+        assert_eq!(a.offset(a.initial(), 0), -1);
     }
 }

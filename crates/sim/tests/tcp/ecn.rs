@@ -38,8 +38,8 @@ fn classic_halves_once_a_window() {
     // The window that was outstanding at the cut has been acknowledged: the next mark counts.
     t.ece(9);
     assert_eq!((t.cwnd(), t.ssthresh()), (2.0, 2.0));
-    assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts), (2, 0));
-    assert_eq!(t.s.stats().cut_alpha, None, "NewReno has no alpha");
+    assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (2, 0));
+    assert_eq!(t.s.stats().losses.cut_alpha, None, "NewReno has no alpha");
 }
 
 /// Section 6.1.5: retransmitted segments are not ECN-capable, in ns-2 they are (tcp.cc: all but the SYN); section 6.1.2: CWR goes out after a reduction for any reason, on the first
@@ -80,7 +80,7 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(classic(stack, 8), 100);
         t.sent();
-        while t.s.stats().rtos == 0 {
+        while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
         let high = t.s.high() / 1000;
@@ -150,11 +150,11 @@ fn marks_after_a_loss_in_the_same_window() {
             assert_eq!(threshold, 5.0);
             t.at(300).ece(9);
             assert_eq!(t.ssthresh(), threshold, "{stack} {law}");
-            assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts), (0, 1), "{stack} {law}");
+            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (0, 1), "{stack} {law}");
             t.ece(10);
             let again = u32::from(stack == "linux");
             assert_eq!(t.ssthresh() < threshold, again == 1, "{stack} {law}");
-            assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts), (again, 1), "{stack} {law}");
+            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (again, 1), "{stack} {law}");
         }
     }
 }
@@ -186,7 +186,7 @@ fn dctcp_alpha_and_cut() {
     // It ends that window, with one of `end` - 11 segments marked: first alpha, then the cut.
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
     assert_eq!((t.s.law().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
-    assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts, t.s.stats().cut_alpha), (2, 0, Some(1.0 + alpha)));
+    assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts, t.s.stats().losses.cut_alpha), (2, 0, Some(1.0 + alpha)));
 }
 
 /// No cut in a window without marks, however large alpha is.

@@ -46,7 +46,7 @@ fn the_cut_grows_with_the_bytes_sent() {
         // One cut a window of data, however many marks follow.
         let cut = t.cwnd();
         t.ece(next + 2).ece(next + 3);
-        assert!(t.cwnd() <= cut + 1.0 && t.s.stats().ecn_cuts == 1, "{} after {cut}", t.cwnd());
+        assert!(t.cwnd() <= cut + 1.0 && t.s.stats().losses.ecn_cuts == 1, "{} after {cut}", t.cwnd());
     }
 }
 
@@ -78,7 +78,7 @@ fn losses_are_not_weighted() {
         assert!((0.45..0.56).contains(&half), "{bytes}: {half}");
     }
     let (mut t, next) = after(1_500_000);
-    while t.s.stats().rtos == 0 {
+    while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     t.settle();

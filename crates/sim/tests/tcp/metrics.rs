@@ -78,7 +78,7 @@ fn rtts_are_averaged_downwards() {
     let us = |ends: &[u64]| {
         let ends: Vec<_> = ends.iter().map(|&us| (us * US, 10.0, f64::INFINITY)).collect();
         let (s, _) = opened(&c, 0, &after(&c, &ends));
-        s.rtt().remembered().unwrap().0 / US
+        s.remembered().unwrap().0 / US
     };
     assert_eq!(us(&[800]), 800);
     assert_eq!(us(&[800, 1600]), 1600);

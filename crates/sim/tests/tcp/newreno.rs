@@ -77,7 +77,7 @@ fn partial_acknowledgements_repair_one_hole_each() {
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 7.0));
     t.ack(10);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca(), t.s.stats().fast_retx), ("", 5.0, CaState::Open, 1));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca(), t.s.stats().losses.fast_retx), ("", 5.0, CaState::Open, 1));
 }
 
 /// RFC 6582 section 4, "impatient": only the first partial acknowledgement restarts the retransmission timer.
@@ -120,10 +120,10 @@ fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
     t.dup(4, 3);
     let sent = t.sent();
     assert!(sent.ends_with("4r"), "{sent}");
-    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (2.5, 2));
+    assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (2.5, 2));
     t.ack(7).dup(7, 3);
     assert!(t.sent().ends_with("7r"));
-    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (2.0, 3));
+    assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (2.0, 3));
 }
 
 /// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.
@@ -135,7 +135,7 @@ fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
     t.ack(1);
     t.sent();
     t.dup(1, 4);
-    assert_eq!(t.s.stats().fast_retx, 0);
+    assert_eq!(t.s.stats().losses.fast_retx, 0);
     t.ack(10);
     t.sent();
     t.ack(11).dup(11, 3);
@@ -156,10 +156,10 @@ fn duplicates_of_go_back_n_start_nothing() {
     t.sent();
     t.dup(10, 3);
     // Section 4.1: an ACK for exactly `recover` does not cover more than it.
-    assert_eq!((t.sent().matches('r').count(), t.s.stats().fast_retx), (0, 0));
+    assert_eq!((t.sent().matches('r').count(), t.s.stats().losses.fast_retx), (0, 0));
     t.ack(11);
     t.dup(11, 3);
-    assert_eq!((t.sent().matches('r').count(), t.s.stats().fast_retx), (1, 1));
+    assert_eq!((t.sent().matches('r').count(), t.s.stats().losses.fast_retx), (1, 1));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn duplicates_in_loss_state_start_nothing() {
     t.ack(1);
     t.sent();
     t.dup(1, 8);
-    assert_eq!((t.sent().as_str(), t.s.stats().fast_retx, t.s.ca()), ("", 0, CaState::Loss));
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.fast_retx, t.s.ca()), ("", 0, CaState::Loss));
 }
 
 /// The very first segment can be repaired as well, although no ACK covers anything yet.
@@ -200,13 +200,13 @@ fn what_is_no_duplicate() {
     t.sent();
     t.window += 6000;
     t.dup(4, 3);
-    assert_eq!(t.s.stats().fast_retx, 0, "the first of the three was a window update");
+    assert_eq!(t.s.stats().losses.fast_retx, 0, "the first of the three was a window update");
     t.dup(4, 1);
-    assert_eq!(t.s.stats().fast_retx, 1);
+    assert_eq!(t.s.stats().losses.fast_retx, 1);
     let mut t = Script::new(window("newreno", 8), 8);
     t.ack(8);
     t.dup(8, 10);
-    assert_eq!((t.s.stats().fast_retx, t.s.ca()), (0, CaState::Open));
+    assert_eq!((t.s.stats().losses.fast_retx, t.s.ca()), (0, CaState::Open));
 }
 
 /// ACKs for data never sent, and old ones, change nothing (RFC 9293 section 3.10.7.4).

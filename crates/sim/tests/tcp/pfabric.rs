@@ -27,7 +27,7 @@ fn no_fast_retransmission() {
     for n in 2..=8 {
         t.sack(0, &[(1, n)]);
     }
-    assert_eq!((t.s.stats().fast_retx, t.cwnd(), t.ssthresh()), (0, 8.0, f64::INFINITY));
+    assert_eq!((t.s.stats().losses.fast_retx, t.cwnd(), t.ssthresh()), (0, 8.0, f64::INFINITY));
     // What the SACKs took out of the pipe went into new segments.
     assert_eq!(t.sent(), "8#12 9#11 10#10 11#9 12#8 13#7 14#6");
     // The timeout repairs the hole alone, as the rest is SACKed or goes behind it.
@@ -48,7 +48,7 @@ fn probes_after_five_timeouts() {
         assert_eq!(t.timer(), 1_000);
         assert_eq!(t.sent(), "P");
     }
-    assert_eq!(t.s.stats().rtos, 5, "probes are no timeouts");
+    assert_eq!(t.s.stats().losses.rtos, 5, "probes are no timeouts");
     // The answer acknowledges nothing new.
     t.ack(0);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("0r#8", 1.0));
@@ -86,7 +86,7 @@ fn probing_without_sack() {
     assert_eq!(t.timer(), 4_000);
     assert_eq!(t.sent(), "P P");
     t.ack(0);
-    assert_eq!((t.sent().as_str(), t.s.stats().rtos), ("0r", 2));
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.rtos), ("0r", 2));
     t.ack(1);
     assert_eq!(t.sent(), "1r 2r");
 }

@@ -145,10 +145,10 @@ fn patience_at_the_tail() {
     let mut t = Script::new(prin(8, &wait), 8);
     t.sent();
     t.at(250).dup(0, 3);
-    assert_eq!((t.sent().as_str(), t.left(Timer::Reorder), t.s.stats().fast_retx), ("", Some(300), 0));
+    assert_eq!((t.sent().as_str(), t.left(Timer::Reorder), t.s.stats().losses.fast_retx), ("", Some(300), 0));
     // The others arrive: nothing was lost.
     t.at(400).ack(8);
-    assert_eq!((t.sent().as_str(), t.s.ca(), t.cwnd(), t.s.stats().fast_retx), ("", CaState::Open, 9.0, 0));
+    assert_eq!((t.sent().as_str(), t.s.ca(), t.cwnd(), t.s.stats().losses.fast_retx), ("", CaState::Open, 9.0, 0));
 
     let mut t = Script::new(prin(8, &wait), 8);
     t.sent();

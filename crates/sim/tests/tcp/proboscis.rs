@@ -132,7 +132,7 @@ fn lost_syns_and_syn_acks_are_repeated_by_the_shim() {
         assert_eq!(syns, [0, 16 * MS]);
         let s = p.shims.as_ref().unwrap();
         assert_eq!((s.sender.stats().syns, s.sender.stats().probes), (1, 10 + 10 + 20 + 30 + 40));
-        assert_eq!((p.sender.stats().syn_rtos, first_flight(&p)), (0, 10));
+        assert_eq!((p.sender.stats().losses.syn_rtos, first_flight(&p)), (0, 10));
         assert!(p.done < 17 * MS);
     }
 }
@@ -146,7 +146,7 @@ fn after_giving_up_the_guest_starts_afresh() {
     // Every 16 ms until the entry goes at 1001 ms, the guest's own among them.
     assert_eq!(syns[..63], (0..63).map(|i| i * 16).collect::<Vec<_>>()[..]);
     assert_eq!(syns[63..], [1000, 3000]);
-    assert_eq!((p.sender.stats().syn_rtos, p.sender.stats().rtos), (2, 0));
+    assert_eq!((p.sender.stats().losses.syn_rtos, p.sender.stats().losses.rtos), (2, 0));
     // The last train is a first one again.
     let last = p.log.iter().filter(|s| probe(s) && s.now > 2500 * MS).count();
     assert_eq!((last, first_flight(&p)), (10, 1));

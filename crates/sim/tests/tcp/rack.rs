@@ -79,7 +79,7 @@ fn loss_by_time_not_by_sequence() {
     assert!(t.sent().contains("0r"), "{:?}", t.s.ca());
     t.at(305).sack(0, &[(1, new + 1)]);
     assert!(!t.sent().contains('r'), "what was delivered was sent before it");
-    assert_eq!(t.s.stats().rtos, 0);
+    assert_eq!(t.s.stats().losses.rtos, 0);
 }
 
 /// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT. In Linux (tcp_dsack_seen) only
@@ -132,7 +132,7 @@ fn probe_with_new_data() {
     // 3 ticks from tick 0 on: over when tick 4 begins.
     assert_eq!((t.timer(), t.now, t.sent().as_str()), (3_900, 4_000, "10"));
     // One probe per episode (section 7.3); then the retransmission timeout: 201 ticks from tick 4 on are in the slot of eight ticks before 208.
-    assert_eq!((t.timer(), t.now, t.s.stats().rtos), (204_000, 208_000, 1));
+    assert_eq!((t.timer(), t.now, t.s.stats().losses.rtos), (204_000, 208_000, 1));
     assert_eq!(t.sent(), "0r");
 }
 
@@ -144,7 +144,7 @@ fn probe_with_the_last_segment() {
     assert_eq!((t.sent().as_str(), t.left(Timer::Rto), t.cwnd()), ("9r", Some(201_000), 10.0));
     // Everything was lost but the probe: RACK finds the rest without a timeout.
     t.at(4_100).sack(0, &[(9, 10)]);
-    assert_eq!((t.s.ca(), t.s.stats().rtos), (CaState::Recovery, 0));
+    assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Recovery, 0));
     assert!(t.sent().starts_with("0r"));
 }
 
@@ -259,7 +259,7 @@ fn timeout_leaves_young_segments_alone() {
     t.at(timeout - 50).write(3);
     assert_eq!(t.sent(), "6 7 8");
     t.at(timeout);
-    assert_eq!((t.sent().as_str(), t.s.stats().rtos, t.cwnd()), ("1r", 1, 4.0));
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.rtos, t.cwnd()), ("1r", 1, 4.0));
     // They were lost too: when the retransmission arrives, they were sent 50 us before something delivered.
     t.at(timeout + 100).ack(2);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("2r 3r 4r 5r 6r", 5.0));
@@ -271,7 +271,7 @@ fn timeout_in_recovery_keeps_the_threshold() {
     let mut t = Script::new(linux(20), 20);
     t.at(200).sack(0, &[(1, 4)]);
     assert_eq!(t.ssthresh(), 10.0);
-    while t.s.stats().rtos == 0 {
+    while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     assert_eq!((t.ssthresh(), t.s.ca()), (10.0, CaState::Loss));
@@ -325,6 +325,6 @@ fn a_window_update_settles_no_probe() {
         t.write(1);
         t.now += 100;
         t.ack(3);
-        assert_eq!(t.s.stats().loss_cuts, cuts, "update {update}");
+        assert_eq!(t.s.stats().losses.loss_cuts, cuts, "update {update}");
     }
 }

@@ -78,7 +78,7 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         let mut t = Script::new(c, 16);
         t.sent();
         t.timer();
-        assert_eq!((t.ssthresh(), t.s.stats().loss_cuts), (8.0, 1), "{stack}");
+        assert_eq!((t.ssthresh(), t.s.stats().losses.loss_cuts), (8.0, 1), "{stack}");
         // The repair gets as far as segment 4, all of it retransmitted, so that no sample ends the back-off.
         for n in 1..=4 {
             let now = t.now + 100;
@@ -87,11 +87,11 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         assert!(t.s.rtt().backoff() > 0, "{stack}");
         let window = t.cwnd();
         t.timer();
-        assert_eq!((t.s.stats().rtos, t.s.stats().loss_cuts), (2, 2), "{stack}: segment 4 has not timed out before");
+        assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts), (2, 2), "{stack}: segment 4 has not timed out before");
         assert_eq!(t.ssthresh(), (window / 2.0).max(2.0), "{stack}");
         // The same again is no new loss.
         t.timer();
-        assert_eq!((t.s.stats().rtos, t.s.stats().loss_cuts), (3, 2), "{stack}");
+        assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts), (3, 2), "{stack}");
     }
 }
 

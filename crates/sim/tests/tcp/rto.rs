@@ -80,7 +80,7 @@ fn back_off() {
         assert_eq!((t.timer(), t.sent().as_str()), (wait * RTO_US, "0r"));
         assert_eq!((t.cwnd(), t.s.ca()), (1.0, CaState::Loss));
     }
-    assert_eq!((t.s.stats().rtos, t.s.stats().syn_rtos), (6, 0));
+    assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.syn_rtos), (6, 0));
 }
 
 /// RFC 5681 section 3.1: half the flight at the first timeout, held constant at further ones of the same segment.
@@ -90,13 +90,13 @@ fn repeated_timeouts_keep_the_threshold() {
         let mut c = config(stack, "newreno");
         c.init_cwnd = 12;
         let mut t = Script::new(c, 12);
-        while t.s.stats().rtos < 5 {
+        while t.s.stats().losses.rtos < 5 {
             t.timer();
-            if t.s.stats().rtos > 0 {
-                assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats().rtos);
+            if t.s.stats().losses.rtos > 0 {
+                assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats().losses.rtos);
             }
         }
-        assert_eq!(t.s.stats().loss_cuts, 1, "{stack}");
+        assert_eq!(t.s.stats().losses.loss_cuts, 1, "{stack}");
     }
 }
 
@@ -190,7 +190,7 @@ fn full_last_segment_with_fin_after_a_timeout() {
         let mut t = Script::new(config(stack, "newreno"), 0);
         t.write_bytes(1000, true);
         assert_eq!(t.sent(), "0F", "{stack}");
-        while t.s.stats().rtos < 3 {
+        while t.s.stats().losses.rtos < 3 {
             t.timer();
         }
         assert!(t.sent().ends_with("0Fr 0Fr 0Fr"), "{stack}");
@@ -213,7 +213,7 @@ fn statistics_of_timeouts() {
         }
         t.timer();
         let stats = t.s.stats();
-        assert_eq!((stats.rtos, stats.rtos_head, stats.rtos_tail), (1, head, tail), "{acked} acknowledged");
+        assert_eq!((stats.losses.rtos, stats.losses.rtos_head, stats.losses.rtos_tail), (1, head, tail), "{acked} acknowledged");
     }
 }
 
@@ -248,7 +248,7 @@ fn closed_windows_are_probed() {
         assert!(t.sent().starts_with(&next), "{stack}");
         let left = t.left(Timer::Rto).or(t.left(Timer::Probe));
         assert!(left.is_some(), "{stack}");
-        assert_eq!((t.s.rto(&t.c).as_us(), t.s.stats().rtos, t.s.rtt().backoff()), (rto, 0, 0), "{stack}");
+        assert_eq!((t.s.rto(&t.c).as_us(), t.s.stats().losses.rtos, t.s.rtt().backoff()), (rto, 0, 0), "{stack}");
         assert!(stack == "linux" || left == Some(rto), "{stack}: {left:?}");
     }
 }

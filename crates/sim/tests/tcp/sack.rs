@@ -27,7 +27,7 @@ fn three_sacked_segments_start_recovery() {
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.s.ca()), ("11", CaState::Recovery), "pipe was 4");
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().fast_retx), (CaState::Open, 1));
+    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Open, 1));
 }
 
 /// Section 5 step 1: three duplicate ACKs with news, although their segments are too small for IsLost.
@@ -118,7 +118,7 @@ fn order_of_what_is_sent() {
     t.sack(9, &[(12, 13)]);
     assert_eq!(t.sent(), "11r", "9 and 10 count twice: pipe was 5");
     t.ack(13);
-    assert_eq!((t.s.ca(), t.cwnd() >= 6.0, t.s.stats().rtos), (CaState::Open, true, 0));
+    assert_eq!((t.s.ca(), t.cwnd() >= 6.0, t.s.stats().losses.rtos), (CaState::Open, true, 0));
 }
 
 /// NextSeg rule 4: the highest segment outstanding, when nothing above it could tell of its loss.
@@ -140,7 +140,7 @@ fn rescue() {
     // 8 is a hole below a SACKed segment now.
     assert_eq!(t.sent(), "8r");
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().rtos), (CaState::Open, 0));
+    assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Open, 0));
 }
 
 /// Section 5.1: a timeout takes everything not SACKed to be lost and sends it again by slow start; SACKed data stays delivered.
@@ -158,7 +158,7 @@ fn timeout() {
     t.ack(8);
     assert_eq!((t.sent().as_str(), t.s.ca()), ("8r 9r", CaState::Loss));
     t.ack(10);
-    assert_eq!((t.s.ca(), t.s.stats().fast_retx), (CaState::Open, 0));
+    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Open, 0));
 }
 
 /// Three duplicates in the middle of that start no fast recovery.
@@ -168,7 +168,7 @@ fn no_fast_recovery_below_the_recovery_point_of_a_timeout() {
     t.timer();
     t.sent();
     t.sack(0, &[(5, 6)]).sack(0, &[(5, 7)]).sack(0, &[(5, 8)]).sack(0, &[(5, 9)]);
-    assert_eq!((t.s.ca(), t.s.stats().fast_retx, t.ssthresh()), (CaState::Loss, 0, 5.0));
+    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Loss, 0, 5.0));
 }
 
 /// Two losses in a window are one event; one in the next window is another.
@@ -178,13 +178,13 @@ fn one_reduction_a_window() {
     t.sack(0, &[(1, 4)]);
     assert_eq!(t.ssthresh(), 10.0);
     t.sack(5, &[(6, 9)]);
-    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (10.0, 1), "5 was sent before recovery began");
+    assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (10.0, 1), "5 was sent before recovery began");
     let end = t.s.high() / 1000;
     t.ack(end);
     assert_eq!(t.s.ca(), CaState::Open);
     let flight = t.flight() as f64;
     t.sack(end, &[(end + 1, end + 4)]);
-    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (flight / 2.0, 2));
+    assert_eq!((t.ssthresh(), t.s.stats().losses.fast_retx), (flight / 2.0, 2));
 }
 
 /// A byte range SACKed and then acknowledged leaves nothing behind; blocks that make no sense are ignored.

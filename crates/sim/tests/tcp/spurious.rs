@@ -17,7 +17,7 @@ fn only(stack: &str, frto: bool, eifel: bool) -> TcpConfig {
 /// Ten segments out, or eleven with a tail loss probe, and the timer has just expired.
 fn timed_out(c: TcpConfig, data: u64) -> Script {
     let mut t = Script::new(c, data);
-    while t.s.stats().rtos == 0 {
+    while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, 1.0));
@@ -43,7 +43,7 @@ fn frto_finds_a_spurious_timeout() {
         for n in 3..=high {
             t.ack(n);
         }
-        assert_eq!((retransmissions(&mut t), t.s.stats().segs_retx), (0, 1), "{stack}");
+        assert_eq!((retransmissions(&mut t), t.s.stats().losses.segs_retx), (0, 1), "{stack}");
         // Without it.
         let mut t = timed_out(only(stack, false, false), 100);
         t.ack(1);
@@ -84,7 +84,7 @@ fn frto_without_new_data() {
         let mut c = only(stack, true, false);
         c.rcv_wnd = 10_000;
         let mut t = Script::new(c, 100);
-        while t.s.stats().rtos == 0 {
+        while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
         t.sent();
@@ -100,7 +100,7 @@ fn frto_leaves_recovery_alone() {
     let mut t = Script::new(only("linux", true, false), 100);
     t.at(200).sack(0, &[(1, 4)]);
     assert_eq!(t.s.ca(), CaState::Recovery);
-    while t.s.stats().rtos == 0 {
+    while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     t.sent();
@@ -130,7 +130,7 @@ fn the_echo_finds_a_spurious_timeout() {
 #[test]
 fn the_echo_after_repeated_timeouts() {
     let mut t = timed_out(only("linux", false, true), 100);
-    while t.s.stats().rtos < 3 {
+    while t.s.stats().losses.rtos < 3 {
         t.timer();
     }
     assert_eq!(t.sent(), "0r 0r");
@@ -140,7 +140,7 @@ fn the_echo_after_repeated_timeouts() {
     assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Loss, 5.0));
     let mut t = timed_out(only("linux", false, true), 100);
     let first = t.now;
-    while t.s.stats().rtos < 3 {
+    while t.s.stats().losses.rtos < 3 {
         t.timer();
     }
     t.rtt = t.now - first + 1;
@@ -155,7 +155,7 @@ fn the_echo_undoes_a_fast_recovery() {
     for stack in ["linux", "rfc"] {
         let mut t = Script::new(only(stack, false, true), 100);
         t.at(200).sack(0, &[(1, 4)]);
-        assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().segs_retx), (CaState::Recovery, 5.0, 1), "{stack}");
+        assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.segs_retx), (CaState::Recovery, 5.0, 1), "{stack}");
         t.at(210).ack(4);
         assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{stack}");
         // The retransmission itself: the reduction stands.
@@ -203,7 +203,7 @@ fn marks_are_not_undone() {
     let mut t = Script::new(c, 100);
     t.at(200).ece(1);
     assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Cwr, 5.0));
-    while t.s.stats().rtos == 0 {
+    while t.s.stats().losses.rtos == 0 {
         t.timer();
     }
     t.rtt = 300_000;

@@ -114,7 +114,7 @@ fn lost_probes() {
     t.at(1220).ack(7);
     assert_eq!((t.sent(), t.flight()), ("".into(), 2));
     t.timer();
-    assert_eq!((t.sent(), t.cwnd(), t.s.stats().rtos), ("7r".into(), 1.0, 1));
+    assert_eq!((t.sent(), t.cwnd(), t.s.stats().losses.rtos), ("7r".into(), 1.0, 1));
     // Both: the slots stay taken until the timeout; the window saved before is gone.
     let mut t = used(&[]);
     t.at(1000).write(20);
@@ -231,7 +231,7 @@ fn timeouts_during_episodes() {
         t.at(340 + RTO - 10).write(20);
         assert_eq!((t.sent(), t.cwnd(), t.flight()), ("".into(), 2.0, 2));
         t.at(340 + RTO);
-        assert_eq!((t.sent(), t.cwnd(), t.s.stats().rtos), ("6r".into(), 1.0, 1));
+        assert_eq!((t.sent(), t.cwnd(), t.s.stats().losses.rtos), ("6r".into(), 1.0, 1));
         let now = t.now + 110;
         t.at(now).ack(8);
         assert_eq!((t.sent(), t.cwnd()), ("8 9".into(), 2.0), "{at}");
@@ -242,7 +242,7 @@ fn timeouts_during_episodes() {
     t.at(1120);
     t.at(1000 + RTO - 1).write(20);
     t.at(1000 + RTO);
-    assert_eq!((t.sent(), t.cwnd(), t.s.stats().rtos), ("6 7 6r".into(), 1.0, 1));
+    assert_eq!((t.sent(), t.cwnd(), t.s.stats().losses.rtos), ("6 7 6r".into(), 1.0, 1));
 }
 
 /// Three duplicates of older data end an episode, and fast recovery is Reno's.

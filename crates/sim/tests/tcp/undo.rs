@@ -45,7 +45,7 @@ fn within_the_episode() {
         t.at(330).sack(4, &[(5, 9)]);
         t.at(400);
         assert!(t.sent().contains("4r"), "{:?}", t.c.profile);
-        assert_eq!((t.s.ca(), t.s.stats().rtos), (CaState::Recovery, 0), "{:?}", t.c.profile);
+        assert_eq!((t.s.ca(), t.s.stats().losses.rtos), (CaState::Recovery, 0), "{:?}", t.c.profile);
     }
 }
 
@@ -82,7 +82,7 @@ fn old_duplicates_do_not_count() {
 fn spurious_timeout() {
     for c in stacks() {
         let mut t = Script::new(c, 4);
-        while t.s.stats().rtos == 0 {
+        while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
         assert_eq!((t.s.ca(), t.cwnd()), (CaState::Loss, 1.0), "{:?}", t.c.profile);

@@ -84,7 +84,7 @@ impl Core {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
-        sender.message.2 = sender.written;
+        sender.message_end = sender.written;
         self.lane.open += 1;
         self.lane.hand_over(self.streams[conn].src, Handover::Stopped { conn, written: sender.written });
         if sender.una >= sender.written {

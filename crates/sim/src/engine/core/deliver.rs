@@ -88,7 +88,7 @@ impl Core {
         if sender.timer_due < sender.armed {
             self.arm_sender(conn, node);
         }
-        if una >= self.senders[conn].message.2 {
+        if una >= self.senders[conn].message_end {
             self.message_acked(conn, now);
         }
         if self.recorder.samples() {
@@ -119,7 +119,7 @@ impl Core {
             return self.take_data::<Direct>(node, p);
         }
         receiver.take_usual(p, &mut Nic::at_once((&mut self.fabric, &mut self.lane), host, now));
-        if receiver.delivered >= receiver.deliver_at {
+        if receiver.delivered() >= receiver.deliver_at {
             self.message_delivered(conn, now);
         }
     }
@@ -149,7 +149,7 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        if receiver.delivered < receiver.deliver_at
+        if receiver.delivered() < receiver.deliver_at
             && let Some(held) = receiver.held_back(&self.tcp[group], now)
         {
             self.lane.hand_over(node, Handover::LateAck { conn, time: now, held });
@@ -168,7 +168,7 @@ impl Core {
     #[inline(always)]
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = &self.receivers[conn];
-        let delivered = receiver.delivered >= receiver.deliver_at;
+        let delivered = receiver.delivered() >= receiver.deliver_at;
         if receiver.timer_due < receiver.armed {
             self.arm_receiver(conn, node);
         }

@@ -32,7 +32,7 @@ impl Core {
             let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
             // A FIN that came early is no payload.
             let beyond: u64 = receiver.beyond().map(|(from, to)| to.min(written).saturating_sub(from)).sum();
-            totals[stream.sum] += receiver.delivered + beyond;
+            totals[stream.sum] += receiver.delivered() + beyond;
         }
         totals
     }

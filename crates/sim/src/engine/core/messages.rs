@@ -13,7 +13,8 @@ impl Core {
     #[inline(never)]
     pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: Time) {
         let r = &mut self.receivers[conn];
-        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
+        let delivered = r.delivered();
+        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, delivered) {
             let s = &self.streams[conn];
             self.lane.hand_over(s.dst, Handover::Delivered { conn, time: now });
             self.lane.notices.push((s.app, Notice::Delivered { tag: s.tag, query }));
@@ -22,7 +23,7 @@ impl Core {
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
-        while self.senders[conn].una >= self.senders[conn].message.2 {
+        while self.senders[conn].una >= self.senders[conn].message_end {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop() else { return };
@@ -73,7 +74,7 @@ impl Core {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let &m = self.outgoing[conn].front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
-        let stats = &sender.stats;
+        let (stats, losses) = (&sender.stats, &sender.stats.losses);
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
@@ -92,16 +93,16 @@ impl Core {
             bytes_acked: m.end().map_or(known, |end| known.min(end)).saturating_sub(m.begin),
             bytes_measured: measured,
             segs_sent: stats.segs_sent,
-            segs_retx: stats.segs_retx,
-            rtos: stats.rtos,
-            rtos_head: stats.rtos_head,
-            rtos_tail: stats.rtos_tail,
-            tlps: stats.tlps,
-            syn_rtos: stats.syn_rtos,
-            fast_retx: stats.fast_retx,
-            ecn_cuts: stats.ecn_cuts,
-            loss_cuts: stats.loss_cuts,
-            cut_alpha: stats.cut_alpha.map(|sum| sum / f64::from(stats.ecn_cuts)),
+            segs_retx: losses.segs_retx,
+            rtos: losses.rtos,
+            rtos_head: losses.rtos_head,
+            rtos_tail: losses.rtos_tail,
+            tlps: losses.tlps,
+            syn_rtos: losses.syn_rtos,
+            fast_retx: losses.fast_retx,
+            ecn_cuts: losses.ecn_cuts,
+            loss_cuts: losses.loss_cuts,
+            cut_alpha: losses.cut_alpha.map(|sum| sum / f64::from(losses.ecn_cuts)),
             ce_acked_bytes: stats.ce_bytes,
             cwnd_max: stats.cwnd_max,
             rtt_min: stats.rtt_min,
@@ -154,7 +155,7 @@ impl Core {
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
             alpha: sender.law.alpha(),
             bytes_acked: sender.una.min(sender.written),
-            retrans: sender.retransmitted,
+            retrans: sender.seldom.retransmitted,
             ca_state: sender.ca as u8,
         });
     }

@@ -249,7 +249,7 @@ impl Core {
         }
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
         let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
-        Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }
+        Held { in_order: receiver.delivered(), beyond: beyond.filter(|(start, end)| start < end).collect() }
     }
 
     /// The run is over and everything is known: gives the memory of the endpoints back.

@@ -164,7 +164,7 @@ impl Core {
 
     /// What happens from now on is written down.
     pub(in crate::engine) fn begin_tape(&mut self) -> Begun {
-        let again = self.streams.ids().map(|conn| self.senders[conn].retransmitted).collect();
+        let again = self.streams.ids().map(|conn| self.senders[conn].seldom.retransmitted).collect();
         self.tape = Some(Box::new(Tape { again, ..Tape::default() }));
         self.look_at_packets(true);
         self.recorder.begin_rows()
@@ -181,7 +181,7 @@ impl Core {
         let mut tape = *self.tape.take().unwrap_or_default();
         tape.rows = self.recorder.end_rows(begun);
         for (before, conn) in tape.again.iter_mut().zip(self.streams.ids()) {
-            *before = self.senders[conn].retransmitted - *before;
+            *before = self.senders[conn].seldom.retransmitted - *before;
         }
         // Nobody looks at packets otherwise: a run in which somebody does is not skipped.
         self.look_at_packets(false);
@@ -202,9 +202,11 @@ impl Core {
             if !self.streams[conn].live || !self.senders[conn].is_endless() {
                 continue;
             }
-            let stats = &mut self.senders[conn].stats;
-            tape.sums.push((conn, stats.cut_alpha, stats.ecn_cuts));
-            stats.cut_alpha = stats.cut_alpha.map(|_| 0.0);
+            let losses = &mut self.senders[conn].stats.losses;
+            tape.sums.push((conn, losses.cut_alpha, losses.ecn_cuts));
+            if let Some(losses) = losses.made() {
+                losses.cut_alpha = losses.cut_alpha.map(|_| 0.0);
+            }
         }
     }
 
@@ -212,13 +214,13 @@ impl Core {
     pub(in crate::engine) fn add_sums(&mut self) {
         let Some(tape) = &mut self.tape else { return };
         for &(conn, before, cuts) in &tape.sums {
-            let stats = &mut self.senders[conn].stats;
-            tape.blurred |= stats.ecn_cuts > cuts + 1;
-            if stats.ecn_cuts == cuts {
-                stats.cut_alpha = before;
-            } else if let Some(alpha) = stats.cut_alpha {
+            let Some(losses) = self.senders[conn].stats.losses.made() else { continue };
+            tape.blurred |= losses.ecn_cuts > cuts + 1;
+            if losses.ecn_cuts == cuts {
+                losses.cut_alpha = before;
+            } else if let Some(alpha) = losses.cut_alpha {
                 tape.alphas.push((conn, alpha));
-                stats.cut_alpha = Some(before.map_or(alpha, |sum| sum + alpha));
+                losses.cut_alpha = Some(before.map_or(alpha, |sum| sum + alpha));
             }
         }
     }
@@ -304,7 +306,7 @@ impl Core {
     fn repeat_alphas(&mut self, tape: &Tape, n: u64) {
         for _ in 0..n {
             for &(conn, alpha) in &tape.alphas {
-                *self.senders[conn].stats.cut_alpha.get_or_insert(0.0) += alpha;
+                *self.senders[conn].stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
             }
         }
     }

@@ -91,7 +91,7 @@ impl Core {
             self.paths.write().unwrap_or_else(PoisonError::into_inner).remember((stream.src, stream.dst), c, sender);
         }
         assert!(
-            (!sends || sender.all_acked()) && (!receives || receiver.delivered == written),
+            (!sends || sender.all_acked()) && (!receives || receiver.delivered() == written),
             "conservation: a connection closed before its bytes arrived"
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);

@@ -9,7 +9,6 @@ impl Receiver {
         if offset == self.rcv_nxt as i64 && !fin && self.ooo.is_empty() && len <= self.window {
             // The usual case.
             self.rcv_nxt += len;
-            self.delivered = self.rcv_nxt.min(self.fin);
             return true;
         }
         self.accept_any(offset, len, fin)
@@ -20,7 +19,7 @@ impl Receiver {
         let end = offset + len as i64 + i64::from(fin);
         if end <= self.rcv_nxt as i64 {
             if self.sack {
-                self.dsack = Some(self.wire((offset.max(0) as u64, end.max(0) as u64)));
+                self.repeated(offset.max(0) as u64, end.max(0) as u64);
             }
             return false;
         }
@@ -37,14 +36,20 @@ impl Receiver {
             // RFC 2883 section 4: the part that was there already is reported (Linux tcp_ofo_queue,
             // tcp_data_queue_ofo).
             let known = if offset < self.rcv_nxt { Some((offset, self.rcv_nxt)) } else { self.ooo.known(offset, end) };
-            self.dsack = known.map(|part| self.wire(part)).or(self.dsack);
+            if let Some((start, end)) = known {
+                self.repeated(start, end);
+            }
         }
         if in_order {
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
-            self.delivered = self.rcv_nxt.min(self.fin);
         } else {
             self.ooo.insert(offset, end);
         }
         in_order
+    }
+
+    /// What is at stream offsets [start, end) was there already.
+    fn repeated(&mut self, start: u64, end: u64) {
+        self.ooo.repeated(self.wire((start, end)));
     }
 }

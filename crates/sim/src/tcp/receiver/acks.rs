@@ -14,11 +14,11 @@ impl Receiver {
             Echo::Exact { ce } => ce,
         };
         let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
-        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
+        let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;
         self.sent += 1;
-        if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.window_shim.is_some()) {
+        if self.elaborate && (!self.ooo.is_clear() || self.window_shim.is_some()) {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
         } else {
             self.last_ack = self.rcv_nxt;
@@ -45,7 +45,7 @@ impl Receiver {
             // Rounded up, or the smallest windows would lose a segment.
             ack.win = shim.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
         }
-        if !self.sack || (self.ooo.is_empty() && self.dsack.is_none()) {
+        if !self.sack || self.ooo.is_clear() {
             return out.emit(ack, None);
         }
         let Some(blocks) = self.sack_blocks() else { return out.emit(ack, None) };
@@ -61,7 +61,7 @@ impl Receiver {
         //# A D-SACK block is only used to report a duplicate contiguous sequence of data received by the receiver in the
         //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
-        let dsack = self.dsack.take();
+        let dsack = self.ooo.take_repeated();
         let most = usize::from(self.blocks);
         match &self.adaptive {
             Some(_) => SackBlocks::of(dsack.into_iter().chain(self.ooo.remembered().map(|b| self.wire(b))).take(most)),

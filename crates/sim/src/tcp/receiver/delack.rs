@@ -90,7 +90,7 @@ impl Receiver {
 
     /// Stacks whose windows are tuned, but which acknowledge by their own count.
     fn settle_plainly(&mut self, c: &TcpConfig, now: Time, taken: Taken, out: &mut impl Wire) {
-        if taken.forced || self.pending >= c.ack_every || self.take_quick() {
+        if taken.forced || u32::from(self.pending) >= c.ack_every || self.take_quick() {
             self.send_ack(c, now, self.waiting(c), out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
@@ -112,7 +112,7 @@ impl Receiver {
         }
         // tcp_incr_quickack.
         let most = |a: &Adaptive| ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2);
-        let mut quick = 0;
+        let mut quick = 0_u32;
         if taken.in_order {
             if a.note_arrival(c, now) {
                 quick = c.quick_acks.min(most(a));
@@ -132,7 +132,7 @@ impl Receiver {
         }
         a.latched = latched;
         a.capable |= p.ecn() != Codepoint::NotEct;
-        self.quick = self.quick.max(quick);
+        self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
     }
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
@@ -301,7 +301,7 @@ impl Receiver {
     fn note_waiting(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) -> (bool, u32) {
         let (start, rcv_nxt, waits) = (taken.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
         let back = self.adaptive.as_ref().and_then(|a| a.tune.as_ref()).map(Autotune::back);
-        let again = self.dsack.is_some();
+        let again = self.ooo.has_repeated();
         match self.ooo.joined() {
             Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, waits) } else { 0 }),
             Some(joined) if start > rcv_nxt && !again => {

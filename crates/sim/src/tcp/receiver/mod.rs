@@ -19,7 +19,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::gro::Gro;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
-use crate::tcp::seq::Address;
+use crate::tcp::seq::{Address, Numbers};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -37,13 +37,12 @@ pub(super) enum Echo {
 /// A receiving endpoint.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    addr: Address,
     /// An ACK, but for its number, timestamp and flags.
     pub(super) template: Packet,
+    numbers: Numbers,
+    generation: Generation,
     /// Stream offset of the next byte expected in order; FIN counts one.
     pub(crate) rcv_nxt: u64,
-    /// Data bytes received in order, FIN not counted.
-    pub(crate) delivered: u64,
     /// Offset of the FIN, once seen.
     fin: u64,
     ooo: Reassembly,
@@ -58,13 +57,11 @@ pub struct Receiver {
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
     /// Segments received and not yet acknowledged.
-    pub(super) pending: u32,
+    pub(super) pending: u16,
     /// Segments still to be acknowledged at once.
-    pub(super) quick: u32,
+    pub(super) quick: u16,
     pub(super) last_ack: u64,
     ts_recent: u32,
-    /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
-    dsack: Option<(u32, u32)>,
     /// When a delayed ACK is due, or segments that wait for more are.
     pub(crate) timer_due: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
@@ -92,8 +89,9 @@ impl Receiver {
     }
 
     /// Data bytes received in order, FIN not counted.
+    #[inline(always)]
     pub fn delivered(&self) -> u64 {
-        self.delivered
+        self.rcv_nxt.min(self.fin)
     }
 
     /// When a delayed ACK is due, or segments that wait for more are.
@@ -155,10 +153,10 @@ impl Receiver {
             ..Packet::default()
         };
         Receiver {
-            addr,
             template,
+            numbers: addr.numbers(),
+            generation: addr.generation,
             rcv_nxt: 0,
-            delivered: 0,
             fin: u64::MAX,
             ooo: Reassembly::default(),
             window,
@@ -169,10 +167,9 @@ impl Receiver {
             usual: c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none(),
             elaborate: sack || window_shim.is_some(),
             pending: 0,
-            quick: if c.adaptive_acks { 0 } else { c.quick_acks },
+            quick: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
             last_ack: 0,
             ts_recent: 0,
-            dsack: None,
             timer_due: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
             deliver_at: u64::MAX,
@@ -226,7 +223,7 @@ impl Receiver {
     /// Its generation in its connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
-        self.addr.generation
+        self.generation
     }
 
     /// Whether the stream has ended with a FIN.
@@ -236,7 +233,7 @@ impl Receiver {
 
     /// Stream offset behind the payload of `p`.
     pub(super) fn end_of(&self, p: &Packet) -> u64 {
-        (self.addr.offset(p.seq, self.rcv_nxt) + i64::from(p.len)).max(0) as u64
+        (self.numbers.offset(p.seq, self.rcv_nxt) + i64::from(p.len)).max(0) as u64
     }
 
     /// A packet of the data direction arrived.
@@ -268,7 +265,7 @@ impl Receiver {
         if p.len == 0 && !fin {
             return self.on_empty(c, now, p, out);
         }
-        let offset = self.addr.offset(p.seq, self.rcv_nxt);
+        let offset = self.numbers.offset(p.seq, self.rcv_nxt);
         let ce = p.ecn() == Codepoint::Ce;
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
@@ -295,7 +292,7 @@ impl Receiver {
             self.report_others(c, now, offset, p.len.into(), out);
         }
         let in_order = self.accept(offset, u64::from(p.len), fin);
-        self.pending += segments;
+        self.pending = self.pending.saturating_add(segments as u16);
         let forced = !in_order || gap_before || closes_run || fin;
         if self.adaptive.is_some() {
             return self.settle_adaptive(
@@ -306,7 +303,7 @@ impl Receiver {
                 out,
             );
         }
-        if forced || self.pending >= c.ack_every || self.take_quick() {
+        if forced || u32::from(self.pending) >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
@@ -322,7 +319,7 @@ impl Receiver {
 
     pub(super) fn take_quick(&mut self) -> bool {
         let quick = self.quick > 0;
-        self.quick -= u32::from(quick);
+        self.quick -= u16::from(quick);
         quick
     }
 
@@ -370,7 +367,7 @@ impl Receiver {
             // RFC 7323 section 4.3: what is echoed beside a first hole.
             self.ts_recent = p.ts;
         }
-        let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
+        let mut answer = Packet { seq: self.numbers.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.1
         //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
@@ -410,6 +407,6 @@ impl Receiver {
 
     /// Stream offsets as sequence numbers.
     fn wire(&self, (start, end): (u64, u64)) -> (u32, u32) {
-        (self.addr.wire(start), self.addr.wire(end))
+        (self.numbers.wire(start), self.numbers.wire(end))
     }
 }

@@ -12,9 +12,8 @@ impl Receiver {
         self.usual
             && p.flags & (flag::SYN | flag::FIN) == 0
             && p.len > 0
-            && p.seq == self.addr.wire(self.rcv_nxt)
-            && self.ooo.is_empty()
-            && self.dsack.is_none()
+            && p.seq == self.numbers.wire(self.rcv_nxt)
+            && self.ooo.is_clear()
             && self.fin == u64::MAX
             && u64::from(p.len) <= self.window
             && match self.echo {
@@ -32,12 +31,12 @@ impl Receiver {
             self.ts_recent = p.ts;
         }
         self.rcv_nxt += u64::from(p.len);
-        (self.delivered, self.last_ack) = (self.rcv_nxt, self.rcv_nxt);
+        self.last_ack = self.rcv_nxt;
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;
         self.sent += 1;
         let flags = self.template.flags | if echo { flag::ECE } else { 0 };
-        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
+        let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         out.emit_from(&self.template, move |p| {
             p.seq = seq;
             p.ts = ts;

@@ -9,11 +9,11 @@ impl Receiver {
     pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Receiver {
-            addr: _, template, rcv_nxt, delivered, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
-            last_ack, ts_recent, dsack, timer_due, armed, deliver_at, group: _, packets, sent, window_shim, adaptive, gro,
+            template, numbers: _, generation: _, rcv_nxt, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
+            last_ack, ts_recent, timer_due, armed, deliver_at, group: _, packets, sent, window_shim, adaptive, gro,
         } = self;
         v.same(u64::from(template.win) << 16 | u64::from(template.flags) << 8 | template.meta.ecn() as u64);
-        [rcv_nxt, delivered, last_ack].into_iter().for_each(|offset| v.offset(offset));
+        [rcv_nxt, last_ack].into_iter().for_each(|offset| v.offset(offset));
         v.mark(fin);
         ooo.walk(v);
         v.same(*window);
@@ -26,11 +26,6 @@ impl Receiver {
         v.same(u64::from(*pending));
         v.same(u64::from(*quick));
         v.stamp(ts_recent);
-        v.flag(dsack.is_some());
-        if let Some((start, end)) = dsack {
-            v.sequence(start);
-            v.sequence(end);
-        }
         let waits = !timer_due.is_never();
         v.timer(timer_due);
         // The engine's entry, no later than the timer, is moved with it.

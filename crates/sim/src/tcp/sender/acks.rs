@@ -38,14 +38,16 @@ impl Sender {
             Phase::Closed | Phase::SynSent | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);
-        let offset = self.addr.offset(p.ack_number(), self.una);
+        let offset = self.numbers.offset(p.ack_number(), self.una);
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
         if offset < 0 || offset as u64 > self.high {
             return;
         }
         let ack = offset as u64;
+        self.wake(c);
         if ack < self.una {
-            return self.on_old_ack(c, now, ack, sack, out);
+            self.on_old_ack(c, now, ack, sack, out);
+            return self.rest();
         }
         let edge = ack + (u64::from(p.window()) << self.shift);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
@@ -101,6 +103,7 @@ impl Sender {
                 self.end_of_closed_window();
             }
             self.transmit(c, now, out);
+            self.rest();
         }
     }
 
@@ -146,7 +149,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
-            if self.una <= self.message.2 { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
+            if self.una <= self.message_end { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
         }
     }
 
@@ -201,7 +204,7 @@ impl Sender {
         } else {
             self.sample_rtt(c, now, ack, echo)
         };
-        self.limited = self.limited.min(self.nxt - ack);
+        self.limit_by(self.nxt - ack);
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.una == self.nxt {
@@ -220,7 +223,7 @@ impl Sender {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
         } else {
-            self.timed.take_if(|(end, _)| ack >= end.get()).map(|(_, sent)| now - sent)
+            self.timed.take(ack).map(|sent| now - sent)
         };
         if c.rto_rule == RtoRule::Linux { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
     }
@@ -287,7 +290,7 @@ impl Sender {
     /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
     fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
-        ack.seq = self.addr.wire(self.una);
+        ack.seq = self.numbers.wire(self.una);
         self.packets += 1;
         out.emit(ack, None);
     }
@@ -325,9 +328,9 @@ impl Sender {
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
-        self.stats.ecn_cuts += 1;
+        self.stats.losses.ecn_cuts += 1;
         if let Some(alpha) = self.law.alpha() {
-            *self.stats.cut_alpha.get_or_insert(0.0) += alpha;
+            *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
         self.begin_reduction(self.nxt);
         self.cut_by_marks = true;

@@ -22,10 +22,10 @@ impl Sender {
 
     pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut syn = self.packet(c, now);
-        syn.seq = self.addr.isn;
+        syn.seq = self.numbers.initial();
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
         // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
-        let asks = c.ecn != Ecn::Off && !(self.syn_retx && c.rto_rule == RtoRule::Linux);
+        let asks = c.ecn != Ecn::Off && !(self.seldom.syn_retx && c.rto_rule == RtoRule::Linux);
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
         self.packets += 1;
         out.emit(syn, None);
@@ -40,7 +40,7 @@ impl Sender {
         let begin = self.written;
         let starved = if self.hooks.records { self.starved(c, now) } else { None };
         self.written += bytes;
-        if begin >= self.message.2 {
+        if begin >= self.message_end {
             self.expect_message(self.written);
         }
         if let Some(t) = &mut self.tag {

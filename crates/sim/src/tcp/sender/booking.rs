@@ -1,5 +1,5 @@
 //! Which message a counter belongs to: the one that the stream offset lies in. Of several at once the oldest unacknowledged one is at hand
-//! (`Sender::message`, `Sender::stats`); the others wait in [`Behind`](crate::tcp::booking::Behind).
+//! (`Sender::measure`, `Sender::stats`); the others wait in [`Behind`](crate::tcp::booking::Behind).
 
 use super::Sender;
 use crate::tcp::booking::Waiting;
@@ -9,18 +9,21 @@ impl Sender {
     /// A message that ends at stream offset `end` is written while another is unacknowledged.
     pub(super) fn expect_message(&mut self, end: u64) {
         let stats = SendStats { cwnd_max: self.w.cwnd, ..SendStats::default() };
-        self.behind.0.get_or_insert_default().push_back(Waiting { end, stats });
+        self.seldom.behind.0.get_or_insert_default().push_back(Waiting { end, stats });
     }
 
     /// Statistics are now those of this message: its first byte, the byte behind the first window, and the byte behind its last.
-    pub fn measure(&mut self, message: (u64, u64, u64)) {
-        self.message = message;
+    pub fn measure(&mut self, (begin, window, end): (u64, u64, u64)) {
+        (self.window_end, self.message_end) = (window, end);
+        if self.hooks.gate || self.tag.is_some() {
+            self.seldom.begin = begin;
+        }
     }
 
-    /// The oldest message is done with: `next` is the one behind it, as [`Sender::message`]; `None`: there is none.
+    /// The oldest message is done with: `next` is the one behind it, as of [`Sender::measure`]; `None`: there is none.
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
-        self.message = next.unwrap_or((0, 0, u64::MAX));
-        let waiting = self.behind.0.as_mut().and_then(|list| list.pop_front());
+        self.measure(next.unwrap_or((0, 0, u64::MAX)));
+        let waiting = self.seldom.made().and_then(|s| s.behind.0.as_mut()?.pop_front());
         self.stats = waiting.map_or_else(SendStats::default, |m| m.stats);
         self.stats.cwnd_max = self.w.cwnd;
     }
@@ -28,10 +31,10 @@ impl Sender {
     /// The counters of the message that `offset` lies in.
     #[inline]
     pub(super) fn stats_at(&mut self, offset: u64) -> &mut SendStats {
-        if offset < self.message.2 {
+        if offset < self.message_end {
             return &mut self.stats;
         }
-        match self.behind.at(offset) {
+        match self.seldom.made().and_then(|s| s.behind.at(offset)) {
             Some(m) => &mut m.stats,
             None => &mut self.stats,
         }
@@ -40,7 +43,7 @@ impl Sender {
     /// Full segments of `mss` bytes were sent for the first time, from stream offset `first` to `end`.
     #[inline]
     pub(super) fn count_sent(&mut self, first: u64, end: u64, segments: u64, mss: u64) {
-        if end <= self.message.2 {
+        if end <= self.message_end {
             self.stats.segs_sent += segments;
         } else {
             self.count_sent_across(first, end, mss);
@@ -61,7 +64,7 @@ impl Sender {
     pub(super) fn count_marked(&mut self, bytes: u64) {
         let (mut from, to) = (self.una - bytes, self.una);
         while from < to {
-            let end = if from < self.message.2 { self.message.2 } else { self.behind.at(from).map_or(to, |m| m.end) };
+            let end = if from < self.message_end { self.message_end } else { self.seldom.made().and_then(|s| s.behind.at(from)).map_or(to, |m| m.end) };
             // Behind the last message there is only its FIN.
             let end = if end > from { end.min(to) } else { to };
             self.stats_at(from).ce_bytes += end - from;

@@ -65,7 +65,7 @@ impl Sender {
         }
         match self.ca {
             CaState::Cwr => self.leave_episode(c),
-            CaState::Recovery if self.una >= self.recover => {
+            CaState::Recovery if self.una >= self.seldom.recover => {
                 s.board.sacked_segs = 0;
                 if self.held_after_recovery(c, ack) {
                     return Next::Nothing;
@@ -99,7 +99,7 @@ impl Sender {
         let undo = &s.episode.undo;
         c.eifel
             && undo.open
-            && !(undo.first.is_none() && self.una >= self.recover)
+            && !(undo.first.is_none() && self.una >= self.seldom.recover)
             && ack.acked > 0
             && undo.original_echoed(ack, c.timestamp_clock)
     }
@@ -128,13 +128,13 @@ impl Sender {
     /// tcp_is_non_sack_preventing_reopen.
     fn holds_state(&mut self) -> bool {
         if let Some(s) = &mut self.sack
-            && self.una == self.recover
+            && self.una == self.seldom.recover
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
         }
-        self.una == self.recover
+        self.una == self.seldom.recover
     }
 
     /// A partial acknowledgement in fast recovery (tcp_try_undo_partial).
@@ -159,7 +159,7 @@ impl Sender {
 
     /// tcp_process_loss.
     fn counted_after_timeout(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
-        let (advanced, recovered) = (ack.acked > 0, self.una >= self.recover);
+        let (advanced, recovered) = (ack.acked > 0, self.una >= self.seldom.recover);
         if advanced && self.originals_arrived(c, ack) {
             // tcp_try_undo_loss: the window is back, the state stays.
             self.restore_window();
@@ -167,7 +167,7 @@ impl Sender {
             self.holds_state();
             return Next::Nothing;
         }
-        let fresh = self.nxt > self.recover;
+        let fresh = self.nxt > self.seldom.recover;
         let Some(s) = &mut self.sack else { return Next::Nothing };
         if s.episode.undo.frto {
             if original {

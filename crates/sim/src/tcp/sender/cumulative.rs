@@ -14,14 +14,14 @@ impl Sender {
         match self.ca {
             CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
-                if self.una >= self.recover {
+                if self.una >= self.seldom.recover {
                     self.ca = CaState::Open;
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => self.ca = CaState::Open,
         }
         let counted = std::mem::take(&mut self.dupacks);
-        self.limited = 0;
+        self.limit_by(0);
         if self.reduce_on_ece(c, ack) {
             return;
         }
@@ -36,7 +36,7 @@ impl Sender {
     #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.pkts_acked(ack);
-        if self.una >= self.recover || c.recovery == Recovery::Reno {
+        if self.una >= self.seldom.recover || c.recovery == Recovery::Reno {
             //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
             //# Set cwnd to either (1) min (ssthresh, max(FlightSize, SMSS) + SMSS) or (2) ssthresh, where ssthresh is the
             //# value set when fast retransmit was entered
@@ -67,9 +67,9 @@ impl Sender {
         }
         if self.first_partial {
             self.first_partial = false;
-            self.held_due = self.timer_due;
+            self.seldom.held_due = self.timer_due;
         } else {
-            self.timer_due = self.held_due;
+            self.timer_due = self.seldom.held_due;
         }
     }
 
@@ -93,7 +93,7 @@ impl Sender {
         //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
-        if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
+        if self.dupacks == c.dup_thresh && (self.seldom.recover == 0 || self.una > self.seldom.recover) {
             if self.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
@@ -111,19 +111,19 @@ impl Sender {
     pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reducible(c);
         self.ca = CaState::Recovery;
-        self.stats_at(self.una).fast_retx += 1;
+        self.stats_at(self.una).losses.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats_at(self.una).loss_cuts += 1;
+            self.stats_at(self.una).losses.loss_cuts += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,
         // unless a timeout lies between (ns-2 `allow_fast_retransmit`).
-        self.recover = if c.recovery == Recovery::Reno { self.una } else { self.high };
+        self.seldom.recover = if c.recovery == Recovery::Reno { self.una } else { self.high };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.begin_reduction(self.high);
-        self.limited = 0;
+        self.seldom.limited = 0;
         self.first_partial = true;
         self.retransmit_first(c, now, out);
         // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to

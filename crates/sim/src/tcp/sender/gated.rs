@@ -30,9 +30,9 @@ impl Sender {
             mss: c.mss,
         };
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if self.hooks.gate && self.message.0 == first && first >= high {
+        if self.hooks.gate && self.seldom.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
-            self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
+            self.window_end = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
         let end = self.handed_over().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
@@ -59,18 +59,18 @@ impl Sender {
     /// Makes sure that the engine wakes the sender then.
     pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
         let due = self.due();
-        if due < self.alarm {
-            self.alarm = due;
-            out.alarm(self.addr.conn, self.addr.generation, due.or_never());
+        if due < self.seldom.alarm {
+            self.seldom.alarm = due;
+            out.alarm(self.template.conn, self.generation, due.or_never());
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.alarm != now.into() || self.phase != Phase::Established {
+        if self.seldom.alarm != now.into() || self.phase != Phase::Established {
             return;
         }
-        self.alarm = TimeOrNever::NEVER;
+        self.seldom.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
             self.transmit(c, now, out);
         }

@@ -12,11 +12,13 @@ mod cumulative;
 mod delivered;
 mod gated;
 mod host_queue;
+mod idle;
 mod pacing;
 mod probes;
 mod records;
 mod retransmit;
 mod sack;
+mod seldom;
 mod state;
 mod tagged;
 mod timers;
@@ -26,6 +28,7 @@ mod undo;
 mod usual;
 mod walk;
 
+use self::seldom::Seldom;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start::{self, SlowStart};
@@ -34,32 +37,35 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
-use crate::tcp::booking::Behind;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::HostQueue;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::pacer::Pacer;
-use crate::tcp::rtt::Rtt;
+use crate::tcp::lazy::Lazy;
+use crate::tcp::rtt::{Rtt, Timed};
 use crate::tcp::sack_state::SackState;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::send_stats::SendStats;
-use crate::tcp::seq::Address;
+use crate::tcp::seq::{Address, Numbers};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
-use std::num::NonZeroU64;
 
 /// A sending endpoint.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    pub(super) addr: Address,
     /// A full new segment, but for sequence number and timestamp. `win` is the class of packets without data.
     pub(super) template: Packet,
+    /// Its sequence numbers.
+    pub(super) numbers: Numbers,
+    pub(super) generation: Generation,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
     /// Whether its ACKs can be usual ones ([`Sender::usual_ack`]).
     pub(super) usual: bool,
     /// Whether the law limits new data or paces it, or bursts are waited for.
     pub(super) gated: bool,
+    /// Whether it has a scoreboard while anything is outstanding.
+    pub(super) by_scoreboard: bool,
     /// Which hooks the law has.
     pub(super) hooks: Hooks,
     /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
@@ -97,30 +103,20 @@ pub struct Sender {
     pub(super) edge: u64,
     /// Congestion window.
     pub(crate) w: Window,
-    /// Recovery ends here; 0 when there was none yet.
-    pub(super) recover: u64,
     pub(super) cwr_end: u64,
-    /// Bytes sent by limited transmit that the flight size must not count.
-    pub(super) limited: u64,
     /// RTT filter.
     pub(crate) rtt: Rtt,
     /// When the running timer expires; never when idle.
     pub(crate) timer_due: TimeOrNever,
-    /// Where it has been put off to the slot of a timer wheel: when that is.
-    pub(super) put_off: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
     pub(crate) armed: TimeOrNever,
-    /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
-    pub(super) timed: Option<(NonZeroU64, Time)>,
+    /// Timed segment of a stack without timestamps.
+    pub(super) timed: Timed,
     /// When the last segment left, a SYN included.
     pub(super) last_tx: TimeOrNever,
     /// Most segments outstanding in the window of data that ends at `usage_end`, for window validation (`max_packets_out`).
     pub(super) most_out: u32,
     pub(super) usage_end: u64,
-    /// `una` at the last timeout, `u64::MAX` before the first.
-    pub(super) timed_out: u64,
-    /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
-    pub(super) held_due: TimeOrNever,
     /// The law.
     pub(crate) law: Law,
     /// Its slow start, unless that is the standard one.
@@ -129,25 +125,25 @@ pub struct Sender {
     pub(super) pacer: Option<Box<Pacer>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
     pub(super) host_queue: Option<Box<HostQueue>>,
-    /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
-    pub(crate) message: (u64, u64, u64),
+    /// Byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
+    pub(super) window_end: u64,
+    pub(crate) message_end: u64,
     /// Statistics of that message.
     pub(crate) stats: SendStats,
-    /// The messages behind it, with theirs.
-    pub(super) behind: Behind,
-    /// Retransmissions of the connection.
-    pub(crate) retransmitted: u64,
     /// Packets handed to the network, of any kind.
     pub(crate) packets: u64,
     /// Packets taken from the network. Counted by the engine.
     pub(crate) received: u64,
+    /// What is outstanding (`idle`).
     pub(super) sack: Option<Box<SackState>>,
+    /// While there is none of that, the last round trip that RACK saw.
+    pub(super) rack_rtt: Time,
     /// What the application hands over at once, where receivers look at that, while anything is sent.
     pub(super) buffer: Option<Box<SendBuffer>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
-    /// Time of the alarm that the engine holds for the law or the host's interface.
-    pub(super) alarm: TimeOrNever,
+    /// What most connections do without.
+    pub(crate) seldom: Lazy<Seldom>,
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
@@ -209,6 +205,11 @@ impl Sender {
         self.w
     }
 
+    /// What the host remembers of the path's round trip, if anything, and if it is asked for.
+    pub fn remembered(&self) -> Option<Time> {
+        self.seldom.remembered.get()
+    }
+
     /// RTT filter.
     pub fn rtt(&self) -> Rtt {
         self.rtt
@@ -234,42 +235,31 @@ impl Sender {
         &self.law
     }
 
-    /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged.
-    pub fn message(&self) -> (u64, u64, u64) {
-        self.message
-    }
-
-    /// Statistics of that message.
-    pub fn stats(&self) -> SendStats {
-        self.stats
+    /// Statistics of the message now being acknowledged.
+    pub fn stats(&self) -> &SendStats {
+        &self.stats
     }
 
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         let hooks = c.law.hooks();
-        let counts = c.counts_duplicates();
-        let sack = (counts || matches!(c.recovery, Recovery::Sack | Recovery::Rack)).then(|| {
-            let mut state = lent.unwrap_or_default();
-            state.clear();
-            state.board.losses = hooks.records.then(Box::default);
-            if counts {
-                // None at all where no number of duplicates is a loss.
-                state.reordering = c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1);
-            }
-            state
-        });
+        let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
+        // Laws that record segments know them by the scoreboard's numbers.
+        let sack = (by_scoreboard && (hooks.records || lent.is_some())).then(|| Sender::scoreboard(c, lent));
         let law = c.law.start();
         let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
-        let plain = sack.is_none() && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none();
+        let plain = !by_scoreboard && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none();
         Sender {
-            addr,
             template,
+            numbers: addr.numbers(),
+            generation: addr.generation,
             plain,
             usual: plain && !c.cwnd_validation && !c.adaptive_acks,
             gated: hooks.gate || hooks.paces || c.tso.is_some(),
+            by_scoreboard,
             hooks,
             hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),
             group: 0,
@@ -292,33 +282,28 @@ impl Sender {
             written: 0,
             edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
             w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
-            recover: 0,
             cwr_end: 0,
-            limited: 0,
             rtt: Rtt::new(c),
             timer_due: TimeOrNever::NEVER,
-            put_off: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
-            timed: None,
+            timed: Timed::NONE,
             last_tx: TimeOrNever::NEVER,
             most_out: 0,
             usage_end: 0,
-            timed_out: u64::MAX,
-            held_due: TimeOrNever::NEVER,
             law,
             slow_start,
             pacer: hooks.paces.then(Box::default),
             host_queue: None,
-            message: (0, 0, u64::MAX),
+            window_end: 0,
+            message_end: u64::MAX,
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
-            behind: Behind::default(),
-            retransmitted: 0,
             packets: 0,
             received: 0,
             sack,
+            rack_rtt: Time::ZERO,
             buffer: None,
             tag,
-            alarm: TimeOrNever::NEVER,
+            seldom: Lazy::default(),
         }
     }
 
@@ -336,12 +321,12 @@ impl Sender {
     /// Its generation in its connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
-        self.addr.generation
+        self.generation
     }
 
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.addr.generation = Generation::RETIRED;
+        self.generation = Generation::RETIRED;
         self.timer_due = TimeOrNever::NEVER;
     }
 
@@ -374,14 +359,14 @@ impl Sender {
     #[inline]
     pub(super) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
-            conn: self.addr.conn,
+            conn: self.template.conn,
             ts: now.timestamp(),
-            dst: self.addr.dst,
-            hash: self.addr.hash,
+            dst: self.template.dst,
+            hash: self.template.hash,
             wire: c.ack_size as u16,
             // Class of service; not a window.
             win: self.template.win,
-            meta: Meta::new(self.addr.generation, control_ecn(c, self.ecn)),
+            meta: Meta::new(self.generation, control_ecn(c, self.ecn)),
             ..Packet::default()
         }
     }

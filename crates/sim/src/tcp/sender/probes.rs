@@ -71,7 +71,7 @@ impl Sender {
             self.extend_timer(c, now);
             return self.set_alarm(out);
         }
-        self.stats.tlps += 1;
+        self.stats.losses.tlps += 1;
         self.timer = Timer::Idle;
         if fresh {
             if self.tag.is_some() {
@@ -121,7 +121,7 @@ impl Sender {
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
         self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-        self.stats.loss_cuts += 1;
+        self.stats.losses.loss_cuts += 1;
         if !self.hooks.control {
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
         }

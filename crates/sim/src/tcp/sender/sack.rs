@@ -72,7 +72,7 @@ impl Sender {
         if news.dsack {
             // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
             let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
-            let ours = !linux || s.rack.count_duplicates(news.duplicates, self.retransmitted);
+            let ours = !linux || s.rack.count_duplicates(news.duplicates, self.seldom.retransmitted);
             if !linux || (ours && reordered && !probe) {
                 s.rack.on_dsack(self.una, self.nxt);
             }
@@ -81,7 +81,7 @@ impl Sender {
                 news.segments += news.duplicates;
                 ack.delivered += u64::from(news.duplicates * c.mss);
             }
-            spurious = ours && s.episode.undo.reported(news.dsack_end, self.recover);
+            spurious = ours && s.episode.undo.reported(news.dsack_end, self.seldom.recover);
         }
         let probe_lost =
             s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none() && !widens, news.dsack.then_some(news.dsack_end));
@@ -105,7 +105,7 @@ impl Sender {
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
         }
-        let partial = self.ca == CaState::Recovery && self.una < self.recover;
+        let partial = self.ca == CaState::Recovery && self.una < self.seldom.recover;
         // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
         let by_duplicates = spurious && self.undo(!linux || self.ca == CaState::Loss);
         let mistaken = by_duplicates || self.judge_reduction(c, ack, news.original, news.sacked);
@@ -142,7 +142,9 @@ impl Sender {
             self.enter_recovery(c, ack.now, ack.ece, out);
         } else if self.ca < CaState::Cwr {
             self.ca = if plain { CaState::Open } else { CaState::Disorder };
-            self.limited = if plain { 0 } else { self.limited };
+            if plain {
+                self.limit_by(0);
+            }
             // tcp_fastretrans_alert returns after tcp_try_undo_partial, whatever marks the ACK carries.
             let returns = linux && partial && mistaken && !by_duplicates;
             let reduced = !returns && self.reduce_on_ece(c, ack);
@@ -190,7 +192,7 @@ impl Sender {
                 .rtt
                 .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
-            recover: self.recover,
+            recover: self.seldom.recover,
             law: self.hooks.records.then_some(&mut self.law),
             rack,
             late: None,
@@ -231,7 +233,7 @@ impl Sender {
     /// What the SACK blocks of an ACK up to stream offset `number` report.
     fn reported(&self, blocks: &SackBlocks, number: u64) -> Reported {
         let mut reported = Reported::default();
-        let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
+        let offsets = |b: (u32, u32)| (self.numbers.offset(b.0, self.una), self.numbers.offset(b.1, self.una));
         let second = blocks.iter().nth(1).map(offsets);
         for (i, block) in blocks.iter().enumerate() {
             let (start, end) = offsets(block);
@@ -321,7 +323,7 @@ impl Sender {
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
         }
-        self.stats_at(self.una).fast_retx += 1;
+        self.stats_at(self.una).losses.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
         let answered = self.marks_answered();
@@ -334,7 +336,7 @@ impl Sender {
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats_at(self.una).loss_cuts += 1;
+            self.stats_at(self.una).losses.loss_cuts += 1;
         }
         if let Some(s) = &mut self.sack {
             if !running {
@@ -346,13 +348,13 @@ impl Sender {
         }
         if running && c.reduce == Reduce::Cwnd {
             // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
-            self.recover = self.cwr_end;
+            self.seldom.recover = self.cwr_end;
             self.cut_by_marks = false;
         } else {
-            self.recover = self.nxt;
+            self.seldom.recover = self.nxt;
             self.begin_reduction(self.nxt);
         }
-        self.limited = 0;
+        self.seldom.limited = 0;
         if self.timer == Timer::Probe {
             self.arm_rto(c, now);
         }
@@ -378,7 +380,7 @@ impl Sender {
             // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
             CaState::Cwr if c.reduce == Reduce::Cwnd => self.una > self.cwr_end,
             CaState::Cwr => self.una >= self.cwr_end,
-            CaState::Recovery | CaState::Loss => self.una >= self.recover,
+            CaState::Recovery | CaState::Loss => self.una >= self.seldom.recover,
             CaState::Open | CaState::Disorder => false,
         };
         if !done {

@@ -20,8 +20,8 @@ impl Sender {
         let Some(restart) = tag.message_start(&MessageStart { offset: self.nxt, cwnd, initial }) else { return false };
         self.w.cwnd = restart.cwnd;
         // Statistics: the first window of the message is the new one.
-        if self.message.0 == self.nxt {
-            self.message.1 = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
+        if self.seldom.begin == self.nxt {
+            self.window_end = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
         if let Some(limit) = restart.ssthresh_limit {
             self.w.ssthresh = self.w.ssthresh.lowered_to(limit);
@@ -41,7 +41,7 @@ impl Sender {
         if self.timer != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timer_due {
             return false;
         }
-        self.held_due = self.timer_due;
+        self.seldom.held_due = self.timer_due;
         self.timer = Timer::Reorder;
         self.timer_due = (now + wait).into();
         true
@@ -50,7 +50,7 @@ impl Sender {
     /// The wait is over and no ACK has advanced: it was a loss.
     pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.timer = Timer::Rto;
-        self.timer_due = self.held_due;
+        self.timer_due = self.seldom.held_due;
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
         self.w.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));

@@ -4,6 +4,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rtt::Timed;
 use crate::tcp::wheel;
 use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
@@ -62,7 +63,7 @@ impl Sender {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
                 self.syn_retx = true;
-                self.stats.syn_rtos += 1;
+                self.stats.losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
@@ -91,13 +92,13 @@ impl Sender {
             return false;
         }
         self.timer_due = expires.into();
-        self.put_off = self.timer_due;
+        self.seldom.put_off = self.timer_due;
         true
     }
 
     /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
     pub fn put_off(&self) -> bool {
-        !self.timer_due.is_never() && self.timer_due == self.put_off
+        !self.timer_due.is_never() && self.timer_due == self.seldom.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
@@ -110,12 +111,12 @@ impl Sender {
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
-        self.stats.rtos += 1;
-        let (_, first_window, end) = self.message;
+        self.stats.losses.rtos += 1;
+        let (first_window, end) = (self.window_end, self.message_end);
         if self.una < first_window {
-            self.stats.rtos_head += 1;
+            self.stats.losses.rtos_head += 1;
         } else if self.una + 3 * u64::from(c.mss) >= end {
-            self.stats.rtos_tail += 1;
+            self.stats.losses.rtos_tail += 1;
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
@@ -124,11 +125,11 @@ impl Sender {
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
         // timeout ends a reduction that has begun, and of which not all is acknowledged.
-        let repeated = self.ca == CaState::Loss && self.una == self.timed_out;
+        let repeated = self.ca == CaState::Loss && self.una == self.seldom.timed_out;
         let disordered = self.ca <= CaState::Disorder;
         let answered = self.una < self.cwr_end && self.marks_answered();
         let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
-        self.timed_out = self.una;
+        self.seldom.timed_out = self.una;
         if self.ca == CaState::Recovery && self.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
@@ -139,7 +140,7 @@ impl Sender {
             self.remember_prior(c, false);
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
-            self.stats.loss_cuts += 1;
+            self.stats.losses.loss_cuts += 1;
         }
         self.ca = CaState::Loss;
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
@@ -147,15 +148,15 @@ impl Sender {
         //# which equals 1 full-sized segment (regardless of the value of IW).
         self.w.cwnd = 1.0;
         self.dupacks = 0;
-        self.limited = 0;
-        self.recover = self.high;
+        self.seldom.limited = 0;
+        self.seldom.recover = self.high;
         self.begin_reduction(self.high);
         self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         if let Some(s) = &mut self.slow_start {
             s.timeout(now, self.high);
         }
         self.rtt.back_off();
-        self.timed = None;
+        self.timed = Timed::NONE;
         self.timer = Timer::Idle;
         let stamp = self.stamp(c, now);
         match &mut self.sack {
@@ -204,7 +205,9 @@ impl Sender {
     /// section 4.3). Counts as a timeout once.
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.stats.rtos += u32::from(self.rtt.backoff + 1 == c.probe_after);
+        if self.rtt.backoff + 1 == c.probe_after {
+            self.stats.losses.rtos += 1;
+        }
         self.send_probe(c, now, out);
     }
 
@@ -212,7 +215,7 @@ impl Sender {
     fn send_probe(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.rtt.back_off();
         let mut probe = self.packet(c, now);
-        probe.seq = self.addr.wire(self.una);
+        probe.seq = self.numbers.wire(self.una);
         probe.flags = flag::PROBE;
         self.packets += 1;
         out.emit(probe, None);
@@ -260,7 +263,7 @@ impl Sender {
         // As after the timeouts that it was: what is retransmitted now is not the start of a fast recovery.
         self.ca = CaState::Loss;
         self.dupacks = 0;
-        self.recover = self.high;
+        self.seldom.recover = self.high;
         self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         self.arm_rto(c, now);
         match &mut self.sack {
@@ -291,7 +294,7 @@ impl Sender {
         match c.reduce {
             Reduce::Cwnd => window,
             Reduce::Window => window.min(self.edge.saturating_sub(self.una) as f64 / mss),
-            Reduce::Flight => window.min((self.flight() - self.limited.min(self.flight())) as f64 / mss),
+            Reduce::Flight => window.min((self.flight() - self.seldom.limited.min(self.flight())) as f64 / mss),
         }
     }
 

@@ -5,9 +5,9 @@ use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rtt::Timed;
 use forebay_experiment::transport::{Idle, Recovery, Reduce, RtoRule};
 use forebay_units::Time;
-use std::num::NonZeroU64;
 
 /// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
 #[inline(always)]
@@ -30,6 +30,9 @@ impl Sender {
         }
         if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
             self.after_idle(c, now);
+        }
+        if self.nxt < self.stream_end() {
+            self.wake(c);
         }
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
@@ -162,7 +165,7 @@ impl Sender {
                 continue;
             }
             if disorder && !by_segments && self.flight() + room > window {
-                self.limited += len;
+                self.seldom.limited += len;
             }
             if self.paced(now) || self.held_back(c, 1) {
                 break;
@@ -177,6 +180,14 @@ impl Sender {
             self.note_usage(c, limited || pipe + full > window);
         }
         sent
+    }
+
+    /// At most so many bytes of limited transmit are still outstanding.
+    #[inline(always)]
+    pub(super) fn limit_by(&mut self, most: u64) {
+        if let Some(s) = self.seldom.made() {
+            s.limited = s.limited.min(most);
+        }
     }
 
     /// Segments outstanding (`packets_out`), a short one as much as a full one; an estimate where there is no list of them.
@@ -220,7 +231,7 @@ impl Sender {
         let mut flags = if self.cwr_pending { flag::CWR } else { 0 };
         self.cwr_pending = false;
         while next + mss <= limit {
-            let seq = self.addr.wire(next);
+            let seq = self.numbers.wire(next);
             out.emit_from(&self.template, move |p| {
                 p.seq = seq;
                 p.ts = ts;
@@ -235,8 +246,8 @@ impl Sender {
         self.count_sent(first, next, sent, mss);
         self.high = self.nxt;
         self.last_tx = now.into();
-        if !c.timestamps && self.timed.is_none() {
-            self.timed = NonZeroU64::new(first + mss).map(|end| (end, now));
+        if !c.timestamps && self.timed.is_free() {
+            self.timed = Timed::segment(first + mss, now);
         }
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
@@ -273,7 +284,7 @@ impl Sender {
         let fin = self.fin && offset + len > self.written;
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
-        p.seq = self.addr.wire(offset);
+        p.seq = self.numbers.wire(offset);
         if let Some(t) = &mut self.tag {
             p.win = t.data(&Segment { offset, una: self.una, high: self.high, mss: u64::from(c.mss), again });
         }
@@ -297,18 +308,20 @@ impl Sender {
             self.cwr_pending = false;
         }
         self.packets += 1;
-        self.retransmitted += u64::from(again);
         let stats = self.stats_at(offset);
         stats.segs_sent += 1;
-        stats.segs_retx += u64::from(again);
+        if again {
+            stats.losses.segs_retx += 1;
+            self.seldom.retransmitted += 1;
+        }
         self.last_tx = now.into();
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
             // Karn: a retransmission spoils the timing of everything outstanding.
-            self.timed = None;
-        } else if self.timed.is_none() && !c.timestamps {
-            self.timed = NonZeroU64::new(offset + len).map(|end| (end, now));
+            self.timed = Timed::NONE;
+        } else if self.timed.is_free() && !c.timestamps {
+            self.timed = Timed::segment(offset + len, now);
         }
         if let Some(s) = &mut self.sack
             && matches!(self.ca, CaState::Recovery | CaState::Cwr)

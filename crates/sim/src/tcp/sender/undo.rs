@@ -59,7 +59,7 @@ impl Sender {
         if self.ca < CaState::Recovery {
             return false;
         }
-        let recovered = self.una >= self.recover;
+        let recovered = self.una >= self.seldom.recover;
         let linux = c.rto_rule == RtoRule::Linux;
         let undo = &mut s.episode.undo;
         if linux && ack.ece {
@@ -88,7 +88,7 @@ impl Sender {
             // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
             return self.undo(true) || self.forget_timeout(true);
         }
-        if self.nxt > self.recover {
+        if self.nxt > self.seldom.recover {
             // Step 3.a: new data arrived, what is before it did not.
             s.episode.undo.frto = ack.acked > 0 && !sacked;
         } else if ack.acked > 0 && !recovered {
@@ -106,7 +106,7 @@ impl Sender {
 
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
     pub(super) fn frto_falls_back(&mut self) -> bool {
-        let fresh = self.nxt > self.recover;
+        let fresh = self.nxt > self.seldom.recover;
         let Some(s) = &mut self.sack else { return false };
         let back = s.episode.undo.hold && s.episode.undo.frto && self.ca == CaState::Loss && !fresh;
         if back {
@@ -146,7 +146,7 @@ impl Sender {
         }
         self.ca = CaState::Open;
         self.dupacks = 0;
-        self.recover = self.una;
+        self.seldom.recover = self.una;
         self.cwr_end = self.una;
         true
     }

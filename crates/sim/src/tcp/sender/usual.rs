@@ -12,7 +12,7 @@ impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is a usual ACK.
     #[inline(always)]
     pub(crate) fn usual_ack(&self, p: &Packet) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.addr.wire(self.una)));
+        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
         let usual = self.usual
             && self.phase == Phase::Established
             && self.ca == CaState::Open
@@ -29,7 +29,7 @@ impl Sender {
         self.una = ack;
         self.edge = ack + (u64::from(p.window()) << self.shift);
         let rtt = self.sample_rtt(c, now, ack, p.echo());
-        self.limited = 0;
+        self.limit_by(0);
         self.arm_rto(c, now);
         let ece = self.ecn && p.has(flag::ECE);
         self.count_ece(ece, acked);

@@ -1,27 +1,27 @@
 //! Through all that a sender knows (`forebay_units::Walk`).
 
+use super::seldom::Seldom;
 use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::send_stats::SendStats;
+use crate::tcp::send_stats::{Losses, SendStats};
 use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever, Walk};
-use std::num::NonZeroU64;
 
 impl Sender {
     /// Goes through it, with its configuration.
     pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
         let acked = self.una;
-        v.connection(self.addr.conn, acked);
+        v.connection(self.template.conn, acked);
         let in_slow_start = self.w.in_slow_start();
         let endless = self.is_endless();
         #[rustfmt::skip]
         let Sender {
-            addr, template, plain, usual: _, gated: _, hooks: _, hears: _, group: _, phase, ca, timer, fin, closing, ecn, cwr_pending,
-            cut_by_marks, first_partial, window_limited, syn_retx, shift, dupacks, una, nxt, high, written, edge, w, recover, cwr_end, limited,
-            rtt, timer_due, put_off, armed, timed, last_tx, most_out, usage_end, timed_out, held_due, law, slow_start, pacer, host_queue,
-            message, stats, behind, retransmitted, packets, received, sack, buffer, tag, alarm,
+            numbers, generation: _, template, plain, usual: _, gated: _, by_scoreboard: _, hooks, hears: _, group: _, phase, ca, timer, fin, closing,
+            ecn, cwr_pending, cut_by_marks, first_partial, window_limited, syn_retx, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
+            timer_due, armed, timed, last_tx, most_out, usage_end, law, slow_start, pacer, host_queue, window_end, message_end, stats, packets,
+            received, sack, rack_rtt, buffer, tag, seldom,
         } = self;
-        v.same(u64::from(addr.isn));
+        v.same(u64::from(numbers.initial()));
         v.same(template.meta.ecn() as u64);
         v.same(*phase as u64);
         v.same(*ca as u64);
@@ -36,39 +36,28 @@ impl Sender {
         v.mark(written);
         v.real(w.cwnd);
         v.real(w.ssthresh.or_infinite());
-        // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
-        let repeats = sack.as_ref().is_some_and(|s| s.awaits_reports());
-        if repeats {
-            v.offset(recover)
-        } else {
-            v.mark(recover)
-        }
         v.mark(cwr_end);
-        v.same(*limited);
+        // What has not been made says what a fresh one says.
+        let repeats = sack.as_ref().is_some_and(|s| s.awaits_reports());
+        let mut rare = Seldom::clone(seldom);
+        rare.walk(repeats, v);
         rtt.walk(c.rto_rule == RtoRule::Linux, v);
         // A timer that has been put off is so as long as it is the one that runs.
-        let waits = !timer_due.is_never() && timer_due == put_off;
+        let waits = !timer_due.is_never() && *timer_due == rare.put_off;
         v.flag(waits);
         v.timer(timer_due);
         if waits {
-            *put_off = *timer_due;
+            rare.put_off = *timer_due;
         }
         // The engine's entry, no later than the timer, is moved with it.
         let _ = armed;
-        v.flag(timed.is_some());
-        if let Some((end, sent)) = timed {
-            let mut offset = end.get();
-            v.offset(&mut offset);
-            *end = NonZeroU64::new(offset).unwrap_or(NonZeroU64::MIN);
-            v.time(sent);
-        }
+        timed.walk(v);
         v.timer(last_tx);
         v.same(u64::from(*most_out));
         v.mark(usage_end);
-        v.mark(timed_out);
         // What further partial acknowledgements must not move is of interest from the first one until recovery ends.
         if *ca == CaState::Recovery && !*first_partial {
-            v.timer(held_due);
+            v.timer(&mut rare.held_due);
         }
         law.walk(v);
         if let Some(s) = slow_start {
@@ -79,36 +68,36 @@ impl Sender {
         }
         v.flag(host_queue.is_some());
         host_queue.iter_mut().for_each(|q| q.walk(v));
-        let (first, window, end) = message;
         v.flag(endless);
-        v.mark(end);
+        v.mark(message_end);
         if endless {
-            v.mark(first);
-            v.mark(window);
+            v.mark(window_end);
         } else {
-            v.offset(first);
-            v.offset(window);
+            v.offset(window_end);
         }
         stats.walk(endless, v);
-        v.same(behind.0.as_ref().map_or(0, |list| list.len() as u64));
-        for waiting in behind.0.iter_mut().flat_map(|list| list.iter_mut()) {
-            v.mark(&mut waiting.end);
-            waiting.stats.walk(false, v);
+        if hooks.gate {
+            v.mark(&mut rare.begin);
         }
-        [retransmitted, packets, received].into_iter().for_each(|count| v.count(count));
+        if let Some(made) = seldom.made() {
+            *made = rare;
+        }
+        [packets, received].into_iter().for_each(|count| v.count(count));
         v.flag(sack.is_some());
         sack.iter_mut().for_each(|s| s.walk(v));
+        if sack.is_none() {
+            v.duration(*rack_rtt);
+        }
         v.flag(buffer.is_some());
         buffer.iter_mut().for_each(|b| b.walk(acked, v));
         if tag.is_some() {
             v.never("a shim tags the packets");
         }
-        v.timer(alarm);
     }
 
     /// Whether what is being acknowledged has no end.
     pub(crate) fn is_endless(&self) -> bool {
-        self.message.2 == u64::MAX && self.written > self.high.saturating_add(1 << 60)
+        self.message_end == u64::MAX && self.written > self.high.saturating_add(1 << 60)
     }
 
     /// When a segment left last.
@@ -126,11 +115,13 @@ impl SendStats {
     /// Goes through it. What is counted of a message without end is told at the end of the run; of another one it is a part of what is told when
     /// it has been acknowledged.
     pub(in crate::tcp) fn walk(&mut self, endless: bool, v: &mut dyn Walk) {
+        let SendStats { segs_sent, ce_bytes, cwnd_max, rtt_min, rtt_sum, rtt_count, losses } = self;
+        // What has not been made says what a fresh one says.
+        let mut told = **losses;
         #[rustfmt::skip]
-        let SendStats {
-            segs_sent, segs_retx, rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_bytes,
-            cwnd_max, rtt_min, rtt_sum, rtt_count,
-        } = self;
+        let Losses {
+            segs_retx, rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts, cut_alpha,
+        } = &mut told;
         let wide = [segs_sent, segs_retx, ce_bytes, &mut rtt_sum.0, rtt_count];
         let narrow = [rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts];
         if endless {
@@ -145,6 +136,9 @@ impl SendStats {
             v.real(cut_alpha.unwrap_or(0.0));
             v.real(*cwnd_max);
             v.same(rtt_min.ps().unwrap_or(u64::MAX));
+        }
+        if let Some(made) = losses.made() {
+            *made = told;
         }
     }
 }

@@ -1,0 +1,51 @@
+//! A sender with nothing outstanding has no scoreboard: it is made for the next segment or packet. What of it outlives the segments in it is the
+//! last round trip that RACK saw, as long as nothing unusual has happened.
+
+use super::{Phase, Sender};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::sack_state::SackState;
+
+impl Sender {
+    /// What a scoreboard is at first; `lent`: memory of another one.
+    pub(super) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
+        let mut state = lent.unwrap_or_default();
+        state.clear();
+        state.board.losses = c.law.hooks().records.then(Box::default);
+        if c.counts_duplicates() {
+            // None at all where no number of duplicates is a loss.
+            state.reordering = c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1);
+        }
+        state
+    }
+
+    /// Something is to be sent, or a packet has come.
+    #[inline]
+    pub(super) fn wake(&mut self, c: &TcpConfig) {
+        if self.by_scoreboard && self.sack.is_none() {
+            self.make_scoreboard(c);
+        }
+    }
+
+    #[inline(never)]
+    fn make_scoreboard(&mut self, c: &TcpConfig) {
+        let mut state = Sender::scoreboard(c, None);
+        state.rack.resume(self.rack_rtt, self.una);
+        self.sack = Some(state);
+    }
+
+    /// An ACK has been dealt with.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records {
+            self.forget_scoreboard();
+        }
+    }
+
+    #[inline(never)]
+    fn forget_scoreboard(&mut self) {
+        let una = self.una;
+        if let Some(s) = self.sack.take_if(|s| s.board.is_empty() && s.episode.made().is_none() && s.rack.is_usual(una)) {
+            self.rack_rtt = s.rack.rtt;
+        }
+    }
+}

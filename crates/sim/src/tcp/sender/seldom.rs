@@ -1,0 +1,77 @@
+//! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
+
+use crate::tcp::booking::Behind;
+use crate::tcp::lazy::Fresh;
+use forebay_units::{TimeOrNever, Walk};
+
+/// State that most connections do without.
+#[derive(Debug, Clone)]
+pub(crate) struct Seldom {
+    /// Recovery ends here; 0 when there was none yet.
+    pub(in crate::tcp) recover: u64,
+    /// Bytes sent by limited transmit that the flight size must not count.
+    pub(super) limited: u64,
+    /// `una` at the last timeout, `u64::MAX` before the first.
+    pub(super) timed_out: u64,
+    /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
+    pub(super) held_due: TimeOrNever,
+    /// When the running timer expires, where that has been put off to the slot of a timer wheel.
+    pub(super) put_off: TimeOrNever,
+    /// Retransmissions of the connection.
+    pub(crate) retransmitted: u64,
+    /// Round trip that the host remembers of the path, if any, and if it is asked for.
+    pub(in crate::tcp) remembered: TimeOrNever,
+    /// First byte of the message now being acknowledged, where a law or shim looks at that.
+    pub(super) begin: u64,
+    /// Time of the alarm that the engine holds for the law or the host's interface.
+    pub(super) alarm: TimeOrNever,
+    /// The messages behind the oldest unacknowledged one, with their statistics.
+    pub(super) behind: Behind,
+}
+
+impl Seldom {
+    const NONE: Seldom = Seldom {
+        recover: 0,
+        limited: 0,
+        timed_out: u64::MAX,
+        held_due: TimeOrNever::NEVER,
+        put_off: TimeOrNever::NEVER,
+        retransmitted: 0,
+        remembered: TimeOrNever::NEVER,
+        begin: 0,
+        alarm: TimeOrNever::NEVER,
+        behind: Behind::NONE,
+    };
+
+    /// Goes through what of it does not depend on the rest of the sender. `repeats`: retransmissions of the last episode may still be reported.
+    pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
+        #[rustfmt::skip]
+        let Seldom { recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, alarm, behind } = self;
+        // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
+        if repeats {
+            v.offset(recover);
+        } else {
+            v.mark(recover);
+        }
+        v.same(*limited);
+        v.mark(timed_out);
+        v.duration(remembered.or_never());
+        v.same(behind.0.as_ref().map_or(0, |list| list.len() as u64));
+        for waiting in behind.0.iter_mut().flat_map(|list| list.iter_mut()) {
+            v.mark(&mut waiting.end);
+            waiting.stats.walk(false, v);
+        }
+        v.count(retransmitted);
+        v.timer(alarm);
+    }
+}
+
+impl Default for Seldom {
+    fn default() -> Seldom {
+        Seldom::NONE
+    }
+}
+
+impl Fresh for Seldom {
+    const FRESH: &'static Seldom = &Seldom::NONE;
+}
