@@ -48,6 +48,7 @@ pattern = "permutation"
 per-pair = 1000
 sizes = "3KB"
 gaps = { uniform = ["1us", "18ms"] }
+jitter = "1ms"
 trains = 1
 [observe]
 occupancy = "none"

@@ -57,20 +57,20 @@ impl World for Simulator {
         }
         for group in &experiment.groups {
             match TcpConfig::of(&group.tcp) {
-                Ok(tcp) if tcp.law.hooks().records && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
+                Ok(tcp) if tcp.law.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
                     let reason = format!(
                         "`{}` follows every segment under way, for which it needs SACK; legal with this law: \"sack\", \"rack\"",
                         group.tcp.law.name
                     );
                     cannot.push(Unsupported { key: "transport.recovery", reason });
                 }
-                Ok(tcp) if tcp.law.hooks().paces && tcp.tso.is_some() => {
+                Ok(tcp) if tcp.law.hooks().paces() && tcp.tso.is_some() => {
                     let reason = format!("`{}` paces single segments; legal with this law: no `tso`", group.tcp.law.name);
                     cannot.push(Unsupported { key: "transport.tso", reason });
                 }
                 Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
                 Err(e) => cannot.push(Unsupported { key: "transport.cc", reason: e.message }),
-                Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start => {
+                Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start() => {
                     let name = tcp.slow_start.name();
                     let reason = format!(
                         "`slow-start` is \"{name}\" for a law that has a slow start of its own; legal with this law: \"standard\""
@@ -91,7 +91,7 @@ impl World for Simulator {
         let mut lines = Vec::new();
         for group in &experiment.groups {
             let Ok(tcp) = TcpConfig::of(&group.tcp) else { continue };
-            if !tcp.law.hooks().path {
+            if !tcp.law.hooks().path() {
                 continue;
             }
             let mut law = tcp.law.start();

@@ -18,14 +18,14 @@ struct Source {
     left: u32,
     /// Bytes written so far.
     written: u64,
-    /// Sizes drawn beforehand, last one first; empty when they are drawn as they come.
-    pieces: Vec<u64>,
     rng: Rng,
 }
 
 /// Runtime of an `on-off` workload.
 pub(crate) struct OnOff {
     sources: Vec<Source>,
+    /// Sizes drawn beforehand, of each source, the last one first; empty when they are drawn as they come.
+    pieces: Vec<Vec<u64>>,
     sizes: SizeDist,
     gaps: TimeDist,
     after_completion: bool,
@@ -47,21 +47,23 @@ impl OnOff {
         else {
             unreachable!("kind checked by the caller")
         };
+        let mut pieces = Vec::new();
         let source = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let mut rng = rng(i as u64);
             let left = trains.unwrap_or(u32::MAX);
-            let pieces = total.map_or_else(Vec::new, |(total, least)| {
+            if let Some((total, least)) = *total {
                 let drawn: Vec<u64> = (0..left).map(|_| sizes.sample(&mut rng)).collect();
-                let mut pieces = split(total, &drawn, least);
-                pieces.reverse();
-                pieces
-            });
-            Source { src, dst, group: GroupId::new(0), conn: ConnSlot::new(0), left, written: 0, pieces, rng }
+                let mut of_source = split(total, &drawn, least);
+                of_source.reverse();
+                pieces.push(of_source);
+            }
+            Source { src, dst, group: GroupId::new(0), conn: ConnSlot::new(0), left, written: 0, rng }
         };
         let each = u64::from(trains.unwrap_or(0)) + u64::from(last.is_some());
         let total = each * pairs.len() as u64;
         OnOff {
             sources: pairs.iter().enumerate().map(source).collect(),
+            pieces,
             sizes: sizes.clone(),
             gaps: gaps.clone(),
             after_completion: *after_completion,
@@ -133,7 +135,8 @@ impl OnOff {
     /// Size of the next train of source `i`.
     fn draw(&mut self, i: usize) -> u64 {
         let s = &mut self.sources[i];
-        s.pieces.pop().unwrap_or_else(|| self.sizes.sample(&mut s.rng))
+        let drawn = self.pieces.get_mut(i).and_then(Vec::pop);
+        drawn.unwrap_or_else(|| self.sizes.sample(&mut s.rng))
     }
 
     /// A train begins.

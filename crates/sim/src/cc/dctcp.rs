@@ -90,9 +90,10 @@ pub struct Dctcp {
     no_growth_on_ece: bool,
     fixed_point: bool,
     alpha: f64,
-    /// What has been acknowledged in the observation window, and what of it with ECE: bytes, or segments as Linux counts them.
-    acked: u64,
-    marked: u64,
+    /// What has been acknowledged in the observation window, and what of it with ECE: bytes, of which windows have less than 2^30, or segments as Linux
+    /// counts them.
+    acked: u32,
+    marked: u32,
     /// The observation window (which ends at DCTCP.WindowEnd).
     window: Round,
     pub(super) steps: Steps,
@@ -116,7 +117,7 @@ impl Dctcp {
     /// Linux dctcp_update_alpha, on every ACK: it counts segments, where RFC 8257 counts bytes. Out of line, so that the hook stays short.
     #[inline(never)]
     fn count_whole(&mut self, ack: &Ack) {
-        let segments = ack.segments_delivered();
+        let segments = ack.segments_delivered() as u32;
         self.acked += segments;
         if ack.ece {
             self.marked += segments;
@@ -142,10 +143,10 @@ impl Dctcp {
                 0 => old,
                 decay => decay,
             };
-            let gain = (self.marked as f64 * 1024.0 * g) as u64 / self.acked;
+            let gain = (f64::from(self.marked) * 1024.0 * g) as u64 / u64::from(self.acked);
             self.alpha = (old - decay + gain).min(1024) as f64 / 1024.0;
         } else {
-            self.alpha = (1.0 - g) * self.alpha + g * self.marked as f64 / self.acked as f64;
+            self.alpha = (1.0 - g) * self.alpha + g * f64::from(self.marked) / f64::from(self.acked);
         }
     }
 }
@@ -160,9 +161,9 @@ impl CongestionControl for Dctcp {
             return self.count_whole(&{ *ack });
         }
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
-        self.acked += ack.acked;
+        self.acked += ack.acked as u32;
         if ack.ece {
-            self.marked += ack.acked;
+            self.marked += ack.acked as u32;
         }
         if self.window.ends(ack) {
             // A window in which nothing was acknowledged says nothing about marks.
@@ -226,8 +227,8 @@ impl CongestionControl for Dctcp {
         #[rustfmt::skip]
         let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, acked, marked, window, steps } = self;
         v.real(*alpha);
-        v.same(*acked);
-        v.same(*marked);
+        v.same(u64::from(*acked));
+        v.same(u64::from(*marked));
         window.walk(v);
         steps.walk(v);
     }

@@ -3,41 +3,78 @@
 use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
 use forebay_units::{Rate, TimeOrNever};
 
-/// Which of the hooks that cost something a law has.
+/// Which of the hooks that cost something a law has: a bit for each, because every connection has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hooks {
-    /// [`CongestionControl::in_ack_event`].
-    pub in_ack_event: bool,
-    /// [`CongestionControl::pkts_acked`].
-    pub pkts_acked: bool,
-    /// [`CongestionControl::GATE`].
-    pub gate: bool,
-    /// [`CongestionControl::PATH`].
-    pub path: bool,
-    /// [`CongestionControl::OWN_SLOW_START`].
-    pub own_slow_start: bool,
-    /// [`CongestionControl::Sent`] holds something.
-    pub records: bool,
-    /// [`CongestionControl::CONTROL`].
-    pub control: bool,
-    /// [`CongestionControl::PACING_RATE`].
-    pub paces: bool,
-}
+pub struct Hooks(u8);
 
 impl Hooks {
     /// Those of the law `L`; `recorded`: it is listed `in Recorded`.
     pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
         assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
-        Hooks {
-            in_ack_event: L::IN_ACK_EVENT,
-            pkts_acked: L::PKTS_ACKED,
-            gate: L::GATE.is_some(),
-            path: L::PATH.is_some(),
-            own_slow_start: L::OWN_SLOW_START,
-            records: recorded,
-            control: L::CONTROL.is_some(),
-            paces: L::PACING_RATE.is_some(),
+        let has = [
+            L::IN_ACK_EVENT,
+            L::PKTS_ACKED,
+            L::GATE.is_some(),
+            L::PATH.is_some(),
+            L::OWN_SLOW_START,
+            recorded,
+            L::CONTROL.is_some(),
+            L::PACING_RATE.is_some(),
+        ];
+        let (mut bits, mut bit) = (0, 0);
+        while bit < has.len() {
+            bits |= (has[bit] as u8) << bit;
+            bit += 1;
         }
+        Hooks(bits)
+    }
+
+    /// [`CongestionControl::in_ack_event`].
+    #[inline(always)]
+    pub fn in_ack_event(self) -> bool {
+        self.0 >> 0 & 1 == 1
+    }
+
+    /// [`CongestionControl::pkts_acked`].
+    #[inline(always)]
+    pub fn pkts_acked(self) -> bool {
+        self.0 >> 1 & 1 == 1
+    }
+
+    /// [`CongestionControl::GATE`].
+    #[inline(always)]
+    pub fn gate(self) -> bool {
+        self.0 >> 2 & 1 == 1
+    }
+
+    /// [`CongestionControl::PATH`].
+    #[inline(always)]
+    pub fn path(self) -> bool {
+        self.0 >> 3 & 1 == 1
+    }
+
+    /// [`CongestionControl::OWN_SLOW_START`].
+    #[inline(always)]
+    pub fn own_slow_start(self) -> bool {
+        self.0 >> 4 & 1 == 1
+    }
+
+    /// [`CongestionControl::Sent`] holds something.
+    #[inline(always)]
+    pub fn records(self) -> bool {
+        self.0 >> 5 & 1 == 1
+    }
+
+    /// [`CongestionControl::CONTROL`].
+    #[inline(always)]
+    pub fn control(self) -> bool {
+        self.0 >> 6 & 1 == 1
+    }
+
+    /// [`CongestionControl::PACING_RATE`].
+    #[inline(always)]
+    pub fn paces(self) -> bool {
+        self.0 >> 7 & 1 == 1
     }
 }
 

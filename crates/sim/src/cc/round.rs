@@ -1,4 +1,4 @@
-//! Round trips: a part that a law has if it counts them, so that senders whose law does not carry nothing for it.
+//! Round trips: a part that a law has if it goes by them, so that senders whose law does not carry nothing for it.
 
 use super::hooks::Ack;
 use forebay_units::Walk;
@@ -8,20 +8,13 @@ use forebay_units::Walk;
 pub struct Round {
     /// The next new byte when it began, as a stream offset.
     end: u64,
-    count: u64,
 }
 
 impl Round {
-    /// How many have ended.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Round { end, count } = self;
+        let Round { end } = self;
         v.mark(end);
-        v.count(count);
     }
 
     /// Whether the round ends with this ACK; if so the next one begins.
@@ -48,7 +41,6 @@ impl Round {
     #[inline]
     pub fn begin(&mut self, snd_nxt: u64) {
         self.end = snd_nxt;
-        self.count += 1;
     }
 }
 
@@ -66,6 +58,5 @@ mod tests {
             [(5, 14), (10, 19), (11, 20), (20, 30), (21, 31)].map(|(una, nxt)| ack(una, nxt)),
             [false, false, true, false, true]
         );
-        assert_eq!(round.count(), 3);
     }
 }

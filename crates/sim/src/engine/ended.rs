@@ -5,10 +5,8 @@ use forebay_units::{GroupId, IndexVec, SumId, Walk};
 /// Sums over them.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// Packets sent by either endpoint.
+    /// Packets sent by either endpoint, less those taken in by either; modulo 2^64.
     sent: u64,
-    /// Packets taken in by either endpoint.
-    received: u64,
     /// Packets lost in the network.
     dropped: u64,
     /// Payload that arrived, as it is summed up over time,
@@ -25,21 +23,20 @@ impl Ended {
 
     /// A connection with transport `group` has ended, on which `payload` bytes arrived, which count for `sum`. Its packets are in the order of
     /// the fields.
-    pub(super) fn book(&mut self, (sum, group): (SumId, GroupId), payload: u64, (sent, received, dropped): (u64, u64, u64)) {
+    pub(super) fn book(&mut self, (sum, group): (SumId, GroupId), payload: u64, (sent, dropped): (u64, u64)) {
         while self.arrived.len() <= sum.index() {
             self.arrived.push(0);
         }
         self.arrived[sum] += payload;
         self.arrived_by_group[group] += payload;
-        self.sent += sent;
-        self.received += received;
+        self.sent = self.sent.wrapping_add(sent);
         self.dropped += dropped;
     }
 
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Ended { sent, received, dropped, arrived, arrived_by_group } = self;
-        [*sent, *received, *dropped].into_iter().for_each(|n| v.same(n));
+        let Ended { sent, dropped, arrived, arrived_by_group } = self;
+        [*sent, *dropped].into_iter().for_each(|n| v.same(n));
         arrived.iter().chain(arrived_by_group.iter()).for_each(|n| v.same(*n));
     }
 
@@ -60,6 +57,6 @@ impl Ended {
 
     /// Packets sent beyond those received, dropped, and `late`: that reached a host or are still on the way.
     pub(super) fn difference(&self, late: u64) -> u64 {
-        self.sent.wrapping_sub(self.received + self.dropped + late)
+        self.sent.wrapping_sub(self.dropped + late)
     }
 }

@@ -131,7 +131,7 @@ impl Host {
     pub(super) fn add(&mut self, time: Time, order: u64, wake: Wake) {
         if self.timers.len() == self.timers.capacity() {
             // Growing by doubling would leave nearly half of the memory unused.
-            self.timers.reserve_exact(4 + self.timers.len() / 4);
+            self.timers.reserve_exact(4 + self.timers.len() / 8);
         }
         self.timers.push(Reverse((time, order, wake)));
         self.next = self.next.min(time.into());

@@ -120,12 +120,10 @@ struct Sampling {
 /// The messages of a connection as its sending host knows them. Most connections are idle most of the time, and have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
-    /// The oldest one that is not acknowledged.
-    first: Option<Box<Message>>,
+    /// The oldest one that is not acknowledged, and how many are delivered, as far as the receiving host has said.
+    first: Option<Box<(Message, usize)>>,
     /// What few connections have.
     more: Option<Box<More>>,
-    /// How many messages are delivered, as far as the receiving host has said.
-    delivered: u32,
 }
 
 /// What few connections have.
@@ -185,9 +183,11 @@ impl Outgoing {
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         let endless = self.front().is_some_and(|m| m.behind.is_none());
         v.same(self.len() as u64);
-        let Outgoing { first, more, delivered } = self;
-        first.iter_mut().for_each(|m| m.walk(v));
-        v.same(u64::from(*delivered));
+        let Outgoing { first, more } = self;
+        if let Some((message, delivered)) = first.as_deref_mut() {
+            message.walk(v);
+            v.same(*delivered as u64);
+        }
         let Some(More { behind, stalls, sampling }) = more.as_deref_mut() else { return v.same(0) };
         behind.iter_mut().for_each(|m| m.walk(v));
         if let Some(sampling) = sampling.as_mut().filter(|s| s.every > Time::ZERO) {
@@ -236,7 +236,7 @@ impl Outgoing {
 
     /// The oldest one.
     pub(super) fn front(&self) -> Option<&Message> {
-        self.first.as_deref()
+        self.first.as_ref().map(|first| &first.0)
     }
 
     /// The one behind it.
@@ -254,7 +254,7 @@ impl Outgoing {
     /// The application has written one.
     pub(super) fn push(&mut self, message: Message) {
         match &self.first {
-            None => self.first = Some(Box::new(message)),
+            None => self.first = Some(Box::new((message, 0))),
             Some(_) => self.more.get_or_insert_default().behind.push_back(message),
         }
     }
@@ -271,37 +271,37 @@ impl Outgoing {
 
     /// The receiving host had the next message completely at `time`.
     pub(super) fn note_delivered(&mut self, time: Time) {
-        let next = match (self.delivered, &mut self.more) {
-            (0, _) => self.first.as_deref_mut(),
-            (place, Some(more)) => more.behind.get_mut(place as usize - 1),
-            (_, None) => None,
+        let Some((first, delivered)) = self.first.as_deref_mut() else { return };
+        let next = match delivered.checked_sub(1) {
+            None => Some(first),
+            Some(place) => self.more.as_mut().and_then(|m| m.behind.get_mut(place)),
         };
         if let Some(m) = next {
             m.delivered = time.into();
-            self.delivered += 1;
+            *delivered += 1;
         }
     }
 
     /// The oldest message that is not delivered, as far as the receiving host has said.
     pub(super) fn awaited(&self) -> Option<&Message> {
-        self.get(self.delivered as usize)
+        self.get(self.first.as_ref()?.1)
     }
 
     /// Takes out the oldest message, which is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Message> {
-        let message = self.pop_front()?;
+        let (message, delivered) = self.first.as_deref_mut()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
-        self.delivered -= u32::from(message.behind.is_some());
-        Some(message)
+        *delivered -= usize::from(message.behind.is_some());
+        self.pop_front()
     }
 
     /// Takes out the oldest message, whatever has become of it.
     pub(super) fn pop_front(&mut self) -> Option<Message> {
         let mut first = self.first.take()?;
         match self.more.as_mut().and_then(|m| m.behind.pop_front()) {
-            None => Some(*first),
+            None => Some(first.0),
             Some(next) => {
-                let message = std::mem::replace(&mut *first, next);
+                let message = std::mem::replace(&mut first.0, next);
                 self.first = Some(first);
                 Some(message)
             }

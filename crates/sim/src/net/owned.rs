@@ -71,6 +71,8 @@ impl<I: Id, T> Owned<I, T> {
     /// Makes room for exactly `more` items.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
+        #[cfg(debug_assertions)]
+        self.owners.reserve_exact(more);
     }
 
     /// An item whoever is run, to ask the cache for it and no more.

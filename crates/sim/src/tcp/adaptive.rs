@@ -41,6 +41,9 @@ pub(super) struct Adaptive {
     pub(super) tune: Option<Autotune>,
 }
 
+// With what the allocator adds, a multiple of 16 bytes.
+const _: () = assert!(size_of::<Adaptive>() <= 104);
+
 impl Adaptive {
     /// Goes through what it knows; `waits`: a delayed ACK does.
     pub(super) fn walk(&mut self, c: &TcpConfig, waits: bool, v: &mut dyn Walk) {

@@ -52,12 +52,10 @@ pub(super) struct Autotune {
     window_began_us: u32,
     /// The buffer (`sk_rcvbuf`), of which the window has `ratio` in 256.
     buffer: u32,
-    ratio: u32,
+    ratio: u16,
     /// The window may grow up to here (`window_clamp`), and has grown up to there (`rcv_ssthresh`).
     clamp: u32,
     open: u32,
-    /// The window as last advertised (`rcv_wnd`).
-    advertised: u32,
     /// Bytes read in the last RTT (`rcvq_space.space`), and where the count began.
     space: u32,
     from: u32,
@@ -119,11 +117,11 @@ impl Autotune {
     pub(super) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Autotune {
-            since_us, window_began_us, buffer, ratio, clamp, open, advertised, space, from, rtt, echo, window_end, back, windowed, full,
+            since_us, window_began_us, buffer, ratio, clamp, open, space, from, rtt, echo, window_end, back, windowed, full,
         } = self;
         v.micros(since_us);
         v.micros(window_began_us);
-        [*buffer, *ratio, *clamp, *open, *advertised, *space, *rtt, *back, *full].into_iter().for_each(|n| v.same(u64::from(n)));
+        [*buffer, u32::from(*ratio), *clamp, *open, *space, *rtt, *back, *full].into_iter().for_each(|n| v.same(u64::from(n)));
         v.sequence(from);
         v.flag(*echo == u32::MAX);
         if *echo != u32::MAX {
@@ -150,7 +148,6 @@ impl Autotune {
             ratio: 128,
             clamp,
             open,
-            advertised: first,
             // Ten segments at most (TCP_INIT_CWND).
             space: open.min(first).min(10 * c.mss),
             from: 0,
@@ -179,7 +176,7 @@ impl Autotune {
 
     /// The size of full segments is known, or another (tcp_measure_rcv_mss): so is how much of the buffer payload has.
     pub(super) fn measured(&mut self, c: &TcpConfig, len: u32) {
-        let ratio = (len * 256 / memory(c, len)).max(1);
+        let ratio = (len * 256 / memory(c, len)).max(1) as u16;
         if ratio != self.ratio {
             self.ratio = ratio;
             self.clamp = self.window(self.buffer);
@@ -215,14 +212,14 @@ impl Autotune {
 
     /// The stream has grown to `rcv_nxt`, which is not read yet, nor joined to what waited for it (tcp_rcv_rtt_measure): a window of data takes at
     /// least an RTT, so the smallest such time counts.
-    pub(super) fn measure_rtt_by_window(&mut self, now: Time, rcv_nxt: u64) {
+    pub(super) fn measure_rtt_by_window(&mut self, now: Time, rcv_nxt: u64, advertised: u64) {
         if self.windowed && (rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
             return;
         }
         if self.windowed {
             self.update_rtt(us(now).wrapping_sub(self.window_began_us).max(1), true);
         }
-        (self.windowed, self.window_end, self.window_began_us) = (true, (rcv_nxt as u32).wrapping_add(self.advertised), us(now));
+        (self.windowed, self.window_end, self.window_began_us) = (true, (rcv_nxt as u32).wrapping_add(advertised as u32), us(now));
     }
 
     /// tcp_rcv_rtt_update.
@@ -309,35 +306,28 @@ impl Autotune {
         (free.min(self.open).min(c.rcv_wnd as u32).next_multiple_of(unit), scarce)
     }
 
-    /// What is left of the window at `rcv_nxt`, which an ACK up to `acked` advertised (tcp_receive_window).
-    pub(super) fn left(&self, acked: u64, rcv_nxt: u64) -> u32 {
-        (acked + u64::from(self.advertised)).saturating_sub(rcv_nxt) as u32
+    /// What is left at `rcv_nxt` of the window that an ACK up to `acked` advertised (tcp_receive_window).
+    pub(super) fn left(advertised: u64, acked: u64, rcv_nxt: u64) -> u32 {
+        (acked + advertised).saturating_sub(rcv_nxt) as u32
     }
 
-    /// The window of an ACK for everything up to `rcv_nxt` that follows one up to `acked` (tcp_select_window): an offered window does not shrink.
+    /// The window of an ACK for everything up to `rcv_nxt` of whose window so much is `left` (tcp_select_window): an offered window does not shrink.
     pub(super) fn advertise(
-        &mut self,
+        &self,
         c: &TcpConfig,
         shift: u8,
         rcv_mss: u32,
         held: u32,
-        acked: u64,
-        rcv_nxt: u64,
+        left: u32,
     ) -> (u32, bool) {
-        let left = self.left(acked, rcv_nxt);
         let (window, scarce) = self.select(c, shift, rcv_mss, held);
-        self.advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
-        (self.advertised, scarce)
+        let advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
+        (advertised, scarce)
     }
 
-    /// Whether `window` is at least the one last advertised.
-    pub(super) fn is_as_wide(&self, window: u32) -> bool {
-        window >= self.advertised
-    }
-
-    /// Whether an application that has read everything should look whether the window could be twice of what is left (tcp_cleanup_rbuf).
-    pub(super) fn is_half_used(&self, acked: u64, rcv_nxt: u64) -> bool {
-        2 * self.left(acked, rcv_nxt) <= self.clamp
+    /// Whether an application that has read everything should look whether the window could be twice of what is `left` (tcp_cleanup_rbuf).
+    pub(super) fn is_half_used(&self, left: u32) -> bool {
+        2 * left <= self.clamp
     }
 
     /// Memory of `bytes` in segments of `rcv_mss`.

@@ -25,7 +25,7 @@ impl Sender {
     pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
         let (seq, ts) = (self.numbers.wire(self.high), now.timestamp());
         self.high += u64::from(self.template.len);
-        self.packets += 1;
+        self.balance = self.balance.wrapping_add(1);
         self.stats.segs_sent += 1;
         out.emit_from(&self.template, |p| {
             p.seq = seq;

@@ -31,6 +31,7 @@ mod send_buffer;
 mod send_stats;
 mod seq;
 mod undo;
+mod usage;
 mod wheel;
 
 pub use info::Counts;

@@ -5,6 +5,7 @@ use super::prr::Prr;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
+use super::usage::Usage;
 use forebay_units::Walk;
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
@@ -16,6 +17,8 @@ pub struct SackState {
     pub rack: Rack,
     /// Where duplicate ACKs are counted instead of SACKs, how many of them are a loss (Linux `reordering`); 0 with SACK.
     pub reordering: u32,
+    /// How the window has been used.
+    pub(super) usage: Usage,
     /// The last episode, if there has been one.
     pub episode: Lazy<Episode>,
 }
@@ -23,10 +26,11 @@ pub struct SackState {
 impl SackState {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let SackState { board, rack, reordering, episode } = self;
+        let SackState { board, rack, reordering, usage, episode } = self;
         board.walk(v);
         rack.walk(v);
         v.same(u64::from(*reordering));
+        usage.walk(v);
         let made = episode.made();
         v.flag(made.is_some());
         if let Some(Episode { prr, undo, rescued }) = made {

@@ -8,8 +8,6 @@ use forebay_units::{Time, TimeOrNever};
 pub struct SendStats {
     /// Data segments sent, retransmissions included.
     pub segs_sent: u64,
-    /// Bytes acknowledged with ECE.
-    pub ce_bytes: u64,
     /// Largest window, segments.
     pub cwnd_max: f64,
     /// Smallest RTT sample; never before the first.
@@ -18,11 +16,11 @@ pub struct SendStats {
     pub rtt_sum: Time,
     /// Number of RTT samples.
     pub rtt_count: u64,
-    /// Losses and reductions of the window, which most messages do without.
+    /// Losses, marks and reductions of the window, which most messages do without.
     pub losses: Lazy<Losses>,
 }
 
-/// Losses of a message, and reductions of the window while it was sent.
+/// Losses and marks of a message, and reductions of the window while it was sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Losses {
     /// Retransmissions.
@@ -45,6 +43,8 @@ pub struct Losses {
     pub loss_cuts: u32,
     /// Sum of the law's alpha over `ecn_cuts`, if it has one.
     pub cut_alpha: Option<f64>,
+    /// Bytes acknowledged with ECE.
+    pub ce_bytes: u64,
 }
 
 impl Fresh for Losses {
@@ -59,6 +59,7 @@ impl Fresh for Losses {
         ecn_cuts: 0,
         loss_cuts: 0,
         cut_alpha: None,
+        ce_bytes: 0,
     };
 }
 
@@ -66,7 +67,6 @@ impl Default for SendStats {
     fn default() -> SendStats {
         SendStats {
             segs_sent: 0,
-            ce_bytes: 0,
             cwnd_max: 0.0,
             rtt_min: TimeOrNever::NEVER,
             rtt_sum: Time::ZERO,

@@ -94,7 +94,7 @@ pub(crate) struct Pipe<J> {
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
     packets: Vec<(Packet, Option<Extra>)>,
-    counts: [usize; 2],
+    pub(crate) counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
     /// When the data at each offset left last.
     left: BTreeMap<i64, u64>,
@@ -136,7 +136,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
-        if c.law.hooks().path {
+        if c.law.hooks().path() {
             sender.enter_path(super::path());
         }
         Pipe {

@@ -161,7 +161,7 @@ fn marked_data_throttles_the_guest() {
         let s = p.shims.as_ref().unwrap();
         assert_eq!(s.sender.vwnd(), Some(1_000), "{law}");
         assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{law}: {:?}", s.sender);
-        assert_eq!(p.sender.stats().ce_bytes, 0);
+        assert_eq!(p.sender.stats().losses.ce_bytes, 0);
         assert!(p.sender.w().cwnd >= 10.0, "{law}: the guest's own window is not touched");
         // At the end there is one segment in each round trip.
         let data: Vec<u64> = p.log.iter().filter(|s| s.len > 0).map(|s| s.now).collect();
@@ -185,7 +185,7 @@ fn guests_with_ecn() {
                 n += u32::from(s.len > 0);
                 if s.len > 0 && n % 40 == 0 { MARK } else { PASS }
             });
-            assert_eq!(p.sender.stats().ce_bytes > 0, seen, "{stack} {law} {mode}");
+            assert_eq!(p.sender.stats().losses.ce_bytes > 0, seen, "{stack} {law} {mode}");
             assert!(p.shims.as_ref().unwrap().sender.stats().throttled > 0, "{stack} {law} {mode}");
         }
     }

@@ -32,13 +32,12 @@ impl Core {
             }
             port.backlog().into_iter().flat_map(|b| b.packets()).for_each(&mut count);
         }
-        let mut differences = Vec::new();
+        let mut differences = Vec::with_capacity(self.streams.len() + 1);
         for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
             let shim = self.endpoint_shims.balance(sender.group(), conn);
-            let sent = sender.packets + receiver.sent + shim.sent;
-            let taken = sender.received + receiver.packets + shim.taken + shim.held;
-            let known = taken + stream.dropped + flying.get(&conn).copied().unwrap_or(0);
+            let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent);
+            let known = shim.taken + shim.held + stream.dropped + flying.get(&conn).copied().unwrap_or(0);
             differences.push(sent.wrapping_sub(known));
             let rcv_nxt = if self.holds(stream.dst) { receiver.rcv_nxt } else { self.told(conn).rcv_nxt };
             assert!(

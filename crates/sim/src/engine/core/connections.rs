@@ -99,7 +99,7 @@ impl Core {
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
-        if self.tcp[spec.group].law.hooks().path {
+        if self.tcp[spec.group].law.hooks().path() {
             self.describe_path(slot, back.hash);
         }
         slot

@@ -26,14 +26,14 @@ impl Core {
         if !generation.receives(p.generation()) {
             return rarely(move || {
                 if generation.receives_through_shim(p.generation()) && self.senders[conn].generation() == generation {
-                    self.senders[conn].received += 1;
+                    self.senders[conn].note_received();
                     return self.take_ack::<Shimmed>(node, p, extra());
                 }
                 self.lane.stale += 1;
             });
         }
         let sender = &mut self.senders[conn];
-        sender.received += 1;
+        sender.note_received();
         let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
         if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c)) {
@@ -114,7 +114,7 @@ impl Core {
             });
         }
         let receiver = &mut self.receivers[conn];
-        receiver.packets += 1;
+        receiver.note_received();
         if !receiver.is_usual(p) {
             return self.take_data::<Direct>(node, p);
         }

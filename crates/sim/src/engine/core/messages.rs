@@ -103,7 +103,7 @@ impl Core {
             ecn_cuts: losses.ecn_cuts,
             loss_cuts: losses.loss_cuts,
             cut_alpha: losses.cut_alpha.map(|sum| sum / f64::from(losses.ecn_cuts)),
-            ce_acked_bytes: stats.ce_bytes,
+            ce_acked_bytes: losses.ce_bytes,
             cwnd_max: stats.cwnd_max,
             rtt_min: stats.rtt_min,
             rtt_mean: stats.rtt_sum.0.checked_div(stats.rtt_count).map(Time).into(),

@@ -96,10 +96,9 @@ impl Core {
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);
         // An endpoint that is elsewhere has sent and received nothing here.
-        let sent = sender.packets + receiver.sent + shim.sent;
         // A packet that the shim still holds goes with its entry.
-        let received = sender.received + receiver.packets + shim.taken + shim.held;
-        self.ended.book((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, received, stream.dropped));
+        let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
+        self.ended.book((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, stream.dropped));
         (stream.live, stream.job) = (false, None);
         self.generations[conn] = Generation::RETIRED;
         self.slots.give_back(conn);

@@ -17,7 +17,7 @@ impl Receiver {
         let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;
-        self.sent += 1;
+        self.note_sent();
         if self.elaborate && (!self.ooo.is_clear() || self.window_shim.is_some()) {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
         } else {

@@ -56,7 +56,7 @@ impl Receiver {
                 tune.measure_rtt_by_echo(c, now, now.since(p.ts), &a.acked, p.len >= old_mss);
             }
             if taken.in_order {
-                tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64);
+                tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64, self.window);
             }
             if len >= 128 && (taken.in_order || sack) {
                 let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss)).saturating_sub(Autotune::spared(released));
@@ -144,7 +144,7 @@ impl Receiver {
         let mut wide = true;
         if let Some(tune) = a.tune.as_ref().filter(|_| many) {
             let (window, scarce) = tune.select(c, self.shift, a.rcv_mss.into(), held);
-            wide = tune.is_as_wide(window);
+            wide = u64::from(window) >= self.window;
             if scarce {
                 self.quick = 0;
             }
@@ -223,12 +223,13 @@ impl Receiver {
         let mss = u32::from(a.rcv_mss);
         let many = self.pending > 0 && rcv_nxt - acked > u64::from(c.ack_every - 1) * u64::from(mss);
         let due = many || (self.pending > 0 && pushed && complete);
+        let left = Autotune::left(self.window, acked, rcv_nxt);
         let mut opens = false;
         if let Some(tune) = &mut a.tune {
             tune.adjust(c, now, first, rcv_nxt);
-            if !due && tune.is_half_used(acked, rcv_nxt) {
+            if !due && tune.is_half_used(left) {
                 let (window, scarce) = tune.select(c, shift, mss, waiting);
-                opens = window > 0 && window >= 2 * tune.left(acked, rcv_nxt);
+                opens = window > 0 && window >= 2 * left;
                 if scarce {
                     self.quick = 0;
                 }
@@ -241,15 +242,15 @@ impl Receiver {
 
     /// Sends an ACK with the window of a buffer of which `held` bytes are occupied: one less in quick mode (tcp_dec_quickack_mode).
     fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
-        let (shift, rcv_nxt, acked) = (self.shift, self.rcv_nxt, self.last_ack);
+        let (shift, left) = (self.shift, Autotune::left(self.window, self.last_ack, self.rcv_nxt));
         if let Some(joined) = self.ooo.joined() {
             joined.tell(now);
         }
         if let Some(a) = &mut self.adaptive {
             a.compressed = 0;
             a.acked.note(c, now);
-            if let Some(tune) = &mut a.tune {
-                let (window, scarce) = tune.advertise(c, shift, a.rcv_mss.into(), held, acked, rcv_nxt);
+            if let Some(tune) = &a.tune {
+                let (window, scarce) = tune.advertise(c, shift, a.rcv_mss.into(), held, left);
                 if scarce {
                     self.quick = 0;
                 }

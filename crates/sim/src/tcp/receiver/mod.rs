@@ -70,10 +70,10 @@ pub struct Receiver {
     pub(crate) deliver_at: u64,
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
     group: u16,
-    /// Packets that reached this endpoint.
-    pub(crate) packets: u64,
-    /// Packets it sent.
-    pub(crate) sent: u64,
+    /// Packets that it sent, less those that reached it; modulo 2^64.
+    pub(crate) balance: u64,
+    /// A SYN has been answered.
+    answered: bool,
     /// The shim that sets its window, if there is one.
     pub(crate) window_shim: Option<Box<windows::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
@@ -81,6 +81,8 @@ pub struct Receiver {
     /// Segments that its host joins before they come here, if it does.
     pub(super) gro: Option<Box<Gro>>,
 }
+
+const _: () = assert!(size_of::<Receiver>() <= 160);
 
 impl Receiver {
     /// Stream offset of the next byte expected in order; FIN counts one.
@@ -114,14 +116,16 @@ impl Receiver {
         self.window_shim.as_deref_mut()
     }
 
-    /// Packets that reached this endpoint.
-    pub fn packets(&self) -> u64 {
-        self.packets
+    /// A packet reached it.
+    #[inline(always)]
+    pub(crate) fn note_received(&mut self) {
+        self.balance = self.balance.wrapping_sub(1);
     }
 
-    /// Packets it sent.
-    pub fn sent(&self) -> u64 {
-        self.sent
+    /// It sends a packet.
+    #[inline(always)]
+    pub(super) fn note_sent(&mut self) {
+        self.balance = self.balance.wrapping_add(1);
     }
 
     /// Sequence space that waits for something before it, as intervals of stream offsets.
@@ -174,8 +178,8 @@ impl Receiver {
             armed: TimeOrNever::NEVER,
             deliver_at: u64::MAX,
             group: 0,
-            packets: 0,
-            sent: 0,
+            balance: 0,
+            answered: false,
             window_shim,
             adaptive: Adaptive::of(c, tuned),
             gro: Gro::of(c),
@@ -239,7 +243,7 @@ impl Receiver {
     /// A packet of the data direction arrived.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.packets += 1;
+        self.note_received();
         if self.is_usual(p) {
             return self.take_usual(p, out);
         }
@@ -373,18 +377,19 @@ impl Receiver {
         //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
         // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees. The first SYN counts: it is not asked for again, but
         // answered again as it was (tcp_check_req).
-        if (p.has(flag::ECE | flag::CWR) || self.sent > 0) && self.echo != Echo::Off {
+        if (p.has(flag::ECE | flag::CWR) || self.answered) && self.echo != Echo::Off {
             answer.flags |= flag::ECE;
         } else {
             self.echo = Echo::Off;
             self.template.meta.set_ecn(Codepoint::NotEct);
             answer.meta.set_ecn(Codepoint::NotEct);
         }
+        self.answered = true;
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
         let window = self.window_shim.as_mut().map_or(self.window, |s| s.advertise(0, false));
         answer.win = window.min(65_535) as u16;
         answer.len = u16::from(self.shift);
-        self.sent += 1;
+        self.note_sent();
         out.emit(answer, None);
     }
 

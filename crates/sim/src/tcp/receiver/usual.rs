@@ -34,7 +34,7 @@ impl Receiver {
         self.last_ack = self.rcv_nxt;
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;
-        self.sent += 1;
+        self.note_sent();
         let flags = self.template.flags | if echo { flag::ECE } else { 0 };
         let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         out.emit_from(&self.template, move |p| {

@@ -10,7 +10,7 @@ impl Receiver {
         #[rustfmt::skip]
         let Receiver {
             template, numbers: _, generation: _, rcv_nxt, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
-            last_ack, ts_recent, timer_due, armed, deliver_at, group: _, packets, sent, window_shim, adaptive, gro,
+            last_ack, ts_recent, timer_due, armed, deliver_at, group: _, balance, answered, window_shim, adaptive, gro,
         } = self;
         v.same(u64::from(template.win) << 16 | u64::from(template.flags) << 8 | template.meta.ecn() as u64);
         [rcv_nxt, last_ack].into_iter().for_each(|offset| v.offset(offset));
@@ -31,8 +31,8 @@ impl Receiver {
         // The engine's entry, no later than the timer, is moved with it.
         let _ = armed;
         v.mark(deliver_at);
-        v.count(packets);
-        v.count(sent);
+        v.count(balance);
+        v.flag(*answered);
         if window_shim.is_some() {
             v.never("a shim sets receive windows");
         }

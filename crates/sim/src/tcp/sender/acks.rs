@@ -149,7 +149,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
-            if self.una <= self.message_end { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
+            if self.una <= self.message_end { self.stats.losses.ce_bytes += acked } else { self.count_marked(acked) }
         }
     }
 
@@ -264,7 +264,7 @@ impl Sender {
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.window());
-        let sent = self.last_tx.get().filter(|_| !self.syn_retx);
+        let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);
         if let Some(rtt) = if c.timestamps { Some(now.since(p.echo())) } else { sent.map(|sent| now - sent) } {
             self.take_rtt(c, if c.rto_rule == RtoRule::Linux { microseconds(now, rtt) } else { rtt });
         }
@@ -291,7 +291,7 @@ impl Sender {
     fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
         ack.seq = self.numbers.wire(self.una);
-        self.packets += 1;
+        self.balance = self.balance.wrapping_add(1);
         out.emit(ack, None);
     }
 
@@ -379,7 +379,7 @@ impl Sender {
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
         let used =
-            || self.window_limited == Some(true) || (self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out));
+            || self.window_limited == Some(true) || (self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out()));
         if !held && (!c.cwnd_validation || used()) {
             match &self.slow_start {
                 None => self.law.cong_avoid(&mut self.w, ack),
@@ -389,6 +389,11 @@ impl Sender {
                 }
             }
         }
+    }
+
+    /// Most segments outstanding in the window of data under way.
+    fn most_out(&self) -> u32 {
+        self.sack.as_ref().map_or(self.seldom.usage.most_out, |s| s.usage.most_out)
     }
 
     /// The ACK advanced and starts no reduction: slow start and the law look at its delay.

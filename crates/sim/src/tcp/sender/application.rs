@@ -27,7 +27,7 @@ impl Sender {
         // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
         let asks = c.ecn != Ecn::Off && !(self.seldom.syn_retx && c.rto_rule == RtoRule::Linux);
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
-        self.packets += 1;
+        self.balance = self.balance.wrapping_add(1);
         out.emit(syn, None);
         self.last_tx = now.into();
         self.timer = Timer::Rto;
@@ -38,12 +38,12 @@ impl Sender {
     /// it.
     pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
         let begin = self.written;
-        let starved = if self.hooks.records { self.starved(c, now) } else { None };
+        let starved = if self.hooks.records() { self.starved(c, now) } else { None };
         self.written += bytes;
         if begin >= self.message_end {
             self.expect_message(self.written);
         }
-        if let Some(t) = &mut self.tag {
+        if let Some(t) = self.seldom.tag_mut() {
             t.write(begin, self.written, self.una);
         }
         self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
@@ -102,7 +102,7 @@ impl Sender {
             window: self.edge - self.una,
             cwnd: self.w.cwnd as u64,
             // BBR has three (bbr_sndbuf_expand).
-            windows: if self.hooks.paces { 3 } else { 2 },
+            windows: if self.hooks.paces() { 3 } else { 2 },
             merged,
         });
     }
@@ -113,7 +113,7 @@ impl Sender {
         if let Some(b) = &mut self.buffer {
             b.stop(self.written);
         }
-        if let Some(t) = &mut self.tag {
+        if let Some(t) = self.seldom.tag_mut() {
             t.stop(self.written);
         }
         self.fin |= c.fin;

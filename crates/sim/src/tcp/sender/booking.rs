@@ -15,7 +15,7 @@ impl Sender {
     /// Statistics are now those of this message: its first byte, the byte behind the first window, and the byte behind its last.
     pub fn measure(&mut self, (begin, window, end): (u64, u64, u64)) {
         (self.window_end, self.message_end) = (window, end);
-        if self.hooks.gate || self.tag.is_some() {
+        if self.hooks.gate() || self.seldom.tag.is_some() {
             self.seldom.begin = begin;
         }
     }
@@ -67,7 +67,7 @@ impl Sender {
             let end = if from < self.message_end { self.message_end } else { self.seldom.made().and_then(|s| s.behind.at(from)).map_or(to, |m| m.end) };
             // Behind the last message there is only its FIN.
             let end = if end > from { end.min(to) } else { to };
-            self.stats_at(from).ce_bytes += end - from;
+            self.stats_at(from).losses.ce_bytes += end - from;
             from = end;
         }
     }

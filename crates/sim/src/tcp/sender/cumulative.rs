@@ -65,8 +65,8 @@ impl Sender {
         if c.rto_rule == RtoRule::Linux {
             return;
         }
-        if self.first_partial {
-            self.first_partial = false;
+        if self.seldom.first_partial {
+            self.seldom.first_partial = false;
             self.seldom.held_due = self.timer_due;
         } else {
             self.timer_due = self.seldom.held_due;
@@ -94,7 +94,7 @@ impl Sender {
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.dupacks == c.dup_thresh && (self.seldom.recover == 0 || self.una > self.seldom.recover) {
-            if self.tag.is_some() && self.delay_fast_retransmit(ack.now) {
+            if self.seldom.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
             return self.enter_fast_recovery(c, ack.now, out);
@@ -124,7 +124,7 @@ impl Sender {
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.begin_reduction(self.high);
         self.seldom.limited = 0;
-        self.first_partial = true;
+        self.seldom.first_partial = true;
         self.retransmit_first(c, now, out);
         // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to
         // the last ACK that advanced, and with a timeout near the RTT it expires before the retransmission could be acknowledged.

@@ -14,7 +14,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(p) = &mut self.pacer {
+        if let Some(p) = self.seldom.pacer_mut() {
             p.settle();
             self.extend_timer(c, now);
         }
@@ -30,14 +30,14 @@ impl Sender {
             mss: c.mss,
         };
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if self.hooks.gate && self.seldom.begin == first && first >= high {
+        if self.hooks.gate() && self.seldom.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
             self.window_end = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
         let end = self.handed_over().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
         self.transmit_until(c, now, burst.end, out);
-        if idle && self.pacer.is_some() {
+        if idle && self.seldom.pacer.is_some() {
             self.extend_timer(c, now);
         }
         if burst.deferred && c.cwnd_validation {
@@ -52,25 +52,25 @@ impl Sender {
 
     /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
     pub fn due(&self) -> TimeOrNever {
-        let departure = self.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        let departure = self.seldom.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
         self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Makes sure that the engine wakes the sender then.
     pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
         let due = self.due();
-        if due < self.seldom.alarm {
-            self.seldom.alarm = due;
+        if due < self.alarm {
+            self.alarm = due;
             out.alarm(self.template.conn, self.generation, due.or_never());
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.seldom.alarm != now.into() || self.phase != Phase::Established {
+        if self.alarm != now.into() || self.phase != Phase::Established {
             return;
         }
-        self.seldom.alarm = TimeOrNever::NEVER;
+        self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
             self.transmit(c, now, out);
         }

@@ -33,7 +33,7 @@ impl Sender {
         }
         let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
         let limit = *q.limit.get_or_insert_with(|| {
-            let rate = match self.hooks.paces {
+            let rate = match self.hooks.paces() {
                 true => self.law.pacing_rate(c.mss),
                 false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
             };

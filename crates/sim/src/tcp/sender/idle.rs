@@ -10,7 +10,7 @@ impl Sender {
     pub(super) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
         let mut state = lent.unwrap_or_default();
         state.clear();
-        state.board.losses = c.law.hooks().records.then(Box::default);
+        state.board.losses = c.law.hooks().records().then(Box::default);
         if c.counts_duplicates() {
             // None at all where no number of duplicates is a loss.
             state.reordering = c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1);
@@ -36,7 +36,7 @@ impl Sender {
     /// An ACK has been dealt with.
     #[inline]
     pub(super) fn rest(&mut self) {
-        if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records {
+        if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records() {
             self.forget_scoreboard();
         }
     }

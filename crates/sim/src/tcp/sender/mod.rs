@@ -40,7 +40,6 @@ use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::HostQueue;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
-use crate::tcp::pacer::Pacer;
 use crate::tcp::lazy::Lazy;
 use crate::tcp::rtt::{Rtt, Timed};
 use crate::tcp::sack_state::SackState;
@@ -85,10 +84,8 @@ pub struct Sender {
     pub(super) cwr_pending: bool,
     /// The last reduction answered ECE.
     pub(super) cut_by_marks: bool,
-    pub(super) first_partial: bool,
     /// Whether the window limits sending; `None` where the stack does not look.
     pub(super) window_limited: Option<bool>,
-    pub(super) syn_retx: bool,
     pub(super) shift: u8,
     pub(super) dupacks: u32,
     /// Oldest unacknowledged stream offset.
@@ -114,15 +111,10 @@ pub struct Sender {
     pub(super) timed: Timed,
     /// When the last segment left, a SYN included.
     pub(super) last_tx: TimeOrNever,
-    /// Most segments outstanding in the window of data that ends at `usage_end`, for window validation (`max_packets_out`).
-    pub(super) most_out: u32,
-    pub(super) usage_end: u64,
     /// The law.
     pub(crate) law: Law,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
-    /// Departure times, for laws that give a rate.
-    pub(super) pacer: Option<Box<Pacer>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
     pub(super) host_queue: Option<Box<HostQueue>>,
     /// Byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
@@ -130,18 +122,16 @@ pub struct Sender {
     pub(crate) message_end: u64,
     /// Statistics of that message.
     pub(crate) stats: SendStats,
-    /// Packets handed to the network, of any kind.
-    pub(crate) packets: u64,
-    /// Packets taken from the network. Counted by the engine.
-    pub(crate) received: u64,
+    /// Packets of any kind handed to the network, less those taken from it, which the engine counts; modulo 2^64.
+    pub(crate) balance: u64,
     /// What is outstanding (`idle`).
     pub(super) sack: Option<Box<SackState>>,
     /// While there is none of that, the last round trip that RACK saw.
     pub(super) rack_rtt: Time,
     /// What the application hands over at once, where receivers look at that, while anything is sent.
     pub(super) buffer: Option<Box<SendBuffer>>,
-    /// Tags the packets of transports with such a shim.
-    pub(super) tag: Option<Box<Tagger>>,
+    /// Time of the alarm that the engine holds for the law or the host's interface.
+    pub(super) alarm: TimeOrNever,
     /// What most connections do without.
     pub(crate) seldom: Lazy<Seldom>,
 }
@@ -158,6 +148,9 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         ..Packet::default()
     }
 }
+
+// Six lines of the cache.
+const _: () = assert!(size_of::<Sender>() <= 384);
 
 impl Sender {
     /// Where the connection is in its life.
@@ -245,23 +238,27 @@ impl Sender {
         let hooks = c.law.hooks();
         let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.
-        let sack = (by_scoreboard && (hooks.records || lent.is_some())).then(|| Sender::scoreboard(c, lent));
+        let sack = (by_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
         let law = c.law.start();
         let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
-        let plain = !by_scoreboard && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none();
+        let plain = !by_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
+        let mut seldom = Lazy::<Seldom>::default();
+        if tag.is_some() || hooks.paces() {
+            (seldom.tag, seldom.pacer) = (tag, hooks.paces().then(Box::default));
+        }
         Sender {
             template,
             numbers: addr.numbers(),
             generation: addr.generation,
             plain,
             usual: plain && !c.cwnd_validation && !c.adaptive_acks,
-            gated: hooks.gate || hooks.paces || c.tso.is_some(),
+            gated: hooks.gate() || hooks.paces() || c.tso.is_some(),
             by_scoreboard,
             hooks,
-            hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),
+            hears: (hooks.in_ack_event(), hooks.pkts_acked() || slow_start.is_some()),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -271,9 +268,7 @@ impl Sender {
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
             cut_by_marks: false,
-            first_partial: false,
             window_limited: c.cwnd_validation.then_some(false),
-            syn_retx: false,
             shift: offered_shift(c),
             dupacks: 0,
             una: 0,
@@ -288,22 +283,18 @@ impl Sender {
             armed: TimeOrNever::NEVER,
             timed: Timed::NONE,
             last_tx: TimeOrNever::NEVER,
-            most_out: 0,
-            usage_end: 0,
             law,
             slow_start,
-            pacer: hooks.paces.then(Box::default),
             host_queue: None,
             window_end: 0,
             message_end: u64::MAX,
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
-            packets: 0,
-            received: 0,
+            balance: 0,
             sack,
             rack_rtt: Time::ZERO,
             buffer: None,
-            tag,
-            seldom: Lazy::default(),
+            alarm: TimeOrNever::NEVER,
+            seldom,
         }
     }
 
@@ -316,6 +307,12 @@ impl Sender {
     /// Makes it one of `group`. Panics beyond the 65536th transport.
     pub fn join(&mut self, group: GroupId) {
         self.group = u16::try_from(group.get()).expect("at most 65536 transports");
+    }
+
+    /// A packet reached it.
+    #[inline(always)]
+    pub fn note_received(&mut self) {
+        self.balance = self.balance.wrapping_sub(1);
     }
 
     /// Its generation in its connection slot.

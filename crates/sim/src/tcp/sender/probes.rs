@@ -63,7 +63,7 @@ impl Sender {
         }
         let len = if self.nxt < self.handed_over() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate;
+        let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate();
         if fresh && self.paced(now) {
             // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
             // probed has its timeout. A segment that is sent again is not held back.
@@ -74,7 +74,7 @@ impl Sender {
         self.stats.losses.tlps += 1;
         self.timer = Timer::Idle;
         if fresh {
-            if self.tag.is_some() {
+            if self.seldom.tag.is_some() {
                 self.restart_for_message(c);
             }
             let offset = self.nxt;
@@ -102,7 +102,7 @@ impl Sender {
         let after_timeout = c.rto_rule == RtoRule::Linux && self.ca == CaState::Loss && more;
         if lost && (self.ca < CaState::Recovery || after_timeout) {
             self.enter_recovery(c, now, false, out);
-            if c.prr && !self.hooks.control {
+            if c.prr && !self.hooks.control() {
                 // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
                 self.proportional_window(c, u64::from(c.mss), 1, false);
             }
@@ -122,7 +122,7 @@ impl Sender {
         self.ca = CaState::Recovery;
         self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
         self.stats.losses.loss_cuts += 1;
-        if !self.hooks.control {
+        if !self.hooks.control() {
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
         }
         self.begin_reduction(self.nxt);

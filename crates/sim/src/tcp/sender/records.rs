@@ -19,7 +19,7 @@ impl Sender {
     /// Tells a law that records segments which are newly deemed lost.
     #[inline]
     pub(super) fn report_losses(&mut self, now: Time) {
-        if self.hooks.records {
+        if self.hooks.records() {
             self.report(now);
         }
     }
@@ -52,7 +52,7 @@ impl Sender {
                 CaState::Recovery => Repair::Recovery,
                 CaState::Loss => Repair::Timeout,
             },
-            next_departure: self.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
+            next_departure: self.seldom.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
         self.law.control(&mut self.w, ack, &outcome);
     }

@@ -65,7 +65,7 @@ impl Sender {
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
-        if self.hooks.records {
+        if self.hooks.records() {
             self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);

@@ -165,7 +165,7 @@ impl Sender {
         {
             episode.undo.first = None;
         }
-        if self.hooks.control {
+        if self.hooks.control() {
             self.control(c, ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
@@ -193,7 +193,7 @@ impl Sender {
                 .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.seldom.recover,
-            law: self.hooks.records.then_some(&mut self.law),
+            law: self.hooks.records().then_some(&mut self.law),
             rack,
             late: None,
             original: false,
@@ -214,7 +214,7 @@ impl Sender {
             rack.note_reordering(highest.saturating_sub(late), u64::from(c.dup_thresh * c.mss));
         }
         let spoilt = if linux { again } else { repeated };
-        if self.hooks.records {
+        if self.hooks.records() {
             self.law.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
@@ -358,7 +358,7 @@ impl Sender {
         if self.timer == Timer::Probe {
             self.arm_rto(c, now);
         }
-        if !c.prr && !self.hooks.control {
+        if !c.prr && !self.hooks.control() {
             self.w.fall();
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
@@ -392,7 +392,7 @@ impl Sender {
         }
         self.ca = CaState::Open;
         if reduction {
-            if !self.hooks.control {
+            if !self.hooks.control() {
                 self.w.fall();
             }
             self.law.cwnd_event(&mut self.w, Event::Complete);

@@ -1,7 +1,10 @@
 //! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
 
+use crate::shim::tagger::Tagger;
 use crate::tcp::booking::Behind;
-use crate::tcp::lazy::Fresh;
+use crate::tcp::lazy::{Fresh, Lazy};
+use crate::tcp::pacer::Pacer;
+use crate::tcp::usage::Usage;
 use forebay_units::{TimeOrNever, Walk};
 
 /// State that most connections do without.
@@ -23,8 +26,16 @@ pub(crate) struct Seldom {
     pub(in crate::tcp) remembered: TimeOrNever,
     /// First byte of the message now being acknowledged, where a law or shim looks at that.
     pub(super) begin: u64,
-    /// Time of the alarm that the engine holds for the law or the host's interface.
-    pub(super) alarm: TimeOrNever,
+    /// No partial acknowledgement has come in this recovery.
+    pub(super) first_partial: bool,
+    /// The SYN was sent again.
+    pub(super) syn_retx: bool,
+    /// Departure times, for laws that give a rate.
+    pub(super) pacer: Option<Box<Pacer>>,
+    /// Tags the packets of transports with such a shim.
+    pub(super) tag: Option<Box<Tagger>>,
+    /// How the window has been used, of senders without scoreboard.
+    pub(super) usage: Usage,
     /// The messages behind the oldest unacknowledged one, with their statistics.
     pub(super) behind: Behind,
 }
@@ -39,14 +50,21 @@ impl Seldom {
         retransmitted: 0,
         remembered: TimeOrNever::NEVER,
         begin: 0,
-        alarm: TimeOrNever::NEVER,
+        first_partial: false,
+        syn_retx: false,
+        pacer: None,
+        tag: None,
+        usage: Usage::NONE,
         behind: Behind::NONE,
     };
 
     /// Goes through what of it does not depend on the rest of the sender. `repeats`: retransmissions of the last episode may still be reported.
     pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
         #[rustfmt::skip]
-        let Seldom { recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, alarm, behind } = self;
+        let Seldom {
+            recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, pacer, tag, usage,
+            behind,
+        } = self;
         // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
         if repeats {
             v.offset(recover);
@@ -62,7 +80,15 @@ impl Seldom {
             waiting.stats.walk(false, v);
         }
         v.count(retransmitted);
-        v.timer(alarm);
+        v.flag(*first_partial);
+        v.flag(*syn_retx);
+        usage.walk(v);
+        if pacer.is_some() {
+            v.never("a law paces its segments");
+        }
+        if tag.is_some() {
+            v.never("a shim tags the packets");
+        }
     }
 }
 
@@ -74,4 +100,16 @@ impl Default for Seldom {
 
 impl Fresh for Seldom {
     const FRESH: &'static Seldom = &Seldom::NONE;
+}
+
+impl Lazy<Seldom> {
+    /// What tags the packets, if anything does.
+    pub(super) fn tag_mut(&mut self) -> Option<&mut Tagger> {
+        self.made()?.tag.as_deref_mut()
+    }
+
+    /// What gives the segments their departure times, if anything does.
+    pub(super) fn pacer_mut(&mut self) -> Option<&mut Pacer> {
+        self.made()?.pacer.as_deref_mut()
+    }
 }

@@ -14,7 +14,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
-        let Some(tag) = &mut self.tag else { return false };
+        let Some(tag) = self.seldom.tag_mut() else { return false };
         let cwnd = if self.ca == CaState::Recovery { self.w.ssthresh.cap(self.w.cwnd) } else { self.w.cwnd };
         let initial = self.nxt == 0 && self.w.cwnd == f64::from(c.init_cwnd);
         let Some(restart) = tag.message_start(&MessageStart { offset: self.nxt, cwnd, initial }) else { return false };
@@ -36,7 +36,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
-        let Some(wait) = self.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
+        let Some(wait) = self.seldom.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
         // Not if the retransmission timer is due before.
         if self.timer != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timer_due {
             return false;

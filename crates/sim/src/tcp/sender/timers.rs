@@ -62,7 +62,7 @@ impl Sender {
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
-                self.syn_retx = true;
+                self.seldom.syn_retx = true;
                 self.stats.losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
@@ -217,7 +217,7 @@ impl Sender {
         let mut probe = self.packet(c, now);
         probe.seq = self.numbers.wire(self.una);
         probe.flags = flag::PROBE;
-        self.packets += 1;
+        self.balance = self.balance.wrapping_add(1);
         out.emit(probe, None);
         self.arm_rto(c, now);
     }
@@ -281,7 +281,7 @@ impl Sender {
     /// with 3 s.
     pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
         self.rtt.backoff = 0;
-        if self.rtt.smoothed().is_never() && self.syn_retx && c.rto_rule != RtoRule::Fixed {
+        if self.rtt.smoothed().is_never() && self.seldom.syn_retx && c.rto_rule != RtoRule::Fixed {
             self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
         }
     }

@@ -6,6 +6,7 @@ use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
+use crate::tcp::usage::Usage;
 use forebay_experiment::transport::{Idle, Recovery, Reduce, RtoRule};
 use forebay_units::Time;
 
@@ -140,7 +141,7 @@ impl Sender {
         }
         // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
         let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + full > window + extra;
-        let mut limited = full_waits && self.tag.is_none();
+        let mut limited = full_waits && self.seldom.tag.is_none();
         while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
@@ -159,7 +160,7 @@ impl Sender {
                     break;
                 }
             }
-            if self.tag.is_some() && self.restart_for_message(c) {
+            if self.seldom.tag.is_some() && self.restart_for_message(c) {
                 // The window is another now: look again.
                 window = if by_segments { self.w.cwnd as u64 } else { self.window_bytes(c) };
                 continue;
@@ -202,10 +203,14 @@ impl Sender {
     /// has nothing more to send.
     pub(super) fn note_usage(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
-        if limited || self.una >= self.usage_end || (self.window_limited != Some(true) && segments > self.most_out) {
+        let (una, nxt, unlimited) = (self.una, self.nxt, self.window_limited != Some(true));
+        let usage = match &mut self.sack {
+            Some(s) => &mut s.usage,
+            None => &mut self.seldom.usage,
+        };
+        if limited || una >= usage.end || (unlimited && segments > usage.most_out) {
+            *usage = Usage { end: nxt, most_out: segments };
             self.window_limited = Some(limited);
-            self.most_out = segments;
-            self.usage_end = self.nxt;
         }
     }
 
@@ -242,7 +247,7 @@ impl Sender {
             sent += 1;
         }
         self.nxt = next;
-        self.packets += sent;
+        self.balance = self.balance.wrapping_add(sent);
         self.count_sent(first, next, sent, mss);
         self.high = self.nxt;
         self.last_tx = now.into();
@@ -259,7 +264,7 @@ impl Sender {
     #[inline]
     pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
         let mut data = self.written.saturating_sub(offset).min(u64::from(c.mss));
-        if let Some(t) = &self.tag {
+        if let Some(t) = &self.seldom.tag {
             data = data.min(t.cut(offset, u64::from(c.mss)));
         }
         data + u64::from(self.fin && offset + data == self.written)
@@ -270,7 +275,7 @@ impl Sender {
         let (again, stamp) = (offset < self.high, self.stamp(c, now));
         if let (Some(s), false) = (&mut self.sack, again) {
             s.board.push(offset, len as u32, stamp);
-            if self.hooks.records {
+            if self.hooks.records() {
                 let index = s.board.len() - 1;
                 self.record(stamp, index, false);
             }
@@ -285,7 +290,7 @@ impl Sender {
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
         p.seq = self.numbers.wire(offset);
-        if let Some(t) = &mut self.tag {
+        if let Some(t) = self.seldom.tag_mut() {
             p.win = t.data(&Segment { offset, una: self.una, high: self.high, mss: u64::from(c.mss), again });
         }
         p.len = data as u16;
@@ -307,7 +312,7 @@ impl Sender {
             p.flags |= flag::CWR;
             self.cwr_pending = false;
         }
-        self.packets += 1;
+        self.balance = self.balance.wrapping_add(1);
         let stats = self.stats_at(offset);
         stats.segs_sent += 1;
         if again {
@@ -345,7 +350,7 @@ impl Sender {
         let idle = now - last_tx;
         self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
         let rto = self.rtt.rto(c);
-        if c.idle == Idle::Keep || idle <= rto || self.hooks.control {
+        if c.idle == Idle::Keep || idle <= rto || self.hooks.control() {
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1

@@ -17,16 +17,16 @@ impl Sender {
         #[rustfmt::skip]
         let Sender {
             numbers, generation: _, template, plain, usual: _, gated: _, by_scoreboard: _, hooks, hears: _, group: _, phase, ca, timer, fin, closing,
-            ecn, cwr_pending, cut_by_marks, first_partial, window_limited, syn_retx, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
-            timer_due, armed, timed, last_tx, most_out, usage_end, law, slow_start, pacer, host_queue, window_end, message_end, stats, packets,
-            received, sack, rack_rtt, buffer, tag, seldom,
+            ecn, cwr_pending, cut_by_marks, window_limited, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
+            timer_due, armed, timed, last_tx, law, slow_start, host_queue, window_end, message_end, stats, balance,
+            sack, rack_rtt, buffer, alarm, seldom,
         } = self;
         v.same(u64::from(numbers.initial()));
         v.same(template.meta.ecn() as u64);
         v.same(*phase as u64);
         v.same(*ca as u64);
         v.same(*timer as u64);
-        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks, *first_partial, *syn_retx]
+        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks]
             .into_iter()
             .for_each(|f| v.flag(f));
         v.same(window_limited.map_or(2, u64::from));
@@ -53,18 +53,13 @@ impl Sender {
         let _ = armed;
         timed.walk(v);
         v.timer(last_tx);
-        v.same(u64::from(*most_out));
-        v.mark(usage_end);
         // What further partial acknowledgements must not move is of interest from the first one until recovery ends.
-        if *ca == CaState::Recovery && !*first_partial {
+        if *ca == CaState::Recovery && !rare.first_partial {
             v.timer(&mut rare.held_due);
         }
         law.walk(v);
         if let Some(s) = slow_start {
             s.walk(in_slow_start, v);
-        }
-        if pacer.is_some() {
-            v.never("a law paces its segments");
         }
         v.flag(host_queue.is_some());
         host_queue.iter_mut().for_each(|q| q.walk(v));
@@ -76,13 +71,13 @@ impl Sender {
             v.offset(window_end);
         }
         stats.walk(endless, v);
-        if hooks.gate {
+        if hooks.gate() {
             v.mark(&mut rare.begin);
         }
         if let Some(made) = seldom.made() {
             *made = rare;
         }
-        [packets, received].into_iter().for_each(|count| v.count(count));
+        v.count(balance);
         v.flag(sack.is_some());
         sack.iter_mut().for_each(|s| s.walk(v));
         if sack.is_none() {
@@ -90,9 +85,7 @@ impl Sender {
         }
         v.flag(buffer.is_some());
         buffer.iter_mut().for_each(|b| b.walk(acked, v));
-        if tag.is_some() {
-            v.never("a shim tags the packets");
-        }
+        v.timer(alarm);
     }
 
     /// Whether what is being acknowledged has no end.
@@ -115,12 +108,12 @@ impl SendStats {
     /// Goes through it. What is counted of a message without end is told at the end of the run; of another one it is a part of what is told when
     /// it has been acknowledged.
     pub(in crate::tcp) fn walk(&mut self, endless: bool, v: &mut dyn Walk) {
-        let SendStats { segs_sent, ce_bytes, cwnd_max, rtt_min, rtt_sum, rtt_count, losses } = self;
+        let SendStats { segs_sent, cwnd_max, rtt_min, rtt_sum, rtt_count, losses } = self;
         // What has not been made says what a fresh one says.
         let mut told = **losses;
         #[rustfmt::skip]
         let Losses {
-            segs_retx, rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts, cut_alpha,
+            segs_retx, rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_bytes,
         } = &mut told;
         let wide = [segs_sent, segs_retx, ce_bytes, &mut rtt_sum.0, rtt_count];
         let narrow = [rtos, tlps, syn_rtos, rtos_head, rtos_tail, fast_retx, ecn_cuts, loss_cuts];
