@@ -32,7 +32,7 @@ impl Hooks {
     /// [`CongestionControl::in_ack_event`].
     #[inline(always)]
     pub fn in_ack_event(self) -> bool {
-        self.0 >> 0 & 1 == 1
+        self.0 & 1 == 1
     }
 
     /// [`CongestionControl::pkts_acked`].

@@ -3,6 +3,7 @@
 
 use super::handoff::{Handoff, NO_HANDOFF, Sorter};
 use super::hosts::Wake;
+use super::stream::Oldest;
 use super::wheel::Wheel;
 use crate::net::packet::Packet;
 use forebay_traffic::{Notice, OpenSpec};
@@ -60,6 +61,8 @@ pub(super) struct Lane {
     pub(crate) done: u64,
     /// Packets that reached a host after their connection had ended.
     pub(crate) stale: u64,
+    /// Memory of messages.
+    pub(crate) spare: Vec<Oldest>,
 }
 
 impl Lane {
@@ -77,6 +80,7 @@ impl Lane {
             open: 0,
             done: 0,
             stale: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -102,7 +106,8 @@ impl Lane {
     /// Goes through what it knows at the end of a window.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         // Who runs alone knows of no other processes.
-        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale } = self;
+        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _ } =
+            self;
         v.same((dropped.len() + notices.len() + handovers.len() + asked.len()) as u64);
         v.same(open.cast_unsigned());
         v.count(done);

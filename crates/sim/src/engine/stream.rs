@@ -117,14 +117,19 @@ struct Sampling {
     next: Time,
 }
 
+/// The oldest message of a connection that is not acknowledged, and how many are delivered.
+pub(super) type Oldest = Box<(Message, usize)>;
+
 /// The messages of a connection as its sending host knows them. Most connections are idle most of the time, and have none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
     /// The oldest one that is not acknowledged, and how many are delivered, as far as the receiving host has said.
-    first: Option<Box<(Message, usize)>>,
+    first: Option<Oldest>,
     /// What few connections have.
     more: Option<Box<More>>,
 }
+
+const _: () = assert!(size_of::<Outgoing>() <= 16);
 
 /// What few connections have.
 #[derive(Debug, Clone, Default)]
@@ -251,10 +256,18 @@ impl Outgoing {
         }
     }
 
-    /// The application has written one.
-    pub(super) fn push(&mut self, message: Message) {
+    /// The application has written one. `spare` is memory of others.
+    pub(super) fn push(&mut self, message: Message, spare: &mut Vec<Oldest>) {
         match &self.first {
-            None => self.first = Some(Box::new((message, 0))),
+            None => {
+                self.first = Some(match spare.pop() {
+                    None => Box::new((message, 0)),
+                    Some(mut first) => {
+                        *first = (message, 0);
+                        first
+                    }
+                });
+            }
             Some(_) => self.more.get_or_insert_default().behind.push_back(message),
         }
     }
@@ -287,19 +300,23 @@ impl Outgoing {
         self.get(self.first.as_ref()?.1)
     }
 
-    /// Takes out the oldest message, which is acknowledged.
-    pub(super) fn pop(&mut self) -> Option<Message> {
+    /// Takes out the oldest message, which is acknowledged; its memory goes to `spare`.
+    pub(super) fn pop(&mut self, spare: &mut Vec<Oldest>) -> Option<Message> {
         let (message, delivered) = self.first.as_deref_mut()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
         *delivered -= usize::from(message.behind.is_some());
-        self.pop_front()
+        self.pop_front(spare)
     }
 
     /// Takes out the oldest message, whatever has become of it.
-    pub(super) fn pop_front(&mut self) -> Option<Message> {
+    pub(super) fn pop_front(&mut self, spare: &mut Vec<Oldest>) -> Option<Message> {
         let mut first = self.first.take()?;
         match self.more.as_mut().and_then(|m| m.behind.pop_front()) {
-            None => Some(first.0),
+            None => {
+                let message = first.0;
+                spare.push(first);
+                Some(message)
+            }
             Some(next) => {
                 let message = std::mem::replace(&mut first.0, next);
                 self.first = Some(first);

@@ -219,7 +219,8 @@ impl Autotune {
         if self.windowed {
             self.update_rtt(us(now).wrapping_sub(self.window_began_us).max(1), true);
         }
-        (self.windowed, self.window_end, self.window_began_us) = (true, (rcv_nxt as u32).wrapping_add(advertised as u32), us(now));
+        (self.windowed, self.window_end, self.window_began_us) =
+            (true, (rcv_nxt as u32).wrapping_add(advertised as u32), us(now));
     }
 
     /// tcp_rcv_rtt_update.
@@ -312,14 +313,7 @@ impl Autotune {
     }
 
     /// The window of an ACK for everything up to `rcv_nxt` of whose window so much is `left` (tcp_select_window): an offered window does not shrink.
-    pub(super) fn advertise(
-        &self,
-        c: &TcpConfig,
-        shift: u8,
-        rcv_mss: u32,
-        held: u32,
-        left: u32,
-    ) -> (u32, bool) {
+    pub(super) fn advertise(&self, c: &TcpConfig, shift: u8, rcv_mss: u32, held: u32, left: u32) -> (u32, bool) {
         let (window, scarce) = self.select(c, shift, rcv_mss, held);
         let advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
         (advertised, scarce)

@@ -31,7 +31,8 @@ impl Reassembly {
 
     /// Goes through what it knows. Which slots intervals have is nobody's business.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Some(Intervals { slots, sorted, freshest, free: _, bytes, remembered, joined, repeated }) = self.0.as_deref_mut() else {
+        let Some(Intervals { slots, sorted, freshest, free: _, bytes, remembered, joined, repeated }) = self.0.as_deref_mut()
+        else {
             return v.same(0);
         };
         v.same(1 + sorted.len() as u64);

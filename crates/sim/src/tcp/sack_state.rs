@@ -18,7 +18,7 @@ pub struct SackState {
     /// Where duplicate ACKs are counted instead of SACKs, how many of them are a loss (Linux `reordering`); 0 with SACK.
     pub reordering: u32,
     /// How the window has been used.
-    pub(super) usage: Usage,
+    pub usage: Usage,
     /// The last episode, if there has been one.
     pub episode: Lazy<Episode>,
 }

@@ -116,9 +116,9 @@ impl Scoreboard {
         self.segs.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.segs.is_empty()
+    /// Whether there is none, and no duplicate ACK stands for one.
+    pub fn is_clear(&self) -> bool {
+        self.segs.is_empty() && self.sacked_segs == 0
     }
 
     /// Number of segments that the receiver is not known to have.

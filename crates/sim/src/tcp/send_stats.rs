@@ -77,6 +77,15 @@ impl Default for SendStats {
 }
 
 impl SendStats {
+    /// Begins anew, with the memory that there is.
+    pub(super) fn restart(&mut self) {
+        let mut losses = std::mem::take(&mut self.losses);
+        if let Some(losses) = losses.made() {
+            *losses = Losses::default();
+        }
+        *self = SendStats { losses, ..SendStats::default() };
+    }
+
     /// A round trip took `rtt`.
     #[inline(always)]
     pub fn note_rtt(&mut self, rtt: Time) {

@@ -4,7 +4,7 @@ use forebay_units::Walk;
 
 /// Of one sender, while something is outstanding: with the first segment of another flight it begins anew.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Usage {
+pub struct Usage {
     /// The window of data ends here.
     pub(super) end: u64,
     /// Most segments outstanding in it (`max_packets_out`).

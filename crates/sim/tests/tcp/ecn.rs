@@ -186,7 +186,10 @@ fn dctcp_alpha_and_cut() {
     // It ends that window, with one of `end` - 11 segments marked: first alpha, then the cut.
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
     assert_eq!((t.s.law().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
-    assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts, t.s.stats().losses.cut_alpha), (2, 0, Some(1.0 + alpha)));
+    assert_eq!(
+        (t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts, t.s.stats().losses.cut_alpha),
+        (2, 0, Some(1.0 + alpha))
+    );
 }
 
 /// No cut in a window without marks, however large alpha is.

@@ -89,7 +89,10 @@ fn syn_timeouts_of_linux() {
 fn lost_syns_in_the_statistics() {
     let mut t = Script::closed(config("ns2", "newreno"));
     t.timer();
-    assert_eq!((t.s.stats().losses.syn_rtos, t.s.stats().losses.rtos, t.s.stats().losses.rtos_head, t.s.stats().losses.rtos_tail), (1, 0, 0, 0));
+    assert_eq!(
+        (t.s.stats().losses.syn_rtos, t.s.stats().losses.rtos, t.s.stats().losses.rtos_head, t.s.stats().losses.rtos_tail),
+        (1, 0, 0, 0)
+    );
 }
 
 /// A SYN-ACK that comes twice neither moves the window nor counts as duplicate ACK; it is answered.

@@ -87,7 +87,11 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         assert!(t.s.rtt().backoff() > 0, "{stack}");
         let window = t.cwnd();
         t.timer();
-        assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts), (2, 2), "{stack}: segment 4 has not timed out before");
+        assert_eq!(
+            (t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts),
+            (2, 2),
+            "{stack}: segment 4 has not timed out before"
+        );
         assert_eq!(t.ssthresh(), (window / 2.0).max(2.0), "{stack}");
         // The same again is no new loss.
         t.timer();

@@ -57,15 +57,8 @@ impl Core {
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         let behind = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
-        out.push(Message {
-            begin,
-            behind,
-            start: now,
-            delivered: TimeOrNever::NEVER,
-            query,
-            deadline,
-            first_window,
-        });
+        let message = Message { begin, behind, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
+        out.push(message, &mut self.lane.spare);
         if alone {
             sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }

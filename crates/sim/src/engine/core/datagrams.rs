@@ -21,7 +21,7 @@ impl Core {
         let out = &mut self.outgoing[conn];
         if out.is_empty() {
             // The one row of this source: without end, from its first packet on.
-            out.push(Message {
+            let message = Message {
                 begin: 0,
                 behind: None,
                 start: now,
@@ -29,7 +29,8 @@ impl Core {
                 query: None,
                 deadline: TimeOrNever::NEVER,
                 first_window: 0,
-            });
+            };
+            out.push(message, &mut self.lane.spare);
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.lane), &mut self.hosts[self.streams[conn].src], now);

@@ -26,7 +26,7 @@ impl Core {
         while self.senders[conn].una >= self.senders[conn].message_end {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
-            let Some(message) = out.pop() else { return };
+            let Some(message) = out.pop(&mut self.lane.spare) else { return };
             let finite = message.behind.is_some();
             assert!(
                 !finite || message.delivered.has_come(now),

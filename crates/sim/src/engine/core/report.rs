@@ -120,7 +120,7 @@ impl Core {
             }
             while self.streams[conn].live && !self.outgoing[conn].is_empty() {
                 self.emit_unfinished(conn);
-                self.outgoing[conn].pop_front();
+                self.outgoing[conn].pop_front(&mut self.lane.spare);
                 self.senders[conn].next_message(None);
             }
         }

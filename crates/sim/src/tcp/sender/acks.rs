@@ -47,7 +47,7 @@ impl Sender {
         self.wake(c);
         if ack < self.una {
             self.on_old_ack(c, now, ack, sack, out);
-            return self.rest();
+            return self.rest(c);
         }
         let edge = ack + (u64::from(p.window()) << self.shift);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
@@ -103,7 +103,7 @@ impl Sender {
                 self.end_of_closed_window();
             }
             self.transmit(c, now, out);
-            self.rest();
+            self.rest(c);
         }
     }
 

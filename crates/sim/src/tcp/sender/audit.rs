@@ -8,7 +8,10 @@ impl Sender {
     /// # Panics
     /// When a counter is wrong, or the scoreboard does not cover exactly what is outstanding.
     pub fn audit(&self) {
-        let Some(s) = &self.sack else { return };
+        let Some(s) = &self.sack else {
+            assert!(!self.by_scoreboard || self.una == self.nxt, "what is outstanding is in no scoreboard");
+            return;
+        };
         let mut next = self.una;
         for seg in s.board.iter() {
             assert_eq!(seg.start, next, "the scoreboard has a gap or an overlap");

@@ -24,7 +24,10 @@ impl Sender {
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
         self.measure(next.unwrap_or((0, 0, u64::MAX)));
         let waiting = self.seldom.made().and_then(|s| s.behind.0.as_mut()?.pop_front());
-        self.stats = waiting.map_or_else(SendStats::default, |m| m.stats);
+        match waiting {
+            Some(waiting) => self.stats = waiting.stats,
+            None => self.stats.restart(),
+        }
         self.stats.cwnd_max = self.w.cwnd;
     }
 
@@ -64,7 +67,11 @@ impl Sender {
     pub(super) fn count_marked(&mut self, bytes: u64) {
         let (mut from, to) = (self.una - bytes, self.una);
         while from < to {
-            let end = if from < self.message_end { self.message_end } else { self.seldom.made().and_then(|s| s.behind.at(from)).map_or(to, |m| m.end) };
+            let end = if from < self.message_end {
+                self.message_end
+            } else {
+                self.seldom.made().and_then(|s| s.behind.at(from)).map_or(to, |m| m.end)
+            };
             // Behind the last message there is only its FIN.
             let end = if end > from { end.min(to) } else { to };
             self.stats_at(from).losses.ce_bytes += end - from;

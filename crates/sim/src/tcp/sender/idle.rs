@@ -11,11 +11,14 @@ impl Sender {
         let mut state = lent.unwrap_or_default();
         state.clear();
         state.board.losses = c.law.hooks().records().then(Box::default);
-        if c.counts_duplicates() {
-            // None at all where no number of duplicates is a loss.
-            state.reordering = c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1);
-        }
+        state.reordering = Sender::first_reordering(c);
         state
+    }
+
+    /// How many duplicate ACKs are a loss at first, where they are counted.
+    fn first_reordering(c: &TcpConfig) -> u32 {
+        // None at all where no number of duplicates is a loss.
+        if c.counts_duplicates() { c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1) } else { 0 }
     }
 
     /// Something is to be sent, or a packet has come.
@@ -35,16 +38,19 @@ impl Sender {
 
     /// An ACK has been dealt with.
     #[inline]
-    pub(super) fn rest(&mut self) {
+    pub(super) fn rest(&mut self, c: &TcpConfig) {
         if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records() {
-            self.forget_scoreboard();
+            self.forget_scoreboard(c);
         }
     }
 
     #[inline(never)]
-    fn forget_scoreboard(&mut self) {
+    fn forget_scoreboard(&mut self, c: &TcpConfig) {
         let una = self.una;
-        if let Some(s) = self.sack.take_if(|s| s.board.is_empty() && s.episode.made().is_none() && s.rack.is_usual(una)) {
+        let as_new = |s: &mut Box<SackState>| {
+            s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
+        };
+        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(una)) {
             self.rack_rtt = s.rack.rtt;
         }
     }

@@ -32,7 +32,6 @@ impl Sender {
         self.limit_by(0);
         self.arm_rto(c, now);
         let ece = self.ecn && p.has(flag::ECE);
-        self.count_ece(ece, acked);
         let facts = self.facts(c, now, acked, ece, rtt);
         let cuts = ece && ack > self.cwr_end;
         if self.hears.1 {
@@ -50,6 +49,8 @@ impl Sender {
         if cuts {
             self.cut_on_ece(c, &{ facts });
         }
+        // Here the facts need no place in memory any more for a call that makes what counts.
+        self.count_ece(ece, acked);
         self.note_largest_window();
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
         // Something is outstanding, and so written.

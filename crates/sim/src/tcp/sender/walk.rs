@@ -26,9 +26,7 @@ impl Sender {
         v.same(*phase as u64);
         v.same(*ca as u64);
         v.same(*timer as u64);
-        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks]
-            .into_iter()
-            .for_each(|f| v.flag(f));
+        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks].into_iter().for_each(|f| v.flag(f));
         v.same(window_limited.map_or(2, u64::from));
         v.same(u64::from(*shift));
         v.same(u64::from(*dupacks));
