@@ -152,25 +152,30 @@ impl Writer {
 /// A row that is being read.
 struct Reader<'a> {
     lengths: u128,
+    /// Its numbers, and what lies behind them.
     numbers: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the next row from `from`.
-    fn new(from: &mut &'a [u8]) -> Reader<'a> {
-        let count = usize::from(from[0]);
-        let (head, rest) = from[1..].split_at(count.div_ceil(2));
-        let lengths = head.iter().rev().fold(0_u128, |all, byte| all << 8 | u128::from(*byte));
-        let bytes = (0..count).map(|i| (lengths >> (4 * i)) as usize & 15).sum();
-        let (numbers, rest) = rest.split_at(bytes);
-        *from = rest;
-        Reader { lengths, numbers }
+    /// Begins with the next row of `from`.
+    fn new(from: &'a [u8]) -> Reader<'a> {
+        let (head, numbers) = from[1..].split_at(usize::from(from[0]).div_ceil(2));
+        let mut lengths = [0; 16];
+        lengths[..head.len()].copy_from_slice(head);
+        Reader { lengths: u128::from_le_bytes(lengths), numbers }
     }
 
+    #[inline(always)]
     fn next(&mut self) -> u64 {
-        let (own, rest) = self.numbers.split_at(self.lengths as usize & 15);
+        let length = self.lengths as usize & 15;
+        let (own, rest) = self.numbers.split_at(length);
+        let n = match self.numbers.first_chunk() {
+            // With bytes of the next ones, which are cut off.
+            Some(eight) if length > 0 => u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * length)),
+            _ => own.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)),
+        };
         (self.numbers, self.lengths) = (rest, self.lengths >> 4);
-        own.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
+        n
     }
 }
 
@@ -215,14 +220,12 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
         (has::ALPHA, cut_alpha.is_some()),
     ];
     number(bits.into_iter().filter(|b| b.1).fold(0, |all, b| all | b.0));
-    let ids = [workload.get(), group.get(), src.get(), dst.get()];
     number(*conn_id);
-    ids.into_iter().for_each(|id| number(u64::from(id)));
+    [workload.get(), group.get(), src.get(), dst.get()].into_iter().for_each(|id| number(u64::from(id)));
     [*size_bytes, start.0, ideal.0, *segs_sent, real(*cwnd_max), u64::from(*ecmp)].into_iter().for_each(&mut number);
     [end, acked, deadline].into_iter().filter_map(|t| t.get()).for_each(|t| number(since(t)));
     if parts {
-        number(*bytes_acked);
-        number(*bytes_measured);
+        [*bytes_acked, *bytes_measured].into_iter().for_each(&mut number);
     }
     if losses {
         number(*segs_retx);
@@ -248,8 +251,8 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
 }
 
 fn read(from: &mut &[u8]) -> FlowRow {
-    let mut numbers = Reader::new(from);
-    let mut next = || numbers.next();
+    let mut reader = Reader::new(from);
+    let mut next = || reader.next();
     let bits = next();
     let has = |bit: u64| bits & bit != 0;
     let conn_id = next();
@@ -302,6 +305,7 @@ fn read(from: &mut &[u8]) -> FlowRow {
     if has(has::QUERY) {
         row.query_id = Some(QueryId::new(next()));
     }
+    *from = reader.numbers;
     row
 }
 
