@@ -380,6 +380,71 @@ fn loops_and_rights() {
     assert_eq!(ends(&s, &[OsStr::new("check"), &odd]).status.code(), Some(2));
 }
 
+/// Lists of flows, tables of sizes and values that are nearly legal: each an error of one place, with what would be legal there or why not.
+#[test]
+fn nearly_legal_inputs_are_refused_with_their_place() {
+    let s = Scratch::new("hostile-nearly");
+    s.file("small.toml", SMALL);
+    for (name, text) in [
+        ("much.csv", "src,dst,bytes,start_s\ns0,recv,1e400,0\n"),
+        ("huge.csv", "src,dst,bytes,start_s\ns0,recv,99999999999999999999,0\n"),
+        ("negative.csv", "src,dst,bytes,start_s\ns0,recv,-5,0\n"),
+        ("self.csv", "src,dst,bytes,start_s\ns0,s0,5,0\n"),
+        ("nan.csv", "src,dst,bytes,start_s\ns0,recv,5,nan\n"),
+        ("short.txt", "3\n0 1 3 100 5 0.1\n"),
+        ("falls.cdf", "1 0.5\n2 0.4\n3 1\n"),
+        ("huge.cdf", "1e308 0.5\n1.7e308 1\n"),
+    ] {
+        s.file(name, text);
+    }
+    let list = |file: &str| format!("workload.0={{ kind = \"replay\", file = \"{file}\" }}");
+    let sizes = |file: &str| format!("workload.0={{ kind = \"poisson\", load = 0.1, sizes = {{ cdf = \"{file}\" }} }}");
+    let load = |load: &str| format!("workload.0={{ kind = \"poisson\", load = {load}, sizes = \"1KB\" }}");
+    let queue = |queue: &str| format!("topology.bottleneck.queue={{ {queue} }}");
+    for (set, parts) in [
+        (list("much.csv"), ["much.csv:2:", "too large"]),
+        (list("huge.csv"), ["huge.csv:2:", "too large"]),
+        (list("negative.csv"), ["negative.csv:2:", "negative"]),
+        (list("self.csv"), ["self.csv:2:", "sends to itself"]),
+        (list("nan.csv"), ["nan.csv:2:", "not a finite decimal number"]),
+        (list("short.txt"), ["short.txt:3:", "ends after 1 of 3 flows"]),
+        (list("a\\u0000b"), ["`file`", "none of them zero"]),
+        (sizes("falls.cdf"), ["falls.cdf:2:", "must not fall"]),
+        (sizes("huge.cdf"), ["huge.cdf:1:", "the largest legal size"]),
+        (sizes("."), ["is a directory", "built-in tables"]),
+        (load("inf"), ["`load` is inf", "legal: a number"]),
+        (load("nan"), ["`load` is NaN", "legal: a number"]),
+        (queue("kind = \"wfq\", weights = [0, 1]"), ["`weights` is 0", "legal: 1 to 1000"]),
+        (queue("kind = \"wfq\", weights = [1, 999999999999]"), ["`weights` is 999999999999", "legal: 1 to 1000"]),
+        (queue("kind = \"dwrr\", weights = [1, 1], map = [9]"), ["`map` is 9", "legal: 0 to 7"]),
+        ("topology.far=\"s0: 1ms, s0: 2ms\"".into(), ["`s0` is in", "legal: each host once"]),
+        ("topology.far=\"::,,\"".into(), ["`far`", "such as \"s0..s7: 100us\""]),
+        ("topology.far=\"s0: -1ms\"".into(), ["`far`", "such as \"s0..s7: 100us\""]),
+        ("topology.failure={ link = \"switches\", down = \"1ms\" }".into(), ["no port `switches`", "such as `sw->recv`"]),
+        ("topology.corruption={ port = \"all\", bit-errors = 1e-8 }".into(), ["no port `all`", "such as `sw->recv`"]),
+        ("transport.shim={ kind = \"pias\", demote = [\"1KB\", \"1KB\"] }".into(), ["`demote`", "each above the one before it"]),
+        ("workload.0.class=\"a\\nb\"".into(), ["`class`", "printable characters"]),
+        ("observe.warmup=\"1h\"".into(), ["`warmup`", "below the duration"]),
+        ("duration=10000h".into(), ["`duration`", "too large"]),
+        ("topology.senders=4\nsenders=5".into(), ["`senders`", "legal: an integer"]),
+    ] {
+        let out = ends(&s, &words(&["check", "small.toml", "--no-forecast", "--set", &set]));
+        let err = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{set}: {err}");
+        assert!(parts.iter().all(|part| err.contains(part)) && err.contains("--set:1:"), "{set}: {err}");
+    }
+    for (sweep, part) in [
+        ("sweep.seeds=[1, 2]", "a sweep is not part of itself"),
+        ("topology.senders=[4, 4]", "lists 4 twice"),
+        ("topology.senders=[4, 0]", "legal: 1 to 1048574"),
+        ("workload.9.size=[\"1KB\"]", "workload"),
+    ] {
+        let out = ends(&s, &words(&["check", "small.toml", "--no-forecast", "--sweep", sweep]));
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && err.contains(part) && err.contains("--sweep:1:"), "{sweep}: {err}");
+    }
+}
+
 /// A disk that is full, as a limit on the size of files: an error and nothing left behind.
 #[test]
 fn a_full_disk() {

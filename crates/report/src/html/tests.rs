@@ -97,3 +97,12 @@ fn the_policy_is_of_these_very_texts() {
     let policy = assets::policy(&between("<style>", "</style>"), &between("<script>", "</script>"));
     assert!(html.contains(&policy));
 }
+
+#[test]
+fn a_table_of_many_subjects_has_narrow_columns() {
+    let with = |n: usize| {
+        let subjects = (0..n).map(|i| Subject { name: format!("law {i}") }).collect();
+        body(&render(&Page { subjects, ..page("x") }))
+    };
+    assert!(with(5).contains("<table class=\"all\">") && with(8).contains("<table class=\"all many\">"));
+}
