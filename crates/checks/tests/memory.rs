@@ -1,6 +1,7 @@
 //! What a connection takes, with all that there is of it: both endpoints, its application, its timers, its row in the results.
 
 use forebay_checks::{execute, resolve};
+use std::io::Write as _;
 
 /// Bytes of a connection on each stack. On `rfc` the last segment of a train waits for a delayed ACK, so that no connection has become idle.
 const BOUNDS: [(&str, u64); 3] = [("ns2", 900), ("linux", 1_000), ("rfc", 1_300)];
@@ -23,7 +24,8 @@ fn measure(stack: &str, times: u64) {
     let mut child = std::process::Command::new(program);
     let child = child.args(arguments).env(STACK, stack).env(TIMES, times.to_string()).output().unwrap();
     let output = String::from_utf8_lossy(&child.stdout);
-    println!("{stack}: {}", output.lines().find(|l| l.contains("peak")).unwrap_or("no measurement"));
+    let measured = output.lines().find(|l| l.contains("peak")).unwrap_or("no measurement");
+    let _ = writeln!(std::io::stdout(), "{stack}: {measured}");
     assert!(child.status.success(), "{stack}: {output}");
 }
 

@@ -61,8 +61,12 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     loads.iter().for_each(|l| at_port.entry(l.port).or_default().push(l));
     let mut seeds = vec![0_usize; data.networks.len()];
     data.runs.iter().for_each(|r| seeds[r.network] += 1);
+    /// A workload of a subject.
+    type Own = (usize, Option<u32>);
+    /// What it has, what others have, at which port, and its part of a fair share.
+    type Share = (f64, f64, usize, f64);
     // Of each workload the port at which others have most.
-    let mut worst: BTreeMap<(usize, Option<u32>), (f64, f64, usize, f64)> = BTreeMap::new();
+    let mut worst: BTreeMap<Own, Share> = BTreeMap::new();
     for (&(subject, port, class), at) in &here {
         let seeds = seeds[data.subjects[subject].network].max(1) as f64;
         let of = |own: bool| {
@@ -79,7 +83,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     }
     let mut worst: Vec<_> = worst.into_iter().collect();
     worst.sort_by(|a, b| a.1.3.total_cmp(&b.1.3));
-    let sentence = |&((subject, class), (own, others, port, _)): &((usize, Option<u32>), (f64, f64, usize, f64))| {
+    let sentence = |&((subject, class), (own, others, port, _)): &(Own, Share)| {
         let name = data.class(class).unwrap_or("?");
         let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
         format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
