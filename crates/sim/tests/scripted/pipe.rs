@@ -8,6 +8,7 @@ use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
 use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Recent, Rules, SenderShim};
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_sim::tcp::offered_shift;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender, Timer};
 use forebay_units::Time;
@@ -347,7 +348,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 s.in_network()
             );
         }
-        let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss);
+        // A tuned window is rounded up to what can be said (__tcp_select_window).
+        let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss).next_multiple_of(1 << offered_shift(&self.c));
         assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
     }
 
