@@ -150,8 +150,8 @@ pub(crate) fn follow(resolved: &Resolved, limits: &Limits, cores: usize) -> Resu
     while tell_all(&**exchange, &[])[0] != [0] {
         let Some(job) = jobs.next() else { break };
         let config = &resolved.variants[job.variant()].config;
-        let mut progress = |_: Progress| {
-            if watch.over(clock.elapsed()) {
+        let mut progress = |so_far: Progress| {
+            if watch.over(clock.elapsed(), so_far.to_report) {
                 eprintln!("error: process {rank} {}; there are no results", watch.why().unwrap_or_default());
                 exchange.end_all(1);
             }

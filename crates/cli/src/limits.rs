@@ -92,15 +92,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Whether the runs are to end, `elapsed` after their start.
-    pub(crate) fn over(&mut self, elapsed: Duration) -> bool {
+    /// Whether the runs are to end, `elapsed` after their start; their reports would take `to_report` bytes beside what is there now.
+    pub(crate) fn over(&mut self, elapsed: Duration, to_report: u64) -> bool {
         if self.why.is_none() {
-            self.why = self.reason(elapsed);
+            self.why = self.reason(elapsed, to_report);
         }
         self.why.is_some()
     }
 
-    fn reason(&self, elapsed: Duration) -> Option<String> {
+    fn reason(&self, elapsed: Duration, to_report: u64) -> Option<String> {
         if let Some(max) = self.max_time.filter(|max| elapsed >= *max) {
             return Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()));
         }
@@ -108,9 +108,10 @@ impl Watch {
             all if l.mapped => all * FULL_MAPPED,
             all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST)),
         };
-        let limit = self.limit.filter(|l| memory::used(*l) as f64 > full(l))?;
+        let limit = self.limit?;
+        let needed = (memory::used(limit) + to_report) as f64;
         let how = if self.asked { "by --max-memory" } else { "for lack of memory" };
-        Some(format!("ended {how} at {} of {}", bytes(memory::used(limit) as f64), bytes(limit.bytes as f64)))
+        (needed > full(&limit)).then(|| format!("ended {how} at {} of {}", bytes(needed), bytes(limit.bytes as f64)))
     }
 
     /// What the page of the results may take, and who says so; `None` where nothing limits it.
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn time_ends_runs() {
         let mut watch = Limits { max_time: Some(Duration::from_secs(5)), ..Limits::default() }.watch();
-        assert!(!watch.over(Duration::from_secs(4)) && watch.over(Duration::from_secs(5)));
+        assert!(!watch.over(Duration::from_secs(4), 0) && watch.over(Duration::from_secs(5), 0));
         assert!(watch.why().is_some_and(|w| w.contains("--max-time")));
     }
 }

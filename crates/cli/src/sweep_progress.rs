@@ -80,7 +80,7 @@ impl Watcher for Display {
     }
 
     fn tick(&mut self, s: &Status) {
-        if self.watch.over(s.elapsed) {
+        if self.watch.over(s.elapsed, s.running.iter().map(|r| r.to_report).sum()) {
             interrupt::stop();
         }
         let line = self.kind == Kind::Lines && self.minutes.due(s.elapsed);

@@ -24,6 +24,7 @@ pub struct Job {
     /// Cores that it may use beside its own, and the most that it has used.
     spare: AtomicUsize,
     cores: AtomicUsize,
+    to_report: AtomicU64,
 }
 
 /// How far a job is.
@@ -45,6 +46,8 @@ pub struct State {
     pub done: u64,
     /// Messages known in advance, 0 when unknown.
     pub total: u64,
+    /// Bytes that its report would take beside what is there now.
+    pub to_report: u64,
 }
 
 impl Job {
@@ -91,6 +94,7 @@ impl Job {
     /// It is done, after `hops` packet transmissions.
     pub(crate) fn finish(&self, hops: u64) {
         self.hops.store(hops, Relaxed);
+        self.to_report.store(0, Relaxed);
         self.finished.store(true, Relaxed);
     }
 
@@ -102,6 +106,7 @@ impl Job {
         self.done.store(p.done, Relaxed);
         self.total.store(p.total, Relaxed);
         self.cores.fetch_max(p.cores, Relaxed);
+        self.to_report.store(p.to_report, Relaxed);
     }
 
     /// How far it is.
@@ -125,6 +130,7 @@ impl Job {
             hops: self.hops.load(Relaxed),
             done,
             total,
+            to_report: self.to_report.load(Relaxed),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Progress {
     pub total: u64,
     /// Cores that the run uses by now.
     pub cores: usize,
+    /// Bytes that a report of what has run so far would take beside what is there now.
+    pub to_report: u64,
 }
 
 /// How whoever watches a run ends it before its end.

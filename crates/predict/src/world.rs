@@ -61,7 +61,8 @@ impl World for Models {
         }
         let predicted = predict(&experiment);
         let end = experiment.duration.unwrap_or(Time::ZERO);
-        let _ = progress(Progress { now: end, end: experiment.duration, packet_hops: 0, done: 0, total: 0, cores: 1 });
+        let _ =
+            progress(Progress { now: end, end: experiment.duration, packet_hops: 0, done: 0, total: 0, cores: 1, to_report: 0 });
         let fingerprint = predicted.fingerprint();
         Ok(Report { predicted: Some(predicted), end, fingerprint, ..Report::default() })
     }

@@ -1,6 +1,5 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
-use crate::deadlines::Deadline;
 use forebay_experiment::waits::Cause;
 use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Possible};
 
@@ -215,6 +214,17 @@ pub struct Port {
     pub limits: Limits,
     /// Names and lengths, as those, of what else the queue marks or drops by: thresholds on its average, or of single queues in it.
     pub levels: Vec<(String, f64)>,
+}
+
+/// What the messages of a workload of a network have time for, ns: the longest of their deadlines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deadline {
+    /// Index of the subject.
+    pub subject: usize,
+    /// Index of the workload.
+    pub class: u32,
+    /// Longest deadline, from the start of its message.
+    pub longest_ns: i64,
 }
 
 /// Lengths of a queue, packets; `None` where there is none, or results do not say.

@@ -5,17 +5,6 @@ use crate::dimension::Dimension;
 use crate::standing::link_time;
 use crate::words::{bold, quantity};
 
-/// What the messages of a workload of a network have time for, ns: the longest of their deadlines.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Deadline {
-    /// Index of the subject.
-    pub subject: usize,
-    /// Index of the workload.
-    pub class: u32,
-    /// Longest deadline, from the start of its message.
-    pub longest_ns: i64,
-}
-
 /// A sentence about the first workload whose queries need longer of the link into their receiver than any of their answers may take.
 pub(crate) fn hopeless(data: &Data) -> Option<String> {
     data.deadlines.iter().find_map(|d| {

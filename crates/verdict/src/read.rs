@@ -1,8 +1,7 @@
 //! From the tables of run directories to [`Data`].
 
 use crate::behind::Behind;
-use crate::data::{Data, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
-use crate::deadlines::Deadline;
+use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
 use crate::names;
 use crate::place::{Finder, Groups, Place, numbered, too_long};
 use crate::series::{goodput, queues, senders, timeouts};

@@ -266,7 +266,7 @@ impl Watcher for Collector<'_> {
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         self.display.tick(jobs, elapsed);
-        if self.watch.over(elapsed) {
+        if self.watch.over(elapsed, jobs.iter().map(|j| j.state().to_report).sum()) {
             self.cut.store(true, Relaxed);
         }
     }

@@ -95,6 +95,7 @@ impl<'a> Run<'a> {
             done: self.hosts.done,
             total: self.apps.iter().map(App::expected).sum(),
             cores: 1,
+            to_report: 0,
         }
     }
 

@@ -127,6 +127,11 @@ impl Recorder {
         self.wants_timeouts
     }
 
+    /// What the rows of messages take as they are given away, bytes.
+    pub(super) fn bytes_of_rows(&self) -> u64 {
+        (self.flows.len() * size_of::<FlowRow>()) as u64
+    }
+
     /// A message has ended, or the run has. Returns the place of its row.
     pub(super) fn message(&mut self, row: FlowRow) -> usize {
         self.flows.push(row)

@@ -424,6 +424,7 @@ impl Simulation {
             done: self.core.messages_done(),
             total: self.apps.iter().map(|a| called(a).expected()).sum(),
             cores: self.cores,
+            to_report: self.core.bytes_to_report(),
         }
     }
 

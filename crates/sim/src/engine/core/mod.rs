@@ -192,6 +192,11 @@ impl Core {
         self.lane.done
     }
 
+    /// What the rows of messages, which are packed until then, take in the report, bytes.
+    pub(super) fn bytes_to_report(&self) -> u64 {
+        self.recorder.bytes_of_rows()
+    }
+
     /// Whether nothing that was written lacks its acknowledgement.
     #[inline(always)]
     pub(super) fn all_acknowledged(&self) -> bool {
