@@ -127,6 +127,11 @@ impl Host {
         mix(self.lot ^ time.0) << ISSUED | self.issued
     }
 
+    /// The same of a timer in a wheel's slot, where the newest expires first (Linux enqueue_timer puts it at the head of the slot's list).
+    pub(super) fn order_in_slot(&mut self, time: Time) -> u64 {
+        self.next_order(time) ^ ((1 << ISSUED) - 1)
+    }
+
     /// Adds a timer. `order` is the same for every number of threads.
     pub(super) fn add(&mut self, time: Time, order: u64, wake: Wake) {
         if self.timers.len() == self.timers.capacity() {

@@ -10,6 +10,13 @@ use forebay_units::{Time, TimeOrNever, Walk};
 /// TCP_DELACK_MAX.
 pub(super) const LONGEST: Time = Time::from_ms(200);
 
+/// A classic echo is latched.
+pub(super) const LATCHED: u8 = 1;
+/// An ECN-capable segment has come.
+pub(super) const CAPABLE: u8 = 2;
+/// The timer is in a slot.
+const IN_SLOT: u8 = 4;
+
 /// State of one receiver; every connection has one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptive {
@@ -27,11 +34,13 @@ pub(super) struct Adaptive {
     answered: bool,
     /// When ACKs left.
     pub(super) acked: Acked,
-    /// A classic echo is latched, and an ECN-capable segment has come.
-    pub(super) latched: bool,
-    pub(super) capable: bool,
+    /// [`LATCHED`], [`CAPABLE`], [`IN_SLOT`].
+    pub(super) seen: u8,
     /// Tick at which the delayed ACK is due, the low 16 bits; the timer wheel may be late for it.
     pub(super) timeout: u16,
+    /// Tick of the timer wheel's slot that its timer is in, the low 8 bits ([`LONGEST`] is less), also when the ACK has left since: a timer is not
+    /// taken out, and one that is set again for the same slot keeps its place there (__mod_timer).
+    slot: u8,
     /// ACKs of segments out of order that were sent since the stream stands at `stands_at` (low 32 bits), and those held back.
     pub(super) duplicates: u8,
     pub(super) compressed: u8,
@@ -49,18 +58,24 @@ impl Adaptive {
     pub(super) fn walk(&mut self, c: &TcpConfig, waits: bool, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Adaptive {
-            last, ato, srtt, rto, rcv_mss, last_short, answered, acked, latched, capable, timeout, duplicates, compressed, stands_at,
-            reported, tune,
+            last, ato, srtt, rto, rcv_mss, last_short, answered, acked, seen, timeout, slot, duplicates, compressed,
+            stands_at, reported, tune,
         } = self;
         v.time(last);
         v.duration(ato.or_never());
         [*srtt, *rto, u32::from(*rcv_mss), u32::from(*last_short)].into_iter().for_each(|n| v.same(u64::from(n)));
-        [*answered, *latched, *capable, *reported].into_iter().for_each(|f| v.flag(f));
+        [*answered, *reported].into_iter().for_each(|f| v.flag(f));
+        v.same(u64::from(*seen));
         acked.walk(v);
         if waits {
             let mut tick = u64::from(*timeout);
             v.ticks(&mut tick, 16, c.rto_granularity);
             *timeout = tick as u16;
+        }
+        if *seen & IN_SLOT != 0 {
+            let mut tick = u64::from(*slot);
+            v.ticks(&mut tick, 8, c.rto_granularity);
+            *slot = tick as u8;
         }
         v.same(u64::from(*duplicates));
         v.same(u64::from(*compressed));
@@ -84,9 +99,9 @@ impl Adaptive {
                 last_short: 0,
                 answered: false,
                 acked: Acked::default(),
-                latched: false,
-                capable: false,
+                seen: 0,
                 timeout: 0,
+                slot: 0,
                 duplicates: 0,
                 compressed: 0,
                 stands_at: 0,
@@ -94,6 +109,28 @@ impl Adaptive {
                 tune: tuned.then(|| Autotune::new(c)),
             })
         })
+    }
+
+    /// The timer is put into the slot of the wheel that expires at `time`.
+    pub(super) fn enter_slot(&mut self, c: &TcpConfig, time: Time) {
+        self.slot = (time / c.rto_granularity) as u8;
+        self.seen |= IN_SLOT;
+    }
+
+    /// When its slot expires, the next at `now` or later.
+    pub(super) fn slot(&self, c: &TcpConfig, now: Time) -> TimeOrNever {
+        if self.seen & IN_SLOT == 0 {
+            return TimeOrNever::NEVER;
+        }
+        let tick = now.round_up(c.rto_granularity) / c.rto_granularity;
+        (c.rto_granularity * (tick + u64::from(self.slot.wrapping_sub(tick as u8)))).into()
+    }
+
+    /// The slot is emptied if its time has come.
+    pub(super) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
+        if self.slot(c, now) == now.into() {
+            self.seen &= !IN_SLOT;
+        }
     }
 
     /// A SYN arrived and is answered.

@@ -4,15 +4,15 @@
 use forebay_units::{Rate, Time, TimeOrNever, Walk};
 use std::collections::VecDeque;
 
-/// `tcp_limit_output_bytes`, Linux 6.16 and later.
-const MOST: u64 = 4 << 20;
+/// `tcp_limit_output_bytes` (tcp_sk_init); 4 MB since Linux 6.16.
+const MOST: u64 = 1 << 20;
 /// `sk_pacing_shift`: the pacing rate's bytes in 1/1024 s.
 const PER_SECOND: u64 = 1024;
 
 /// A connection's packets in the interface.
 #[derive(Debug, Clone)]
 pub(super) struct HostQueue {
-    /// (departure, bytes on the wire), in the order in which they leave.
+    /// (departure, bytes of memory), in the order in which they leave.
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
     pub(super) bytes: u64,
@@ -57,7 +57,7 @@ impl HostQueue {
         self.resume = TimeOrNever::NEVER;
     }
 
-    /// A packet of `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
+    /// A packet that takes `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
     #[inline]
     pub(super) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
         // A link that failed has emptied the interface: what was to leave later than this will not.
@@ -100,9 +100,10 @@ impl HostQueue {
     }
 }
 
-/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
-pub(super) fn limit(rate: Rate, pair: u64) -> u64 {
-    (rate.0 / 8 / PER_SECOND).max(pair).min(MOST)
+/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), and of what is not `paced` at most [`MOST`].
+pub(super) fn limit(rate: Rate, pair: u64, paced: bool) -> u64 {
+    let limit = (rate.0 / 8 / PER_SECOND).max(pair);
+    if paced { limit } else { limit.min(MOST) }
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub struct Rack {
     pub(crate) rtt: Time,
     /// Highest offset delivered.
     fack: u64,
+    /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
+    pub(super) advanced: bool,
     reordering_seen: bool,
     /// Packets have been out of order by more than duplicate ACKs are waited for (Linux `reordering`).
     pub(crate) far: bool,
@@ -39,14 +41,14 @@ impl Rack {
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Rack {
-            xmit, end, rtt, fack, reordering_seen, far, extra, persist, duplicates, dsack_round, probe_end, probe_is_retx,
+            xmit, end, rtt, fack, advanced, reordering_seen, far, extra, persist, duplicates, dsack_round, probe_end, probe_is_retx,
         } = self;
         v.time(xmit);
         v.flag(*end == 0);
         v.offset(end);
         v.duration(*rtt);
         v.mark(fack);
-        [*reordering_seen, *far, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
+        [*advanced, *reordering_seen, *far, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
         [*extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
         v.mark(dsack_round);
         v.flag(probe_end.is_some());
@@ -87,6 +89,7 @@ impl Rack {
         if retransmitted && min_rtt.is_none_or(|least| rtt < least) {
             return;
         }
+        self.advanced = true;
         // The RTT is that of the newest delivery, also of a segment sent before others that were delivered (RACK.rtt, section 6.2 step 2).
         self.rtt = rtt;
         if (seg.sent(), seg.end()) > (self.xmit, self.end) || self.end == 0 {
@@ -146,14 +149,18 @@ impl Rack {
     }
 
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
-    /// wait for those that may still be reordered, if there are any.
-    pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time) -> Option<Time> {
+    /// wait for those that may still be reordered, if there are any. `once`: the age of a segment counts once.
+    pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time, once: bool) -> Option<Time> {
         board.pass(self.xmit, self.end);
         let patience = self.rtt + wait;
         while let Some(index) = board.oldest_passed()
             && board.get(index).sent() + patience <= now
         {
-            board.mark_lost(index);
+            if once {
+                board.give_up(index);
+            } else {
+                board.mark_lost(index);
+            }
         }
         board.youngest_passed().map(|index| board.get(index).sent() + patience - now)
     }

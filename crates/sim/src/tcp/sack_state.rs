@@ -6,7 +6,7 @@ use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
 use super::usage::Usage;
-use forebay_units::Walk;
+use forebay_units::{Time, Walk};
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,8 @@ pub struct SackState {
     pub rack: Rack,
     /// Where duplicate ACKs are counted instead of SACKs, how many of them are a loss (Linux `reordering`); 0 with SACK.
     pub reordering: u32,
+    /// When the timer that runs was set.
+    pub timer_set: Time,
     /// How the window has been used.
     pub usage: Usage,
     /// The last episode, if there has been one.
@@ -26,10 +28,11 @@ pub struct SackState {
 impl SackState {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let SackState { board, rack, reordering, usage, episode } = self;
+        let SackState { board, rack, reordering, timer_set, usage, episode } = self;
         board.walk(v);
         rack.walk(v);
         v.same(u64::from(*reordering));
+        v.time(timer_set);
         usage.walk(v);
         let made = episode.made();
         v.flag(made.is_some());

@@ -26,6 +26,9 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RETX: u8 = 4;
 /// Retransmitted at least once: gives no RTT sample and no evidence of reordering.
 pub(super) const EVER_RETX: u8 = 8;
+/// Deemed lost by its age, and not sent again since: its age is not looked at again, whatever becomes of the loss (tcp_rack_detect_loss takes
+/// it off `tsorted_sent_queue`).
+pub(super) const GIVEN_UP: u8 = 16;
 
 /// One outstanding segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub struct Seg {
     sent_or_number: u64,
     /// Sequence space it takes (FIN counts one).
     pub(crate) len: u32,
-    /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`].
+    /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`], [`GIVEN_UP`].
     pub(crate) flags: u8,
 }
 
@@ -314,6 +317,12 @@ impl Scoreboard {
         }
     }
 
+    /// Marks the segment at `index` as lost because of its age, for good.
+    pub fn give_up(&mut self, index: usize) {
+        self.mark_lost(index);
+        self.segs[index].flags |= GIVEN_UP;
+    }
+
     /// The segment at `index` was deemed lost.
     fn note_loss(&mut self, index: usize) {
         self.marked += 1;
@@ -365,10 +374,21 @@ impl Scoreboard {
 
     /// The segment at `index` was retransmitted.
     pub fn retransmitted(&mut self, index: usize, now: Time) {
-        let flags = self.segs[index].flags | RETX | EVER_RETX;
+        let flags = (self.segs[index].flags | RETX | EVER_RETX) & !GIVEN_UP;
         self.set_flags(index, flags);
         self.segs[index].send_again(now);
         self.note_retransmission(index);
+    }
+
+    /// The segment at `index` was sent again as a probe.
+    pub fn probed(&mut self, index: usize, now: Time) {
+        let seg = &mut self.segs[index];
+        seg.flags = (seg.flags | EVER_RETX) & !GIVEN_UP;
+        // The last one outstanding, whatever the receiver has said of it.
+        if !seg.is(SACKED) {
+            seg.send_again(now);
+            self.note_retransmission(index);
+        }
     }
 
     /// After a timeout: every segment `lost` says is lost, and no retransmission is outstanding any more.

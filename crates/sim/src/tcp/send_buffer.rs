@@ -7,7 +7,7 @@ use forebay_units::Walk;
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb asks for).
-const HEAD: u64 = 832;
+pub(super) const HEAD: u64 = 832;
 /// What headers and the shared info of a frame may occupy at most (tcp_sndbuf_expand), and an `skb`, aligned.
 const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;

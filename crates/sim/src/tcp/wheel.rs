@@ -10,9 +10,14 @@ const LEVELS: u32 = 9;
 /// Clocks that tick faster than this are no kernel's: their timers are exact.
 const TICK: Time = Time::from_ms(1);
 
+/// Whether a clock that ticks every `tick` has a wheel.
+pub(super) fn has_slots(tick: Time) -> bool {
+    tick >= TICK
+}
+
 /// When a timer expires that is set at `now` to `delay` later, with a clock that ticks every `tick`.
 pub(super) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
-    if tick < TICK {
+    if !has_slots(tick) {
         return now + delay;
     }
     let delta = delay / tick;

@@ -247,9 +247,10 @@ fn slow_start_reduction_bound() {
     assert_eq!(t.sent(), "3r 4r");
 }
 
-/// After a timeout RACK takes for lost what it would have waited for, and the first segment leaves whatever else is under way.
+/// Data that is written while a probe is outstanding sets a probe timer again (tcp_schedule_loss_probe), though no second probe is sent: when that
+/// expires it is a timer for the timeout again, one tick long if that is overdue (tcp_send_loss_probe, tcp_rearm_rto).
 #[test]
-fn timeout_leaves_young_segments_alone() {
+fn data_behind_a_probe_puts_the_timeout_off() {
     let mut t = Script::new(linux(10), 6);
     t.at(200).ack(1);
     t.timer();
@@ -258,11 +259,13 @@ fn timeout_leaves_young_segments_alone() {
     let timeout = 208_000;
     t.at(timeout - 50).write(3);
     assert_eq!(t.sent(), "6 7 8");
-    t.at(timeout);
-    assert_eq!((t.sent().as_str(), t.s.stats().losses.rtos, t.cwnd()), ("1r", 1, 4.0));
-    // They were lost too: when the retransmission arrives, they were sent 50 us before something delivered.
-    t.at(timeout + 100).ack(2);
-    assert_eq!((t.sent().as_str(), t.cwnd()), ("2r 3r 4r 5r 6r", 5.0));
+    // Three ticks after tick 207 and a slot of one more, then one and one.
+    t.at(212_999);
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.tlps, t.s.stats().losses.rtos), ("", 1, 0));
+    t.at(213_000);
+    assert_eq!((t.sent().as_str(), t.s.stats().losses.rtos, t.cwnd()), ("1r", 1, 1.0));
+    t.at(213_100).ack(2);
+    assert_eq!((t.sent().as_str(), t.cwnd()), ("2r 3r", 2.0));
 }
 
 /// Linux tcp_enter_loss: a timeout that ends a recovery does not reduce once more.

@@ -117,7 +117,8 @@ impl Core {
         if sender.timer_due < sender.armed {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
-            self.set_timer(host, host, due.or_never(), Wake::Sender { conn, generation });
+            let slots = sender.put_off();
+            self.set_own_timer(host, due.or_never(), Wake::Sender { conn, generation }, slots);
         }
     }
 }

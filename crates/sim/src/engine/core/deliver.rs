@@ -169,8 +169,9 @@ impl Core {
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered() >= receiver.deliver_at;
-        if receiver.timer_due < receiver.armed {
-            self.arm_receiver(conn, node);
+        let entry = receiver.entry(|group| &self.tcp[group], now);
+        if entry < receiver.armed {
+            self.arm_receiver(conn, node, entry);
         }
         if delivered {
             self.message_delivered(conn, now);
@@ -178,11 +179,11 @@ impl Core {
     }
 
     #[inline(never)]
-    fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId) {
+    fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
         let r = &mut self.receivers[conn];
-        r.armed = r.timer_due;
-        let (due, generation) = (r.timer_due, r.generation());
-        self.set_timer(host, host, due.or_never(), Wake::Receiver { conn, generation });
+        r.armed = entry;
+        let (generation, slots) = (r.generation(), r.has_slots());
+        self.set_own_timer(host, entry.or_never(), Wake::Receiver { conn, generation }, slots);
     }
 
     /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
@@ -241,12 +242,15 @@ impl Core {
                 }
                 let r = &mut self.receivers[conn];
                 r.armed = TimeOrNever::NEVER;
+                let c = &self.tcp[r.group()];
+                r.leave_slot(c, now);
+                let entry = r.entry(|_| c, now);
                 if r.timer_due.has_come(now) && generation.has_shim() {
                     rarely(move || self.receiver_timer::<Shimmed>(node, conn, now));
                 } else if r.timer_due.has_come(now) {
                     self.receiver_timer::<Direct>(node, conn, now);
-                } else if !r.timer_due.is_never() {
-                    self.arm_receiver(conn, node);
+                } else if !entry.is_never() {
+                    self.arm_receiver(conn, node, entry);
                 }
             }
             Wake::Law { conn, generation } => {

@@ -214,6 +214,14 @@ impl Core {
         self.lane.wheel.mark(host, time);
     }
 
+    /// Sets one of `host` for itself. `slots`: in a wheel whose slots are emptied from the newest on.
+    fn set_own_timer(&mut self, host: NodeId, time: Time, wake: Wake, slots: bool) {
+        let h = &mut self.hosts[host];
+        let order = if slots { h.order_in_slot(time) } else { h.next_order(time) };
+        h.add(time, order, wake);
+        self.lane.wheel.mark(host, time);
+    }
+
     /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
     /// nothing that belongs to another one.
     #[inline(always)]

@@ -4,7 +4,7 @@
 
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
-use crate::tcp::adaptive::{Adaptive, LONGEST};
+use crate::tcp::adaptive::{Adaptive, CAPABLE, LATCHED, LONGEST};
 use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
@@ -126,12 +126,13 @@ impl Receiver {
         // The sender may have a very small window, or repeats segments, of which those of classic ECN are not ECN-capable. A segment with CWR
         // ends one echo (tcp_ecn_accept_cwr), and begins another if it is marked.
         let anew = p.has(flag::CWR) && p.ecn() == Codepoint::Ce;
-        if (latched && (!a.latched || anew)) || (a.capable && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off) {
+        if (latched && (a.seen & LATCHED == 0 || anew))
+            || (a.seen & CAPABLE != 0 && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off)
+        {
             quick = quick.max(2);
             a.ato = c.ack_delay.into();
         }
-        a.latched = latched;
-        a.capable |= p.ecn() != Codepoint::NotEct;
+        a.seen = a.seen & !LATCHED | if latched { LATCHED } else { 0 } | if p.ecn() == Codepoint::NotEct { 0 } else { CAPABLE };
         self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
     }
 
@@ -211,7 +212,11 @@ impl Receiver {
         }
         if !waits || earlier(timeout, a.timeout) {
             a.timeout = timeout;
-            self.timer_due = self.timer_due.min(wheel::expiry(now, delay, tick).into());
+            let expires = wheel::expiry(now, delay, tick);
+            if wheel::has_slots(tick) {
+                a.enter_slot(c, expires);
+            }
+            self.timer_due = self.timer_due.min(expires.into());
         }
     }
 

@@ -96,6 +96,27 @@ impl Receiver {
         self.rcv_nxt.min(self.fin)
     }
 
+    /// Whether its timer expires in the slots of a timer wheel.
+    pub(crate) fn has_slots(&self) -> bool {
+        self.adaptive.is_some()
+    }
+
+    /// When its timer is to be looked at: when it is due, and where it lies in a slot.
+    #[inline(always)]
+    pub(crate) fn entry<'c>(&self, config: impl FnOnce(GroupId) -> &'c TcpConfig, now: Time) -> TimeOrNever {
+        match &self.adaptive {
+            None => self.timer_due,
+            Some(a) => self.timer_due.min(a.slot(config(self.group()), now)),
+        }
+    }
+
+    /// The slot is emptied if its time has come.
+    pub(crate) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
+        if let Some(a) = &mut self.adaptive {
+            a.leave_slot(c, now);
+        }
+    }
+
     /// When a delayed ACK is due, or segments that wait for more are.
     pub fn timer_due(&self) -> TimeOrNever {
         self.timer_due

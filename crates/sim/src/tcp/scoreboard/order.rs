@@ -5,7 +5,7 @@
 //! looked at when it enters and when it leaves. What was delivered, or sent again, meanwhile is recognised when it comes to an end of a
 //! queue.
 
-use super::{EVER_RETX, LOST, SACKED, Scoreboard};
+use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
 use forebay_units::Time;
 use std::collections::VecDeque;
 
@@ -62,7 +62,7 @@ impl Scoreboard {
     /// The first transmission that is next to be passed.
     fn next_first(&mut self) -> Option<Sent> {
         let mut index = self.index(self.search.order.first);
-        while self.segs.get(index).is_some_and(|s| s.is(SACKED | LOST | EVER_RETX)) {
+        while self.segs.get(index).is_some_and(|s| s.is(SACKED | LOST | EVER_RETX | GIVEN_UP)) {
             index += 1;
         }
         self.search.order.first = self.base + index as u64;
@@ -124,7 +124,7 @@ impl Scoreboard {
         self.search.order.first = self.base;
         self.search.order.passed.clear();
         self.search.order.again.clear();
-        let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED));
+        let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED | GIVEN_UP));
         self.search.order.again.extend(again.map(|(number, s)| Sent { time: s.sent(), number }));
         self.search.order.again.make_contiguous().sort_unstable();
     }

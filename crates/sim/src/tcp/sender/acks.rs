@@ -210,7 +210,7 @@ impl Sender {
         if self.una == self.nxt {
             self.timer = Timer::Idle;
             self.timer_due = TimeOrNever::NEVER;
-        } else {
+        } else if !self.times_as_linux(c) {
             self.arm_rto(c, now);
         }
         rtt

@@ -30,8 +30,7 @@ impl Sender {
         self.balance = self.balance.wrapping_add(1);
         out.emit(syn, None);
         self.last_tx = now.into();
-        self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rto(c)).into();
+        self.set_timer(Timer::Rto, now, self.rto(c));
     }
 
     /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind

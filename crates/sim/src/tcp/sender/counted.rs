@@ -29,7 +29,7 @@ impl Sender {
         let news = self.update_scoreboard(c, &mut s, ack, None);
         let mut delivered = s.acknowledge_counted(counted, news.segments);
         self.sack = Some(s);
-        self.sample_ages(c, ack, news.ages);
+        let _ = self.sample_ages(c, ack, news.ages);
         ack.absent = self.absent();
         if self.hears.0 {
             self.law.in_ack_event(&mut self.w, ack);
@@ -143,6 +143,11 @@ impl Sender {
             return Next::Losses;
         }
         let Some(s) = &mut self.sack else { return Next::Nothing };
+        // tcp_check_sack_reordering: without SACK the highest that is known to have arrived is what this ACK covers.
+        let mss = u64::from(c.mss);
+        if ack.acked > u64::from(s.reordering) * mss {
+            s.reordering = (ack.acked.div_ceil(mss) as u32).min(MAX_REORDERING);
+        }
         if s.board.retx_segs > 0 {
             // Until the fate of the repetitions under way is known, only new data leaves.
             s.episode.undo.hold = true;

@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::limit;
+use crate::tcp::send_buffer::HEAD;
 
 impl Sender {
     /// Whether the next segment must wait until others have left the interface; retransmissions may have `factor` 2 times as much there
@@ -10,7 +11,7 @@ impl Sender {
     #[inline]
     pub(super) fn held_back(&mut self, c: &TcpConfig, factor: u64) -> bool {
         match &self.host_queue {
-            Some(q) if q.bytes > 2 * u64::from(c.mss + c.header) => self.exceeds(c, factor),
+            Some(q) if q.bytes > 2 * memory(c, c.mss) => self.exceeds(c, factor),
             _ => false,
         }
     }
@@ -31,13 +32,13 @@ impl Sender {
         if self.una == 0 || segments <= 1 {
             return false;
         }
-        let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
+        let (pair, paced) = (2 * burst / u64::from(c.mss) * memory(c, c.mss), self.hooks.paces());
         let limit = *q.limit.get_or_insert_with(|| {
             let rate = match self.hooks.paces() {
                 true => self.law.pacing_rate(c.mss),
                 false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
             };
-            limit(rate, pair)
+            limit(rate, pair, paced)
         });
         if q.bytes <= limit * factor {
             if new && c.tso.is_some() {
@@ -48,4 +49,9 @@ impl Sender {
         q.wait_for(limit * factor);
         true
     }
+}
+
+/// What a segment of so many bytes counts in the interface: its memory (`truesize`, by `sk_wmem_alloc`), which a burst has once for all segments.
+pub(super) fn memory(c: &TcpConfig, data: u32) -> u64 {
+    u64::from(data) + if c.tso.is_some() { u64::from(c.header) } else { HEAD }
 }

@@ -21,6 +21,7 @@ mod sack;
 mod seldom;
 mod state;
 mod tagged;
+mod timed;
 mod timers;
 mod transmit;
 mod tso;

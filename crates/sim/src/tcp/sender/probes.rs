@@ -5,7 +5,7 @@ use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 use std::num::NonZeroU64;
 
 impl Sender {
@@ -26,14 +26,10 @@ impl Sender {
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
         let rto_due = match self.timer {
             Timer::Rto => self.timer_due,
-            // tcp_schedule_loss_probe: one that is overdue does not count.
-            _ if c.rto_rule == RtoRule::Linux && self.head_due(c, now) == now => TimeOrNever::NEVER,
             _ => self.head_due(c, now).into(),
         };
-        // tcp_schedule_loss_probe by way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
-        let delay = self.pacing_delay(c, now);
         self.timer = Timer::Probe;
-        self.timer_due = rto_due.min(now.saturating_add(timeout).saturating_add(delay).into());
+        self.timer_due = rto_due.min(now.saturating_add(timeout).into());
     }
 
     /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
@@ -57,7 +53,12 @@ impl Sender {
     //# the receive window allows, and increment the FlightSize accordingly.
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
+        if self.times_as_linux(c) {
+            if self.sack.as_ref().is_some_and(|s| s.rack.probe_end.is_some()) {
+                // tcp_send_loss_probe: one at a time.
+                return self.rearm_rto(c, now);
+            }
+        } else if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
@@ -67,8 +68,13 @@ impl Sender {
         if fresh && self.paced(now) {
             // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
             // probed has its timeout. A segment that is sent again is not held back.
-            self.arm_rto(c, now);
-            self.extend_timer(c, now);
+            match self.times_as_linux(c) {
+                true => self.rearm_rto(c, now),
+                false => {
+                    self.arm_rto(c, now);
+                    self.extend_timer(c, now);
+                }
+            }
             return self.set_alarm(out);
         }
         self.stats.losses.tlps += 1;
@@ -81,7 +87,7 @@ impl Sender {
             self.nxt += len;
             self.send_segment(c, now, offset, len, out);
         } else if let Some(last) = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
-            self.retransmit_index(c, now, last, out);
+            self.repeat_as_probe(c, now, last, out);
         }
         if let Some(s) = &mut self.sack {
             s.rack.probe_end = NonZeroU64::new(self.nxt);
@@ -92,22 +98,42 @@ impl Sender {
 
     /// The reordering timer expired: what is still missing is lost.
     pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
+        if self.times_as_linux(c) {
+            return self.on_linux_reorder_timer(c, now, out);
+        }
+        // The wait for reordered segments is part of the timeout.
         self.timer = Timer::Rto;
         self.timer_due = self.head_due(c, now).into();
-        let marked = self.sack.as_ref().map_or(0, |s| s.board.marked);
-        let lost = self.find_losses(c, now);
-        let more = self.sack.as_ref().is_some_and(|s| s.board.marked != marked);
-        // tcp_rack_reo_timeout: also while the losses of a timeout are repaired.
-        let after_timeout = c.rto_rule == RtoRule::Linux && self.ca == CaState::Loss && more;
-        if lost && (self.ca < CaState::Recovery || after_timeout) {
+        let (lost, _) = self.find_losses(c, now);
+        if lost && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, false, out);
             if c.prr && !self.hooks.control() {
-                // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
+                // No ACK brought us here: one segment counts as delivered.
                 self.proportional_window(c, u64::from(c.mss), 1, false);
             }
         }
         self.transmit(c, now, out);
+    }
+
+    /// tcp_rack_reo_timeout: of what is lost as much is sent again as the window has room for, also while a timeout is repaired, and no new
+    /// data.
+    fn on_linux_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let before = self.sack.as_ref().map_or(0, |s| s.board.in_network());
+        let _ = self.detect_losses(c, now);
+        self.report_losses(now);
+        if self.sack.as_ref().is_some_and(|s| s.board.in_network() != before) {
+            if self.ca != CaState::Recovery {
+                self.enter_recovery(c, now, false, out);
+                if c.prr && !self.hooks.control() {
+                    // No ACK brought us here: one segment counts as delivered.
+                    self.proportional_window(c, u64::from(c.mss), 1, false);
+                }
+            }
+            self.retransmit_on_timer(c, now, out);
+        }
+        if self.timer != Timer::Rto {
+            self.rearm_rto(c, now);
+        }
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2

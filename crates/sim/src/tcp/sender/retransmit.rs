@@ -58,6 +58,35 @@ impl Sender {
         }
     }
 
+    /// The same when a timer has found it.
+    pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
+        if let Some(p) = self.seldom.pacer_mut() {
+            p.settle();
+        }
+        let window = self.window_bytes(c);
+        self.retransmit_lost(c, now, window, out);
+        self.set_alarm(out);
+    }
+
+    /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
+    /// way, nor one of an episode; only what it delivers tells no RTT.
+    pub(super) fn repeat_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        if !self.times_as_linux(c) {
+            return self.retransmit_index(c, now, index, out);
+        }
+        let stamp = self.stamp(c, now);
+        let Some(s) = &mut self.sack else { return };
+        let seg = *s.board.get(index);
+        s.board.probed(index, stamp);
+        if self.hooks.records() {
+            self.record(stamp, index, true);
+        }
+        self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
+    }
+
     /// Retransmits segment `index` of the scoreboard.
     pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let stamp = self.stamp(c, now);

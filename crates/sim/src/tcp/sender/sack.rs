@@ -65,6 +65,7 @@ impl Sender {
     ) {
         let Some(mut s) = self.sack.take() else { return };
         let overtaken = number < self.una;
+        let was = self.ca;
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
         let (reordered, linux) = (s.rack.reordering_seen(), c.rto_rule == RtoRule::Linux);
         let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
@@ -86,8 +87,9 @@ impl Sender {
         let probe_lost =
             s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none() && !widens, news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
+        let mut restarts = false;
         match linux && !overtaken {
-            true => self.sample_ages(c, ack, news.ages),
+            true => restarts = self.sample_ages(c, ack, news.ages),
             false => ack.newest_rtt = news.ages.0.last,
         }
 
@@ -112,7 +114,7 @@ impl Sender {
         if !mistaken {
             self.leave_episode(c);
         }
-        if probe_lost && self.ca < CaState::Cwr {
+        if probe_lost && (self.ca < CaState::Cwr || linux && self.ca == CaState::Cwr) {
             self.react_to_probe(c);
         }
         if ack.acked > 0 {
@@ -127,13 +129,17 @@ impl Sender {
         }
         let in_network = self.pipe();
         let again = self.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let lost = !(self.ca == CaState::Recovery && self.holds_back()) && self.find_losses(c, ack.now);
+        let looks = !(self.ca == CaState::Recovery && self.holds_back());
+        let (lost, wait) = if looks { self.find_losses(c, ack.now) } else { (false, None) };
+        restarts &= wait.is_none();
         // tcp_fastretrans_alert: retransmissions that are lost as well (FLAG_LOST_RETRANS) turn the repair after a timeout into a recovery.
         let lost_again = linux && self.ca == CaState::Loss && self.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
         ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
-        let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
+        let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain() && !(linux && s.board.repeats()));
+        // tcp_ack_is_dubious: any other ACK leaves the state open.
+        let dubious = was != CaState::Open || ack.ece || news.sacked || news.dsack || ack.acked == 0;
         // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
         let raises = ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
@@ -141,7 +147,9 @@ impl Sender {
         if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
             self.enter_recovery(c, ack.now, ack.ece, out);
         } else if self.ca < CaState::Cwr {
-            self.ca = if plain { CaState::Open } else { CaState::Disorder };
+            if dubious || !linux {
+                self.ca = if plain { CaState::Open } else { CaState::Disorder };
+            }
             if plain {
                 self.limit_by(0);
             }
@@ -164,6 +172,9 @@ impl Sender {
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
+        }
+        if restarts && self.times_as_linux(c) {
+            self.restart_timer(c, ack.now);
         }
         if self.hooks.control() {
             self.control(c, ack, news.segments, before);
@@ -254,8 +265,8 @@ impl Sender {
 
     /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
     /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
-    /// of the newest.
-    pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) {
+    /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
+    pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
         let by_echo = || {
             let tick = c.timestamp_clock.max(Time::from_us(1));
@@ -264,42 +275,49 @@ impl Sender {
         let by_segment = acked.first.or(sacked.first);
         let Some(rtt) = by_segment.or_else(by_echo) else {
             ack.newest_rtt = None;
-            return;
+            return ack.acked > 0;
         };
         let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
         ack.newest_rtt = Some(newest);
         self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)), Sent { una: self.una, nxt: self.nxt });
         self.rtt.backoff = 0;
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
-        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since (FLAG_SET_XMIT_TIMER).
+        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
         let now = self.stamp(c, ack.now);
         let head = self.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
         let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
-        if self.timer == Timer::Rto && (ack.acked > 0 || since) {
+        if self.timer == Timer::Rto && (ack.acked > 0 || since) && !self.times_as_linux(c) {
             self.arm_rto(c, ack.now);
         }
+        ack.acked > 0 || since
     }
 
-    /// Marks losses: by count (RFC 6675) or by time (RFC 8985). True if there is a lost segment that was not retransmitted yet.
-    pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> bool {
-        let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return false };
-        if c.recovery == Recovery::Rack {
-            if s.board.is_plain() && s.rack.nothing_older(&s.board) {
-                return false;
+    /// Marks losses: by count (RFC 6675) or by time (RFC 8985). Whether there is a lost segment that was not retransmitted yet, and how long
+    /// those are waited for that may still be reordered.
+    pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
+        let mut wait = None;
+        let linux = self.times_as_linux(c);
+        let Some(s) = &mut self.sack else { return (false, None) };
+        if linux {
+            // tcp_rack_mark_lost: nothing delivered, nothing to look for.
+            if std::mem::take(&mut s.rack.advanced) {
+                wait = self.detect_losses(c, now);
             }
-            let recovering = self.ca >= CaState::Recovery;
-            let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
-            // tcp_rack_mark_lost: TCP_TIMEOUT_MIN more, in whole ticks.
-            let tick = c.rto_granularity;
-            let linux = |wait: Time| if c.rto_rule == RtoRule::Linux { (wait + tick * 2).round_up(tick) } else { wait };
-            let due = s.rack.detect(&mut s.board, stamp, wait).map(|timeout| TimeOrNever::at(now + linux(timeout)));
+            if let Some(wait) = wait {
+                // TCP_TIMEOUT_MIN more, in whole ticks, and no longer than the timeout.
+                let tick = c.rto_granularity;
+                self.set_timer(Timer::Reorder, now, (wait + tick * 2).round_up(tick).min(self.rtt.rto(c)));
+            }
+        } else if c.recovery == Recovery::Rack {
+            if s.board.is_plain() && s.rack.nothing_older(&s.board) {
+                return (false, None);
+            }
+            wait = self.detect_losses(c, now);
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
-            if let Some(due) = due
-                && (due < self.timer_due || self.timer == Timer::Probe)
+            if let Some(wait) = wait
+                && (TimeOrNever::at(now + wait) < self.timer_due || self.timer == Timer::Probe)
             {
-                self.timer = Timer::Reorder;
-                self.timer_due = due;
+                self.set_timer(Timer::Reorder, now, wait);
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
@@ -313,9 +331,17 @@ impl Sender {
                 s.board.mark_lost(0);
             }
         }
-        let found = s.board.next_lost().is_some();
+        let found = self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         self.report_losses(now);
-        found
+        (found, wait)
+    }
+
+    /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
+    pub(super) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
+        let (stamp, recovering) = (self.stamp(c, now), self.ca >= CaState::Recovery);
+        let s = self.sack.as_mut()?;
+        let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
+        s.rack.detect(&mut s.board, stamp, wait, c.rto_rule == RtoRule::Linux)
     }
 
     /// `marks`: the ACK that brought us here carries ECE.
@@ -355,7 +381,7 @@ impl Sender {
             self.begin_reduction(self.nxt);
         }
         self.seldom.limited = 0;
-        if self.timer == Timer::Probe {
+        if self.timer == Timer::Probe && !self.times_as_linux(c) {
             self.arm_rto(c, now);
         }
         if !c.prr && !self.hooks.control() {

@@ -42,8 +42,7 @@ impl Sender {
             return false;
         }
         self.seldom.held_due = self.timer_due;
-        self.timer = Timer::Reorder;
-        self.timer_due = (now + wait).into();
+        self.set_timer(Timer::Reorder, now, wait);
         true
     }
 

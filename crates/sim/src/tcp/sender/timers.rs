@@ -17,8 +17,25 @@ impl Sender {
     /// (Re)starts the retransmission timer.
     #[inline(always)]
     pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
+        self.set_timer(Timer::Rto, now, self.rtt.rto(c));
+    }
+
+    /// The same of a sender without a scoreboard.
+    #[inline(always)]
+    pub(super) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
+        debug_assert!(self.sack.is_none());
         self.timer = Timer::Rto;
         self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
+    }
+
+    /// The timer runs from now on for so long.
+    #[inline(always)]
+    pub(super) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
+        self.timer = timer;
+        self.timer_due = now.saturating_add(delay).into();
+        if let Some(s) = &mut self.sack {
+            s.timer_set = now;
+        }
     }
 
     /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
@@ -82,12 +99,13 @@ impl Sender {
         if c.rto_rule != RtoRule::Linux || self.put_off() {
             return false;
         }
-        let ran = match self.timer {
-            Timer::Rto => self.rto(c),
-            Timer::Probe => self.probe_timeout(c),
-            Timer::Reorder | Timer::Idle => Time::ZERO,
+        let due = self.timer_due.or_never();
+        let set = match &self.sack {
+            Some(s) if self.una < self.nxt => s.timer_set,
+            // A SYN, or a closed window: for all of the timeout.
+            _ => due.saturating_sub(self.rto(c)),
         };
-        let expires = wheel::expiry(self.timer_due.or_never().saturating_sub(ran), ran, c.rto_granularity);
+        let expires = wheel::expiry(set, due.saturating_sub(set), c.rto_granularity);
         if expires <= now {
             return false;
         }

@@ -1,5 +1,6 @@
 //! What may be sent now, and sending it: new segments, and all segments' way to the wire.
 
+use super::host_queue::memory;
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
@@ -7,7 +8,7 @@ use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
 use crate::tcp::usage::Usage;
-use forebay_experiment::transport::{Idle, Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Idle, Recovery, Reduce};
 use forebay_units::Time;
 
 /// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
@@ -89,9 +90,11 @@ impl Sender {
         if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
-        // tcp_write_xmit: a probe of new data takes the place of any timer.
-        let free = self.timer != Timer::Reorder || (sent && c.rto_rule == RtoRule::Linux);
-        if c.recovery == Recovery::Rack && free && (sent || self.timer == Timer::Rto) {
+        if self.times_as_linux(c) {
+            if sent {
+                self.after_new_data(c, now);
+            }
+        } else if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
             self.arm_probe(c, now);
         }
     }
@@ -333,10 +336,10 @@ impl Sender {
         {
             s.episode.prr.on_send(len, c.mss.into());
         }
-        let wire = p.wire;
         out.emit(p, None);
         if c.tsq {
-            self.host_queue.get_or_insert_default().push(now, out.departure(), u32::from(wire));
+            let bytes = memory(c, data as u32) as u32;
+            self.host_queue.get_or_insert_default().push(now, out.departure(), bytes);
         }
         self.note_departure(c, now, data);
         if self.timer == Timer::Idle {

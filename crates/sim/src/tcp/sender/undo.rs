@@ -19,8 +19,9 @@ impl Sender {
         let stands = linux && (marks || self.ca == CaState::Cwr);
         let Some(s) = &mut self.sack else { return };
         if !reducing {
-            // A tail loss probe may be under way.
-            let probes = s.board.retx_segs;
+            // tcp_init_undo: a tail loss probe may be under way.
+            let probe = linux && s.rack.probe_end.is_some() && s.rack.probe_is_retx;
+            let probes = s.board.retx_segs + u32::from(probe);
             // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
             let again = linux && s.board.repeats();
             let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
@@ -126,6 +127,8 @@ impl Sender {
         if !std::mem::take(&mut s.episode.undo.open) {
             return false;
         }
+        // tcp_undo_cwnd_reduction: losses are looked for again.
+        s.rack.advanced = true;
         if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
             self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
             if ssthresh > self.w.ssthresh {

@@ -30,7 +30,7 @@ impl Sender {
         self.edge = ack + (u64::from(p.window()) << self.shift);
         let rtt = self.sample_rtt(c, now, ack, p.echo());
         self.limit_by(0);
-        self.arm_rto(c, now);
+        self.arm_plain_rto(c, now);
         let ece = self.ecn && p.has(flag::ECE);
         let facts = self.facts(c, now, acked, ece, rtt);
         let cuts = ece && ack > self.cwr_end;

@@ -1,0 +1,65 @@
+//! When a kernel with RACK sets its one timer, and for how long: tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe.
+
+use super::{CaState, Sender, Timer};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Recovery, RtoRule};
+use forebay_units::Time;
+
+impl Sender {
+    /// Whether this is such a stack.
+    #[inline(always)]
+    pub(super) fn times_as_linux(&self, c: &TcpConfig) -> bool {
+        c.rto_rule == RtoRule::Linux && c.recovery == Recovery::Rack && self.sack.is_some()
+    }
+
+    /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
+    pub(super) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
+        if self.una == self.nxt {
+            return;
+        }
+        if self.may_probe() {
+            self.schedule_probe(c, now, self.rtt.rto(c));
+        } else {
+            self.rearm_rto(c, now);
+        }
+    }
+
+    /// New data has left (tcp_event_new_data_sent, and then the end of tcp_write_xmit).
+    pub(super) fn after_new_data(&mut self, c: &TcpConfig, now: Time) {
+        if self.timer == Timer::Probe {
+            self.rearm_rto(c, now);
+        }
+        if self.may_probe() {
+            self.schedule_probe(c, now, self.head_wait(c, now));
+        }
+    }
+
+    /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).
+    pub(super) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
+        let delay = match self.timer {
+            Timer::Idle | Timer::Rto => self.rtt.rto(c),
+            Timer::Probe | Timer::Reorder => self.head_wait(c, now).max(c.rto_granularity),
+        };
+        self.set_timer(Timer::Rto, now, delay + self.pacing_delay(c, now));
+    }
+
+    /// A probe, or a timeout if that is due before (tcp_schedule_loss_probe); one that is overdue does not count.
+    fn schedule_probe(&mut self, c: &TcpConfig, now: Time, rto: Time) {
+        let probe = self.probe_timeout(c);
+        let delay = if rto > Time::ZERO { probe.min(rto) } else { probe };
+        // By way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
+        self.set_timer(Timer::Probe, now, delay + self.pacing_delay(c, now));
+    }
+
+    /// tcp_schedule_loss_probe: in these states alone.
+    fn may_probe(&self) -> bool {
+        matches!(self.ca, CaState::Open | CaState::Cwr)
+    }
+
+    /// How long from now the oldest outstanding segment has until it times out, in whole ticks; zero if that is over (tcp_rto_delta_us).
+    fn head_wait(&self, c: &TcpConfig, now: Time) -> Time {
+        let stamp = self.stamp(c, now);
+        let sent = self.sack.as_ref().and_then(|s| s.board.iter().next()).map_or(stamp, |head| head.sent());
+        sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp).round_up(c.rto_granularity)
+    }
+}
