@@ -14,6 +14,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::waits::Cause;
 use forebay_scenario::{Resolved, Variant};
 use forebay_units::{IndexVec, WorkloadId};
 use std::mem::size_of;
@@ -44,6 +45,8 @@ const PAGE_TIMEOUT: f64 = 75.0;
 const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
 /// Links that a packet has passed on its way to where it waits: that of its host, and, as it is counted when it is queued, the one it waits for.
 const LINKS: f64 = 2.0;
+/// What is kept of each message that stalled until the run is over: a row of 64 bytes, in a list that grows by doubling, the old one beside the new.
+const STALLED: f64 = 128.0;
 /// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on how well they
 /// compress.
 const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
@@ -94,6 +97,8 @@ pub struct Forecast {
 struct Pilot {
     /// By how much its whole run is longer.
     messages: f64,
+    /// Those of them that waited for a timer, an ACK that was held back, or a message before them.
+    stalled: f64,
     queries: f64,
     queue: f64,
     tcp: f64,
@@ -128,7 +133,7 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         // Packed until the run is over; then a list of them all beside what the allocator keeps of that, sorted by keys. Measured.
         let messages = p.messages * (size_of::<FlowRow>() as f64 * 1.35 + 24.0);
         let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
-        (messages + queries) as u64
+        (messages + p.stalled * STALLED + queries) as u64
     };
     let state = seen.iter().map(|p| p.state + p.waiting).max().unwrap_or(0) * together;
     let list = seen.iter().map(rows).max().unwrap_or(0) * together;
@@ -246,8 +251,12 @@ fn scaled(config: &Experiment, report: &Report, spent: Spent, state: u64) -> Pil
     let counted: IndexVec<WorkloadId, f64> = config.workloads.ids().map(of).collect();
     let waiting = if whole { 0.0 } else { waiting(config, report, &factors, duration) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
+    let all: f64 = counted.iter().sum();
+    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Behind];
+    let stalled = report.flows.iter().filter(|f| f.waited.is_some_and(|w| stalls.contains(&w.cause))).count();
     Pilot {
-        messages: counted.iter().sum(),
+        messages: all,
+        stalled: all * stalled as f64 / report.flows.len().max(1) as f64,
         queries: report.queries.len() as f64 * growth,
         queue: config
             .observe
