@@ -16,7 +16,7 @@ const FULL: f64 = 0.75;
 const FINISHING: u64 = 90 << 20;
 /// Of a limit below that, the part that results may take all the same.
 const LEAST: f64 = 0.25;
-/// The same where what is mapped counts, and not what is used: a list that grows maps twice its length at once.
+/// The same where what is mapped counts, and not what is used: more is mapped than is used.
 const FULL_MAPPED: f64 = 0.4;
 
 /// Part of a processor that each thread gets below which a forecast says so. Our choice.

@@ -89,12 +89,11 @@ impl Late {
 
     fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<Held>) {
         self.late += usize::from(late);
-        if let Some(cause) = cause.filter(|_| late) {
-            *self.causes.entry(cause).or_default().entry(at).or_default() += 1;
+        if !late {
+            return;
         }
-        if let Some((cause, at)) = behind.filter(|_| late) {
-            *self.behind.entry(cause).or_default().entry(at).or_default() += 1;
-        }
+        cause.into_iter().for_each(|cause| add(&mut self.causes, (cause, at)));
+        behind.into_iter().for_each(|held| add(&mut self.behind, held));
     }
 
     fn things(&self) -> String {
@@ -152,6 +151,10 @@ fn place(data: &Data, ports: &AtPorts) -> Option<String> {
     Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
 }
 
+fn add(causes: &mut Causes, (cause, at): Held) {
+    *causes.entry(cause).or_default().entry(at).or_default() += 1;
+}
+
 /// What held up the messages that others waited for, where that is the same for more than half of them.
 fn held_up(data: &Data, behind: &Causes) -> String {
     let all: usize = behind.values().flat_map(AtPorts::values).sum();
@@ -166,11 +169,9 @@ fn held_up(data: &Data, behind: &Causes) -> String {
 pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Option<Held>)>) -> Option<String> {
     let (mut causes, mut before) = (Causes::new(), Causes::new());
     let mut all = 0;
-    for ((cause, at), behind) in waited {
-        *causes.entry(cause).or_default().entry(at).or_default() += 1;
-        if let Some((cause, at)) = behind {
-            *before.entry(cause).or_default().entry(at).or_default() += 1;
-        }
+    for (held, behind) in waited {
+        add(&mut causes, held);
+        behind.into_iter().for_each(|held| add(&mut before, held));
         all += 1;
     }
     let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;

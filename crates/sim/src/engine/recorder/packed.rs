@@ -57,14 +57,14 @@ impl Packed {
         if let Some(shim) = row.shim.take() {
             self.shims.push((self.rows, row.group, shim));
         }
-        write(&row, self.room());
+        write(&row, self.room(LONGEST));
         self.rows += 1;
         self.rows - 1
     }
 
-    /// A piece that has room for a row.
-    fn room(&mut self) -> &mut Vec<u8> {
-        if self.pieces.last().is_none_or(|p| p.len() + LONGEST > PIECE) {
+    /// A piece that has room for so many bytes.
+    fn room(&mut self, bytes: usize) -> &mut Vec<u8> {
+        if self.pieces.last().is_none_or(|p| p.len() + bytes > PIECE) {
             self.pieces.push(Vec::with_capacity(PIECE));
         }
         let last = self.pieces.len() - 1;
@@ -82,7 +82,9 @@ impl Packed {
     pub(super) fn append(&mut self, other: &mut Packed) {
         let before = self.rows;
         self.shims.extend(other.shims.drain(..).map(|(row, group, shim)| (before + row, group, shim)));
-        other.read_from(Place::default(), |row| write(row, self.room()));
+        for piece in other.pieces.iter().filter(|p| !p.is_empty()) {
+            self.room(piece.len()).extend_from_slice(piece);
+        }
         self.rows += std::mem::take(&mut other.rows);
         // The first piece is kept for what comes next.
         other.pieces.truncate(1);
@@ -98,7 +100,9 @@ impl Packed {
     /// The rows from `place` on, of which `before` lie before it, without what shims say.
     pub(super) fn since(&self, (before, place): (usize, Place)) -> Vec<FlowRow> {
         let mut rows = Vec::with_capacity(self.rows - before);
-        self.read_from(place, |row| rows.push(row.clone()));
+        for (number, piece) in self.pieces.iter().enumerate().skip(place.piece) {
+            read_all(&piece[if number == place.piece { place.byte } else { 0 }..], &mut rows);
+        }
         rows
     }
 
@@ -107,24 +111,19 @@ impl Packed {
         let Packed { pieces, rows, shims } = std::mem::take(self);
         let mut all = Vec::with_capacity(rows);
         for piece in pieces {
-            let mut from = &piece[..];
-            while !from.is_empty() {
-                all.push(read(&mut from));
-            }
+            read_all(&piece, &mut all);
         }
         for (row, _, shim) in shims {
             all[row].shim = Some(shim);
         }
         all
     }
+}
 
-    fn read_from(&self, place: Place, mut each: impl FnMut(&FlowRow)) {
-        for (number, piece) in self.pieces.iter().enumerate().skip(place.piece) {
-            let mut from = if number == place.piece { &piece[place.byte..] } else { &piece[..] };
-            while !from.is_empty() {
-                each(&read(&mut from));
-            }
-        }
+/// The rows of a piece.
+fn read_all(mut piece: &[u8], rows: &mut Vec<FlowRow>) {
+    while !piece.is_empty() {
+        rows.push(read(&mut piece));
     }
 }
 

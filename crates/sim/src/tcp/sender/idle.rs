@@ -18,7 +18,11 @@ impl Sender {
     /// How many duplicate ACKs are a loss at first, where they are counted.
     fn first_reordering(c: &TcpConfig) -> u32 {
         // None at all where no number of duplicates is a loss.
-        if c.counts_duplicates() { c.dup_thresh.checked_sub(1).map_or(u32::MAX, |less| less + 1) } else { 0 }
+        match c.dup_thresh {
+            _ if !c.counts_duplicates() => 0,
+            0 => u32::MAX,
+            duplicates => duplicates,
+        }
     }
 
     /// Something is to be sent, or a packet has come.
