@@ -65,9 +65,16 @@ pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     ids.iter().map(one).collect()
 }
 
+/// The packets of each connection and direction, in order, numbers counted from that of the SYN: a slot's second connection begins elsewhere in the
+/// simulator than its first one does.
 fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
     let mut all: BTreeMap<(u64, bool), Vec<PacketRow>> = BTreeMap::new();
+    let mut origins: BTreeMap<u64, u32> = BTreeMap::new();
+    for p in report.packets.iter().filter(|p| p.syn && !p.back) {
+        origins.entry(p.conn_id).or_insert(p.number);
+    }
     for p in report.packets.iter().filter(|p| p.time_ps <= end.0).filter(|p| p.back || p.payload > 0 || p.syn || p.fin) {
+        let p = PacketRow { number: p.number.wrapping_sub(origins.get(&p.conn_id).copied().unwrap_or(0)), ..p };
         let list = all.entry((p.conn_id, p.back)).or_default();
         // A receiver of the simulator closes with its ACK of the sender's FIN, that of a kernel in a packet of its own behind it.
         let closes = p.back && p.fin && list.last().is_some_and(|last| last.number == p.number);
@@ -153,6 +160,17 @@ mod tests {
         assert_eq!(first.packet.map(|p| p.unwrap().number), [1_001, 2_001]);
         assert_eq!(first.state.map(|s| s.unwrap().cwnd), [1.0, 2.0]);
         assert_eq!(first.state[0].unwrap().time_ps, 1_000);
+    }
+
+    #[test]
+    fn numbers_count_from_the_syn() {
+        let a = [PacketRow { syn: true, ..packet(1_000, 4, false, 0) }, packet(2_000, 4, false, 1), packet(3_000, 4, true, 1_001)];
+        let same = |by: &[u32; 3]| {
+            let b: Vec<_> = a.iter().zip(by).map(|(p, by)| PacketRow { number: p.number.wrapping_add(*by), ..*p }).collect();
+            align(&report(&a, 1.0), &report(&b, 1.0), Time::ZERO)[0].first.is_none()
+        };
+        assert!(same(&[3_262_106_012; 3]) && same(&[u32::MAX; 3]));
+        assert!(!same(&[7, 7, 8]) && !same(&[7, 8, 7]));
     }
 
     #[test]
