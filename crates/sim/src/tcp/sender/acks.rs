@@ -13,6 +13,12 @@ fn microseconds(now: Time, time: Time) -> Time {
     Time::from_us((now.as_us() - now.saturating_sub(time).as_us()).max(1))
 }
 
+/// The age of an echo by the timestamp clock, a tick at least (Linux tcp_rtt_tsopt_us).
+pub(super) fn whole_ticks(c: &TcpConfig, now: Time, echo: Time) -> Time {
+    let tick = c.timestamp_clock.max(Time::from_us(1));
+    tick * (now / tick - echo / tick).max(1)
+}
+
 impl Sender {
     /// A packet of the ACK direction arrived.
     #[inline(always)]
@@ -265,8 +271,15 @@ impl Sender {
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.window());
         let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);
-        if let Some(rtt) = if c.timestamps { Some(now.since(p.echo())) } else { sent.map(|sent| now - sent) } {
-            self.take_rtt(c, if c.rto_rule == RtoRule::Linux { microseconds(now, rtt) } else { rtt });
+        let echoed = c.timestamps.then(|| now.since(p.echo()));
+        let rtt = match (c.rto_rule == RtoRule::Linux, sent) {
+            (false, sent) => echoed.or(sent.map(|sent| now - sent)),
+            (true, Some(sent)) => Some(microseconds(now, now - sent)),
+            // Of a SYN that was sent again, what the echo says in ticks, one at least (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
+            (true, None) => echoed.map(|rtt| whole_ticks(c, now, now.saturating_sub(rtt))),
+        };
+        if let Some(rtt) = rtt {
+            self.take_rtt(c, rtt);
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN

@@ -97,6 +97,7 @@ impl Sender {
         if self.hooks.records() {
             self.record(stamp, index, true);
         }
+        self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timer != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).

@@ -1,5 +1,6 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
+use super::acks::whole_ticks;
 use super::delivered::{Ages, Delivered};
 use super::{CaState, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger, Window};
@@ -268,10 +269,7 @@ impl Sender {
     /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
     pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
-        let by_echo = || {
-            let tick = c.timestamp_clock.max(Time::from_us(1));
-            echo.map(|echo| tick * (ack.now / tick - echo / tick).max(1))
-        };
+        let by_echo = || echo.map(|echo| whole_ticks(c, ack.now, echo));
         let by_segment = acked.first.or(sacked.first);
         let Some(rtt) = by_segment.or_else(by_echo) else {
             ack.newest_rtt = None;

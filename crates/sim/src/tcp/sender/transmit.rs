@@ -283,8 +283,20 @@ impl Sender {
                 self.record(stamp, index, false);
             }
         }
+        self.count_in_reduction(c, len);
         self.emit_data(c, now, offset, len, again, out);
         self.high = self.high.max(offset + len);
+    }
+
+    /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
+    /// by tcp_write_xmit nor tcp_xmit_retransmit_queue).
+    #[inline]
+    pub(super) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
+        if let Some(s) = &mut self.sack
+            && matches!(self.ca, CaState::Recovery | CaState::Cwr)
+        {
+            s.episode.prr.on_send(len, c.mss.into());
+        }
     }
 
     /// Puts a data segment on the wire and starts the timer if none runs.
@@ -330,11 +342,6 @@ impl Sender {
             self.timed = Timed::NONE;
         } else if self.timed.is_free() && !c.timestamps {
             self.timed = Timed::segment(offset + len, now);
-        }
-        if let Some(s) = &mut self.sack
-            && matches!(self.ca, CaState::Recovery | CaState::Cwr)
-        {
-            s.episode.prr.on_send(len, c.mss.into());
         }
         out.emit(p, None);
         if c.tsq {
