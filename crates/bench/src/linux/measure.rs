@@ -73,7 +73,7 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize) {
         if first.back { "ACK" } else { "packet" },
         first.place
     );
-    show_thoughts(found, reports);
+    show_thoughts(found, reports, around);
     for (report, state) in reports.into_iter().zip(&first.state) {
         let ps = first.packet.iter().flatten().map(|p| p.time_ps).min().unwrap_or(0);
         let all: Vec<_> = report.packets.iter().filter(|p| p.conn_id == a.conn_id).collect();
@@ -87,7 +87,7 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize) {
 }
 
 /// Where a sender first thinks differently in the two worlds, which may be before a packet shows it.
-fn show_thoughts(found: &[Alignment], reports: [&Report; 2]) {
+fn show_thoughts(found: &[Alignment], reports: [&Report; 2], around: usize) {
     // What is outstanding may differ in a row and agree behind it: a process that waits for space in its send buffer writes after the ACK.
     let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.ca_state);
     let differing = found.iter().filter_map(|a| {
@@ -99,7 +99,7 @@ fn show_thoughts(found: &[Alignment], reports: [&Report; 2]) {
     let Some((_, conn, at, rows)) = differing.min_by_key(|d| (d.0, d.1)) else { return };
     println!("connection {conn}: the senders' states differ from ACK {at} on:");
     for rows in rows {
-        for t in &rows[at.saturating_sub(3)..(at + 3).min(rows.len())] {
+        for t in &rows[at.saturating_sub(around)..(at + around).min(rows.len())] {
             let (time, thresh) = (t.time_ps as f64 / 1e6, t.ssthresh.unwrap_or(f64::INFINITY));
             let TcpRow { bytes_acked, cwnd, unacked_bytes, ca_state, .. } = t;
             println!(

@@ -210,6 +210,13 @@ impl CongestionControl for Dctcp {
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
+        if let Event::Counted { ece } = event
+            && self.is_whole()
+        {
+            // Linux counts it when it has updated alpha (tcp_in_ack_event before tcp_fastretrans_alert).
+            self.acked += 1;
+            self.marked += u32::from(ece);
+        }
         if let Event::Timeout { snd_max } = event {
             self.steps.reduced();
             if self.is_whole() {

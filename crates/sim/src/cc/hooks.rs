@@ -215,6 +215,12 @@ pub enum Event {
         /// RTT of SYN and SYN-ACK, if it could be measured.
         rtt: Option<Time>,
     },
+    /// A duplicate ACK, with ECE or without, has been counted as a segment that arrived, behind its `in_ack_event`: by a stack without SACK that counts
+    /// them (Linux tcp_add_reno_sack).
+    Counted {
+        /// Whether it carries ECE.
+        ece: bool,
+    },
     /// Fast recovery begins.
     Recovery,
     /// The window was collapsed to the restart window after an idle RTO, or halved at the start of a block (PRIN).

@@ -312,7 +312,7 @@ impl CongestionControl for Bbr {
                 self.round_start = true;
                 self.sample_policer(1, false);
             }
-            Event::TxStart { .. } | Event::Recovery | Event::Restart | Event::Complete => {}
+            Event::TxStart { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
         }
     }
 

@@ -349,7 +349,7 @@ impl CongestionControl for Bbr3 {
                 }
             }
             Event::Timeout { .. } => self.repair = Repair::Timeout,
-            Event::TxStart { .. } | Event::Recovery | Event::Restart | Event::Complete => {}
+            Event::TxStart { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
         }
     }
 

@@ -158,7 +158,7 @@ impl Cubic {
                 s.w_max = 0.0;
             }
             Event::Restart => s.epoch = None,
-            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Complete => {}
+            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Counted { .. } | Event::Complete => {}
         }
     }
 

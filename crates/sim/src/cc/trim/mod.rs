@@ -267,7 +267,11 @@ impl CongestionControl for Trim {
                 self.discard();
             }
             Event::Complete => self.recovering = false,
-            Event::Established { rtt: None } | Event::Write { .. } | Event::TxStart { .. } | Event::Restart => {}
+            Event::Established { rtt: None }
+            | Event::Write { .. }
+            | Event::TxStart { .. }
+            | Event::Counted { .. }
+            | Event::Restart => {}
         }
     }
 

@@ -285,6 +285,9 @@ impl Receiver {
             return self.memory(c, taken.fresh);
         }
         let Some(a) = &self.adaptive else { return 0 };
+        if !self.is_sack() {
+            return self.memory(c, len) + self.memory(c, taken.fresh - len);
+        }
         a.tune.as_ref().map_or(0, |tune| tune.memory_of_run(c, len, taken.fresh - len, a.rcv_mss.into()))
     }
 
@@ -308,6 +311,10 @@ impl Receiver {
         let (start, rcv_nxt, waits) = (taken.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
         let back = self.adaptive.as_ref().and_then(|a| a.tune.as_ref()).map(Autotune::back);
         let again = self.ooo.has_repeated();
+        if !self.is_sack() {
+            // Its sender holds every segment until the cumulative ACK covers it, and a segment with a copy elsewhere is not joined (skb_cloned).
+            return (false, 0);
+        }
         match self.ooo.joined() {
             Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, waits) } else { 0 }),
             Some(joined) if start > rcv_nxt && !again => {

@@ -31,6 +31,8 @@ impl Sender {
         self.sack = Some(s);
         let _ = self.sample_ages(c, ack, news.ages);
         ack.absent = self.absent();
+        (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
+        let covered = delivered;
         if self.hears.0 {
             self.law.in_ack_event(&mut self.w, ack);
         }
@@ -39,6 +41,9 @@ impl Sender {
         }
         // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
         let next = self.counted_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
+        if delivered > covered {
+            self.law.cwnd_event(&mut self.w, Event::Counted { ece: ack.ece });
+        }
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
         let reduced = next != Next::Nothing && self.counted_losses(c, ack, next == Next::Losses, out);
@@ -81,6 +86,8 @@ impl Sender {
                 if next == Next::Nothing || self.ca == CaState::Loss {
                     return next;
                 }
+                // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
+                self.mark_by_duplicates(false);
             }
             CaState::Open | CaState::Disorder => {}
         }
@@ -206,16 +213,22 @@ impl Sender {
         Next::Nothing
     }
 
-    /// tcp_newreno_mark_lost, and what losses ask for, and marks if they may. True if the window was reduced.
-    fn counted_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
-        let Some(s) = &mut self.sack else { return false };
+    /// tcp_newreno_mark_lost.
+    fn mark_by_duplicates(&mut self, advanced: bool) {
+        let Some(s) = &mut self.sack else { return };
         let enough = s.board.sacked_segs >= s.reordering;
-        if s.board.len() > 0 && ((self.ca < CaState::Recovery && enough) || (self.ca == CaState::Recovery && ack.acked > 0)) {
+        if s.board.len() > 0 && ((self.ca < CaState::Recovery && enough) || (self.ca == CaState::Recovery && advanced)) {
             s.board.mark_first_lost();
         }
+    }
+
+    /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
+    fn counted_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
+        self.mark_by_duplicates(ack.acked > 0);
         if self.ca == CaState::Recovery {
             return false;
         }
+        let Some(s) = &mut self.sack else { return false };
         if s.board.lost > 0 {
             self.enter_recovery(c, ack.now, ack.ece, out);
             return true;
