@@ -102,8 +102,9 @@ fn show_thoughts(found: &[Alignment], reports: [&Report; 2], around: usize) {
         for t in &rows[at.saturating_sub(around)..(at + around).min(rows.len())] {
             let (time, thresh) = (t.time_ps as f64 / 1e6, t.ssthresh.unwrap_or(f64::INFINITY));
             let TcpRow { bytes_acked, cwnd, unacked_bytes, ca_state, .. } = t;
+            let (srtt, rto) = (t.srtt_ps.map_or(0.0, |p| p as f64 / 1e6), t.rto_ps as f64 / 1e6);
             println!(
-                "  {time:>13.3} us acked {bytes_acked} cwnd {cwnd} ssthresh {thresh} unacked {unacked_bytes} state {ca_state}"
+                "  {time:>13.3} us acked {bytes_acked} cwnd {cwnd} ssthresh {thresh} unacked {unacked_bytes} state {ca_state} srtt {srtt:.3} rto {rto:.0}"
             );
         }
         println!();

@@ -77,6 +77,11 @@ impl HostQueue {
         self.waiting.is_empty()
     }
 
+    /// Whether the packet that was handed over last has not left by `now`.
+    pub(super) fn holds_last(&self, now: Time) -> bool {
+        self.waiting.back().is_some_and(|(departure, _)| *departure > now)
+    }
+
     /// When sending may go on.
     pub(super) fn resume(&self) -> TimeOrNever {
         self.resume

@@ -77,6 +77,9 @@ impl Sender {
             }
             return self.set_alarm(out);
         }
+        if !fresh && self.times_as_linux(c) && self.is_last_in_interface(c, now) {
+            return self.rearm_rto(c, now);
+        }
         self.stats.losses.tlps += 1;
         self.timer = Timer::Idle;
         if fresh {
@@ -94,6 +97,13 @@ impl Sender {
             s.rack.probe_is_retx = !fresh;
         }
         self.arm_rto(c, now);
+    }
+
+    /// Whether the last segment still waits in the interface of its host, so that there is no point in sending it again (skb_still_in_host_queue).
+    fn is_last_in_interface(&self, c: &TcpConfig, now: Time) -> bool {
+        let last = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1).map(|last| s.board.get(last).sent()));
+        let newest = last.is_some() && last == self.last_tx.get().map(|time| self.stamp(c, time));
+        newest && self.host_queue.as_ref().is_some_and(|q| q.holds_last(now))
     }
 
     /// The reordering timer expired: what is still missing is lost.

@@ -367,8 +367,11 @@ impl Sender {
                 s.episode.prr = reduction;
             }
             s.episode.rescued = false;
-            // RFC 8985 section 7.4.2 is about losses that nothing else answers.
-            s.rack.probe_end = None;
+            // RFC 8985 section 7.4.2 is about losses that nothing else answers. A kernel forgets the probe where a reduction begins
+            // (tcp_init_cwnd_reduction), and reduces once more after one that went on.
+            if !running || c.reduce != Reduce::Cwnd {
+                s.rack.probe_end = None;
+            }
         }
         if running && c.reduce == Reduce::Cwnd {
             // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
