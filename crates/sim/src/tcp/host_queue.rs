@@ -16,8 +16,8 @@ pub(super) struct HostQueue {
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
     pub(super) bytes: u64,
-    /// The limit at the current opportunity to send, bytes; `None` until it is first needed.
-    pub(super) limit: Option<u64>,
+    /// The pacing rate at the current opportunity to send; `None` until it is first needed.
+    pub(super) rate: Option<Rate>,
     /// When so much will have left that sending may go on; never while nothing is held back.
     resume: TimeOrNever,
     /// The burst that the interface has accepted goes to this stream offset; only senders with segmentation offload have bursts.
@@ -26,21 +26,21 @@ pub(super) struct HostQueue {
 
 impl Default for HostQueue {
     fn default() -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: TimeOrNever::NEVER, burst: 0 }
+        HostQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, burst: 0 }
     }
 }
 
 impl HostQueue {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let HostQueue { waiting, bytes, limit, resume, burst } = self;
+        let HostQueue { waiting, bytes, rate, resume, burst } = self;
         v.same(waiting.len() as u64);
         for (departure, bytes) in waiting {
             v.time(departure);
             v.same(u64::from(*bytes));
         }
         v.same(*bytes);
-        v.same(limit.unwrap_or(u64::MAX));
+        v.same(rate.map_or(u64::MAX, |rate| rate.0));
         v.timer(resume);
         v.mark(burst);
     }
@@ -53,7 +53,7 @@ impl HostQueue {
             self.bytes -= u64::from(bytes);
             self.waiting.pop_front();
         }
-        self.limit = None;
+        self.rate = None;
         self.resume = TimeOrNever::NEVER;
     }
 
@@ -92,12 +92,12 @@ impl HostQueue {
         self.resume = self.waiting.front().map_or(self.resume, |first| self.resume.min(first.0.into()));
     }
 
-    /// Notes when no more than `limit` bytes will be left.
+    /// Notes when fewer than `limit` bytes will be left.
     pub(super) fn wait_for(&mut self, limit: u64) {
         let mut bytes = self.bytes;
         for &(departure, size) in &self.waiting {
             bytes -= u64::from(size);
-            if bytes <= limit {
+            if bytes < limit {
                 self.resume = self.resume.min(departure.into());
                 return;
             }
@@ -125,7 +125,7 @@ mod tests {
         q.push(Time(6), Time(8), 100);
         assert_eq!(q.bytes, 100);
         q.settle(Time(7));
-        q.wait_for(0);
+        q.wait_for(1);
         assert_eq!((q.resume(), q.waiting.len()), (Time(8).into(), 1));
     }
 }

@@ -138,6 +138,10 @@ impl Receiver {
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
     fn acknowledges_at_once(&mut self, c: &TcpConfig, p: &Packet, taken: &Taken, held: u32) -> bool {
+        if c.ack_every == 1 {
+            // Such a route is always in quick mode (RTAX_QUICKACK, tcp_in_quickack_mode), and compresses nothing.
+            return true;
+        }
         let complete = self.out_of_order() == 0;
         let Some(a) = &self.adaptive else { return true };
         // For more than a segment, unless memory keeps the window behind the one last offered: then the application's reading makes room first.

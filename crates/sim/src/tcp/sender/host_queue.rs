@@ -6,18 +6,19 @@ use crate::tcp::host_queue::limit;
 use crate::tcp::send_buffer::HEAD;
 
 impl Sender {
-    /// Whether the next segment must wait until others have left the interface; retransmissions may have `factor` 2 times as much there
-    /// (tcp_xmit_retransmit_queue). If so, an alarm will tell.
+    /// Whether the next segment, of `data` bytes of payload, must wait until others have left the interface; retransmissions may have `factor` 2 times
+    /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
     #[inline]
-    pub(super) fn held_back(&mut self, c: &TcpConfig, factor: u64) -> bool {
+    pub(super) fn held_back(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         match &self.host_queue {
-            Some(q) if q.bytes > 2 * memory(c, c.mss) => self.exceeds(c, factor),
+            // The memory of two of them is always free for a connection (tcp_small_queue_check).
+            Some(q) if q.bytes >= 2 * memory(c, data as u32) => self.exceeds(c, data, factor),
             _ => false,
         }
     }
 
     #[inline(never)]
-    fn exceeds(&mut self, c: &TcpConfig, factor: u64) -> bool {
+    fn exceeds(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let flight = self.flight();
         // An estimate of the segments outstanding where there is no list of them.
         let segments = self.sack.as_ref().map_or(flight.div_ceil(u64::from(c.mss)), |s| s.board.len() as u64);
@@ -32,21 +33,21 @@ impl Sender {
         if self.una == 0 || segments <= 1 {
             return false;
         }
-        let (pair, paced) = (2 * burst / u64::from(c.mss) * memory(c, c.mss), self.hooks.paces());
-        let limit = *q.limit.get_or_insert_with(|| {
-            let rate = match self.hooks.paces() {
-                true => self.law.pacing_rate(c.mss),
-                false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
-            };
-            limit(rate, pair, paced)
+        let paced = self.hooks.paces();
+        let rate = *q.rate.get_or_insert_with(|| match paced {
+            true => self.law.pacing_rate(c.mss),
+            false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
         });
-        if q.bytes <= limit * factor {
+        let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
+        let limit = limit(rate, pair, paced) * factor;
+        // What a socket has in use is counted from one (`sk_wmem_alloc`).
+        if q.bytes < limit {
             if new && c.tso.is_some() {
                 q.burst = self.nxt + burst;
             }
             return false;
         }
-        q.wait_for(limit * factor);
+        q.wait_for(limit);
         true
     }
 }

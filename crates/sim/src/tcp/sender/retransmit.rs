@@ -20,7 +20,7 @@ impl Sender {
                 Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
                 Reduce::Window | Reduce::Flight => s.board.pipe(self.nxt - self.una) + len > window,
             };
-            if full || self.paced(now) || self.held_back(c, 2) {
+            if full || self.paced(now) || self.held_back(c, len, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -51,7 +51,7 @@ impl Sender {
                 }
                 None => return,
             };
-            if self.paced(now) || self.held_back(c, 2) {
+            if self.paced(now) || self.held_back(c, c.mss.into(), 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);

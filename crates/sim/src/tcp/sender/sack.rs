@@ -395,7 +395,7 @@ impl Sender {
         let at_once = !(c.prr && c.reduce == Reduce::Cwnd);
         if at_once
             && let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost())
-            && !self.held_back(c, 2)
+            && !self.held_back(c, c.mss.into(), 2)
         {
             self.retransmit_index(c, now, index, out);
         }

@@ -171,7 +171,7 @@ impl Sender {
             if disorder && !by_segments && self.flight() + room > window {
                 self.seldom.limited += len;
             }
-            if self.paced(now) || self.held_back(c, 1) {
+            if self.paced(now) || self.held_back(c, len, 1) {
                 break;
             }
             let offset = self.nxt;
