@@ -28,6 +28,8 @@ pub(super) struct Taken {
     pub closes_run: bool,
     /// Bytes by which the stream has grown, with what had waited for this segment.
     pub fresh: u64,
+    /// It waits for something before it, and some of it had not been there.
+    pub stored: bool,
 }
 
 impl Receiver {
@@ -58,7 +60,8 @@ impl Receiver {
             if taken.in_order {
                 tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64, self.window);
             }
-            if len >= 128 && (taken.in_order || sack) {
+            // tcp_event_data_recv, and tcp_data_queue_ofo, which does so with SACK alone, for segments of any size.
+            if (taken.in_order && len >= 128) || (taken.stored && sack) {
                 let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss)).saturating_sub(Autotune::spared(released));
                 // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
                 let counted = taken.in_order || joined;

@@ -312,7 +312,7 @@ impl Receiver {
         if offset <= self.last_ack as i64 && (offset == self.rcv_nxt as i64 || !self.is_stale(now, p)) {
             self.ts_recent = p.ts;
         }
-        let before = self.rcv_nxt;
+        let (before, waited) = (self.rcv_nxt, self.out_of_order());
         if self.adaptive.is_some() {
             self.report_others(c, now, offset, p.len.into(), out);
         }
@@ -324,7 +324,14 @@ impl Receiver {
                 c,
                 now,
                 p,
-                Taken { offset, in_order, forced, closes_run, fresh: self.rcv_nxt - before },
+                Taken {
+                    offset,
+                    in_order,
+                    forced,
+                    closes_run,
+                    fresh: self.rcv_nxt - before,
+                    stored: self.out_of_order() > waited,
+                },
                 out,
             );
         }
