@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn numbers_count_from_the_syn() {
-        let a = [PacketRow { syn: true, ..packet(1_000, 4, false, 0) }, packet(2_000, 4, false, 1), packet(3_000, 4, true, 1_001)];
+        let a =
+            [PacketRow { syn: true, ..packet(1_000, 4, false, 0) }, packet(2_000, 4, false, 1), packet(3_000, 4, true, 1_001)];
         let same = |by: &[u32; 3]| {
             let b: Vec<_> = a.iter().zip(by).map(|(p, by)| PacketRow { number: p.number.wrapping_add(*by), ..*p }).collect();
             align(&report(&a, 1.0), &report(&b, 1.0), Time::ZERO)[0].first.is_none()

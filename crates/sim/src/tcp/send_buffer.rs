@@ -51,6 +51,8 @@ pub(super) struct Sending {
     pub nxt: u64,
     /// How far the windows let it go.
     pub reach: u64,
+    /// Segments in the network (tcp_packets_in_flight).
+    pub in_flight: u64,
     /// The receiver's window.
     pub window: u64,
     pub cwnd: u64,
@@ -215,7 +217,7 @@ impl SendBuffer {
             // tcp_check_space, after every segment sent and at the end (tcp_event_new_data_sent, tcp_data_snd_check): the buffer grows where the
             // window is not full then. The application is notified when a third of the buffer is free.
             let sends = u64::from(self.taken.min(s.reach) > s.nxt);
-            if (s.nxt - s.una).div_ceil(s.mss) + sends < s.cwnd {
+            if s.in_flight + sends < s.cwnd {
                 self.expand(s, s.cwnd);
             }
             let occupied = self.occupied(s);

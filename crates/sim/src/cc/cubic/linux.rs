@@ -214,7 +214,12 @@ impl Cubic {
                 (self.w_max, self.epoch, self.looked, self.delay_us) = (0, None, (0, 0), 0);
                 self.steps.reduced();
             }
-            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
+            Event::Write { .. }
+            | Event::Established { .. }
+            | Event::Recovery
+            | Event::Counted { .. }
+            | Event::Restart
+            | Event::Complete => {}
         }
     }
 }

@@ -91,6 +91,7 @@ impl Sender {
     pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
         let window = (self.w.cwnd * f64::from(c.mss)) as u64;
         let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
+        let in_flight = self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
         let merged = self.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let Some(b) = &mut self.buffer else { return };
         b.fill(&Sending {
@@ -98,6 +99,7 @@ impl Sender {
             una: self.una,
             nxt: self.nxt,
             reach,
+            in_flight,
             window: self.edge - self.una,
             cwnd: self.w.cwnd as u64,
             // BBR has three (bbr_sndbuf_expand).
