@@ -83,7 +83,7 @@ impl Adaptive {
             v.sequence(stands_at);
         }
         v.flag(tune.is_some());
-        tune.iter_mut().for_each(|t| t.walk(c, v));
+        tune.iter_mut().for_each(|t| t.walk(v));
     }
 
     /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.

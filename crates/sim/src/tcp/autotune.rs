@@ -61,8 +61,6 @@ pub(super) struct Autotune {
     from: u32,
     /// Estimate of the RTT, eighths of a microsecond; 0 before the first sample.
     pub(super) rtt: u32,
-    /// Tick of the sender's echo at the last sample.
-    echo: u32,
     /// A window of data ends here.
     window_end: u32,
     /// Way of an ACK to the sender, us; `u32::MAX` before it is known.
@@ -73,19 +71,29 @@ pub(super) struct Autotune {
     full: u32,
 }
 
-/// When ACKs left, us, the low 32 bits: the last one, the first one in the same tick of the timestamp clock, and the last one before that tick.
+/// When ACKs left, us, the low 32 bits: the last one, the first one in the same tick of the timestamp clock, the last one before that tick, and the
+/// first one behind the tick of the echo that was looked at last, if there is one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Acked {
     last: u32,
     first: u32,
     before: u32,
+    /// [`NONE`]: there is none. At the start, when no echo was looked at, any ACK is.
+    next: u32,
 }
+
+/// No time.
+const NONE: u32 = u32::MAX;
 
 impl Acked {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Acked { last, first, before } = self;
+        let Acked { last, first, before, next } = self;
         [last, first, before].into_iter().for_each(|us| v.micros(us));
+        v.flag(*next == NONE);
+        if *next != NONE {
+            v.micros(next);
+        }
     }
 
     /// An ACK leaves.
@@ -94,16 +102,32 @@ impl Acked {
         let into_tick = now_us % clock(c);
         if u64::from(us(now).wrapping_sub(self.last)) > into_tick {
             (self.before, self.first) = (self.last, us(now));
+            if self.next == NONE {
+                self.next = us(now);
+            }
         }
         self.last = us(now);
     }
 
-    /// The tick in the timestamp of the last ACK that left at `heard` or before.
-    fn tick(&self, c: &TcpConfig, now: Time, heard: u64) -> u64 {
+    /// The tick in the timestamp of the last ACK that left at `heard` or before, if that is another than when it was asked last.
+    fn tick(&mut self, c: &TcpConfig, now: Time, heard: u64) -> Option<u64> {
         let when = |time: u32| now.as_us().saturating_sub(us(now).wrapping_sub(time).into());
-        let (first, before) = (when(self.first), when(self.before) / clock(c));
+        if self.next == NONE || heard < when(self.next) {
+            return None;
+        }
+        let (first, before) = (when(self.first), when(self.before));
+        if heard >= first {
+            self.next = NONE;
+            return Some(first / clock(c));
+        }
+        if heard >= before {
+            self.next = self.first;
+            return Some(before / clock(c));
+        }
         // In a tick before that, there was an ACK in every tick, as far as is known.
-        if heard >= first { first / clock(c) } else { before.min(heard / clock(c)) }
+        let tick = heard / clock(c);
+        self.next = ((tick + 1) * clock(c)) as u32;
+        Some(tick)
     }
 }
 
@@ -114,21 +138,15 @@ fn clock(c: &TcpConfig) -> u64 {
 
 impl Autotune {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
+    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Autotune {
-            since_us, window_began_us, buffer, ratio, clamp, open, space, from, rtt, echo, window_end, back, windowed, full,
+            since_us, window_began_us, buffer, ratio, clamp, open, space, from, rtt, window_end, back, windowed, full,
         } = self;
         v.micros(since_us);
         v.micros(window_began_us);
         [*buffer, u32::from(*ratio), *clamp, *open, *space, *rtt, *back, *full].into_iter().for_each(|n| v.same(u64::from(n)));
         v.sequence(from);
-        v.flag(*echo == u32::MAX);
-        if *echo != u32::MAX {
-            let mut tick = u64::from(*echo);
-            v.ticks(&mut tick, 32, Time::from_us(clock(c)));
-            *echo = tick as u32;
-        }
         v.flag(*windowed);
         if *windowed {
             v.sequence(window_end);
@@ -152,7 +170,6 @@ impl Autotune {
             space: open.min(first).min(10 * c.mss),
             from: 0,
             rtt: 0,
-            echo: u32::MAX,
             window_end: 0,
             back: u32::MAX,
             windowed: false,
@@ -191,7 +208,7 @@ impl Autotune {
 
     /// A segment has come that was on its `way` for so long (tcp_rcv_rtt_measure_ts). `full`: it has at least the size that segments are taken
     /// to have.
-    pub(super) fn measure_rtt_by_echo(&mut self, c: &TcpConfig, now: Time, way: Time, acked: &Acked, full: bool) {
+    pub(super) fn measure_rtt_by_echo(&mut self, c: &TcpConfig, now: Time, way: Time, acked: &mut Acked, full: bool) {
         // An echo a tick of the timestamp clock, where that has gone on since, smoothed by 1/8. Our choice: simulated packets have room for an
         // echo in one direction only; as all clocks agree, it is known when the segment was sent, and the way of ACKs is taken to be that of the
         // handshake: so it is known which ACK had reached the sender then.
@@ -200,13 +217,10 @@ impl Autotune {
             self.back = way_us;
         }
         let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
-        let echo = acked.tick(c, now, heard) as u32;
-        if echo != self.echo {
-            self.echo = echo;
-            let ticks = ((now.as_us() / clock(c)) as u32).wrapping_sub(echo);
-            if full && ticks > 0 {
-                self.update_rtt(ticks.saturating_mul(clock(c) as u32), false);
-            }
+        let Some(echo) = acked.tick(c, now, heard) else { return };
+        let ticks = ((now.as_us() / clock(c)).wrapping_sub(echo)) as u32;
+        if full && ticks > 0 {
+            self.update_rtt(ticks.saturating_mul(clock(c) as u32), false);
         }
     }
 

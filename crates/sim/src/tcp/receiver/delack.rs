@@ -55,7 +55,7 @@ impl Receiver {
                 tune.measured(c, len);
             }
             if c.timestamps && !first {
-                tune.measure_rtt_by_echo(c, now, now.since(p.ts), &a.acked, p.len >= old_mss);
+                tune.measure_rtt_by_echo(c, now, now.since(p.ts), &mut a.acked, p.len >= old_mss);
             }
             if taken.in_order {
                 tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64, self.window);
