@@ -1,11 +1,15 @@
-//! Compiles the parts of the kernel's driver that know no kernel.
+//! Compiles the parts of the kernel's driver, and of the shim for real hosts, that know no kernel.
 
 use std::{fs, io};
 
 const DRIVER: &str = "../kernel/driver";
+const SHIM: &str = "../kernel/bpf/proboscis/window_test.c";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={DRIVER}");
+    println!("cargo::rerun-if-changed={SHIM}");
+    println!("cargo::rerun-if-changed=../kernel/bpf/proboscis/window_core.bpf.h");
+    println!("cargo::rerun-if-changed=../kernel/bpf/law.h");
     let mut build = cc::Build::new();
     // The kernel's dialect. Contraction would join a product and a sum in one rounding, which Rust never does.
     build
@@ -28,6 +32,7 @@ fn main() -> io::Result<()> {
             build.file(format!("{DRIVER}/{name}"));
         }
     }
+    build.file(SHIM);
     build.compile("forebay_cores");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The C cores of the kernel's driver as a test sees them: compiled for this machine, under the types of the crates that they follow.
+//! The C cores of the kernel's driver, and of the shim for real hosts, as a test sees them: compiled for this machine, under the types of the crates that they follow.
 //!
 //! Nothing but tests depends on this crate, so that whoever installs the program needs no C compiler.
 
@@ -6,8 +6,10 @@ mod network;
 mod proboscis;
 mod queue;
 mod tag;
+mod window;
 
 pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
 pub use proboscis::{Acceptor, Opener, Packet, SEEN, Sent};
 pub use queue::{Core, Effect, Seen};
 pub use tag::{Segment, class};
+pub use window::{ALPHA_ONE, Limits, Window};

@@ -8,7 +8,7 @@
  * The timers of the publication are those of a process beside it (`forebay helper`, helper.bpf.h). Without it a SYN that is sent again has fresh
  * probes, and a SYN-ACK is never held: probes are ahead of the SYN in every FIFO and have been counted when it arrives. */
 #include "../include/packet.h"
-#include "../dctcp/dctcp_core.h"
+#include "window_core.bpf.h"
 
 /* The protocol number of probes: for experimentation (RFC 3692). The rest of a probe is the SYN. */
 #define PROBE 253
@@ -34,6 +34,10 @@ struct params {
 	u32 elephant;
 	/* Probes that were lost count as marked ones. */
 	u32 lost_as_marked;
+	/* A larger share of marked probes, in percent, allows no more than the least window. */
+	u32 severe;
+	/* Connections to this port of the end that accepts them alone; 0: to any. */
+	u32 port;
 };
 PARAMS_MAP
 
@@ -65,17 +69,11 @@ struct counters {
 COUNTERS_MAP
 PREFIXES_MAP
 
-/* At the sender of data: its window as DCTCP has it. */
+/* At the sender of data. */
 struct sending {
-	struct dctcp marks;
-	/* In segments. */
-	struct law_window window;
-	/* Behind the last byte sent; acknowledged up to; and up to here a cut has been answered. */
-	u32 high, una, cut_end;
-	/* Bytes acknowledged, of those the ones with an echo, and the rest of a segment that growth has not seen yet. */
-	u32 acked, acked_marked, rest;
-	/* All bytes acknowledged. */
-	u64 bytes;
+	struct shim_window window;
+	/* Probes sent, and ACKs whose window was lowered. */
+	u32 probes, limited;
 	/* The newest train of probes has this number. */
 	u8 scale, known, train, unused;
 };
@@ -90,6 +88,10 @@ struct receiving {
 	u8 train, size;
 	/* The SYN had none, because there was a train lately; the estimate of this train has been told. */
 	u8 relies, told;
+	/* What was thought of the first SYN-ACK (enum verdict), whether it has left, with which window, and how long it was held, ns. */
+	u8 verdict, answered;
+	u16 answer;
+	u64 held_since, held;
 };
 FLOWS_MAP(receiving, struct receiving)
 
@@ -135,30 +137,73 @@ static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u
 	return word;
 }
 
-/* The first window of the other end: the initial one times the unmarked share of the probes that arrived; lost ones say that the train is not
- * sufficient, and nothing more. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
+/* The connection is one that the shim is for, as its port says at the end that accepts it. */
+static __always_inline bool is_port(const struct params *p, __be16 port)
+{
+	return !p->port || port == bpf_htons((u16)p->port);
+}
+
+/* Probes that count: those that arrived, and the lost ones where these are taken for marked. */
+static __always_inline u32 train_counts(const struct receiving *r, const struct params *p)
+{
+	return p->lost_as_marked && r->size > r->probes ? r->size : r->probes;
+}
+
+/* What is thought of a train. */
+enum verdict { PROPORTIONAL = 1, SEVERE = 2, INSUFFICIENT = 3, UNPROBED = 4 };
+
+static __always_inline u8 verdict_of(const struct receiving *r, const struct params *p)
+{
+	u32 all = train_counts(r, p);
+
+	if (!r->size && !p->everywhere)
+		return UNPROBED;
+	if (!sufficient(r, p))
+		return INSUFFICIENT;
+	return (all - (r->probes - r->marked)) * 100 > p->severe * all ? SEVERE : PROPORTIONAL;
+}
+
+/* The first window of the other end: the initial one times the unmarked share of the probes that count, nothing where nearly all are marked or the
+ * train is not sufficient. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
 static __always_inline u32 allowed_by(const struct receiving *r, const struct params *p)
 {
-	u32 lost = p->lost_as_marked && r->size > r->probes ? r->size - r->probes : 0;
+	if (verdict_of(r, p) != PROPORTIONAL)
+		return 0;
+	return p->initial * (r->probes - r->marked) / law_max(train_counts(r, p), 1);
+}
 
-	return p->initial * (r->probes - r->marked) / law_max(r->probes + lost, 1);
+/* What is known of the train of the connection whose SYN-ACK this is; NULL: there was none. One of an earlier connection between the same ports
+ * says nothing. Where every peer has the shim a connection whose probes were all lost is known, too, so that its marks are echoed. */
+static __always_inline struct receiving *answered_by(const struct packet *packet, const struct flow *opened, const struct params *p)
+{
+	struct receiving *r = bpf_map_lookup_elem(&receiving, opened), fresh = {};
+
+	fresh.syn = bpf_htonl(bpf_ntohl(packet->tcp->ack) - 1);
+	if (r ? r->syn == fresh.syn : !p->everywhere)
+		return r;
+	bpf_map_update_elem(&receiving, opened, &fresh, BPF_ANY);
+	return bpf_map_lookup_elem(&receiving, opened);
 }
 
 /* A SYN-ACK leaves, or waits for probes. What it is to say of this train stands where the urgent pointer is. */
 static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
 {
 	struct flow opened = flow_acked(packet);
-	struct receiving *r = bpf_map_lookup_elem(&receiving, &opened);
+	struct receiving *r = answered_by(packet, &opened, p);
 	bool released = order_of(skb) == RELEASE, relies = r && r->relies && !r->size, limited = true;
 	__be16 old = packet->tcp->window, urgent = packet->tcp->urgent, keeps = urgent;
 	u32 allowed = 0;
 
+	if (r && !r->verdict && !relies)
+		r->verdict = verdict_of(r, p);
 	if (relies && recent_estimate(&opened, p, &allowed)) {
 		COUNT(estimates_used, 1);
 	} else {
 		/* The opener's process sends a train when nobody answers (beta1). */
 		if (!released && (relies || may_hold(r, p)) && ask_helper(skb, HELD, &opened, 0)) {
 			COUNT(syn_acks_held, 1);
+			if (r && !r->held_since)
+				r->held_since = bpf_ktime_get_ns();
 			/* Not lost, for the guest: it would count an error. */
 			return TC_ACT_STOLEN;
 		}
@@ -167,9 +212,9 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 		/* A train that is not sufficient is as good as severe congestion when the SYN-ACK leaves (section 3.4 of the publication's algorithm
 		 * 2): after its time, or at once where nothing holds it. */
 		if (r && r->probes)
-			allowed = sufficient(r, p) ? allowed_by(r, p) : 0;
+			allowed = allowed_by(r, p);
 		else
-			limited = released || relies;
+			limited = released || relies || p->everywhere;
 		if (r && !r->told && sufficient(r, p) && p->recent && ask_helper(skb, ESTIMATE, &opened, allowed)) {
 			r->told = 1;
 			keeps = bpf_htons(p->recent);
@@ -178,11 +223,18 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 	}
 	if (released) {
 		COUNT(syn_acks_released, 1);
-		skb->mark = 0;
+		clear_order(skb);
 	}
 	COUNT(syn_acks, 1);
 	allowed = law_max(allowed, p->floor) * p->mss;
-	if (limited && allowed < bpf_ntohs(old)) {
+	limited = limited && allowed < bpf_ntohs(old);
+	if (r && !r->answered) {
+		r->answered = 1;
+		r->answer = limited ? allowed : bpf_ntohs(old);
+		if (r->held_since)
+			r->held = bpf_ktime_get_ns() - r->held_since;
+	}
+	if (limited) {
 		COUNT(syn_acks_limited, 1);
 		set_tcp16(skb, AT_WINDOW, old, bpf_htons(allowed));
 	}
@@ -195,23 +247,28 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 {
 	struct flow flow = flow_of(packet);
 	u32 high = bpf_ntohl(packet->tcp->seq) + 1, order = order_of(skb), probes = p->probes, unused;
-	struct sending s = { .high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
-	bool again = old && !old->known && old->high == high;
+	struct sending s = { .window.high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
+	bool again = old && !old->known && old->window.high == high, spared;
 
 	/* Answered in the meantime. */
 	if (order && !again)
 		return TC_ACT_SHOT;
-	if (again)
+	if (order)
+		probes = law_min(order_size(skb), TRAIN_MOST);
+	spared = !order && !again && recent_estimate(&flow, p, &unused);
+	if (again) {
 		s.train = old->train + 1;
+		s.probes = old->probes;
+	}
+	s.probes += spared ? 0 : probes;
 	bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
 	if (order) {
-		probes = law_min(order_size(skb), TRAIN_MOST);
 		COUNT(trains_again, 1);
-		skb->mark = 0;
+		clear_order(skb);
 	} else {
 		ask_helper(skb, OPENS, &flow, 0);
 	}
-	if (!order && !again && recent_estimate(&flow, p, &unused)) {
+	if (spared) {
 		set_tcp16(skb, AT_URGENT, packet->tcp->urgent, bpf_htons(RELIES));
 		COUNT(trains_spared, 1);
 		return TC_ACT_UNSPEC;
@@ -237,6 +294,8 @@ int egress(struct __sk_buff *skb)
 	flags = packet.tcp->flags;
 	flow = flow_of(&packet);
 	if (flags & SYN) {
+		if (!is_port(p, flags & ACK ? packet.tcp->source : packet.tcp->destination))
+			return TC_ACT_UNSPEC;
 		/* The guests do not negotiate ECN: it is the shims'. */
 		__be16 word = *(__be16 *)&packet.tcp->offset, plain = with_flags(packet.tcp, 0, ECE | CWR);
 		int verdict = flags & ACK ? send_syn_ack(skb, &packet, p) : send_syn(skb, &packet, p);
@@ -244,12 +303,14 @@ int egress(struct __sk_buff *skb)
 			set_tcp16(skb, AT_FLAGS, word, plain);
 		return verdict;
 	}
-	if (packet.payload) {
+	if (packet.payload || (flags & FIN)) {
 		struct sending *s = bpf_map_lookup_elem(&sending, &flow);
 		if (s) {
-			u32 end = bpf_ntohl(packet.tcp->seq) + packet.payload;
-			if (law_before(s->high, end))
-				s->high = end;
+			u32 end = bpf_ntohl(packet.tcp->seq) + packet.payload + !!(flags & FIN);
+			if (law_before(s->window.high, end))
+				s->window.high = end;
+		}
+		if (s && packet.payload) {
 			COUNT(data_made_capable, 1);
 			set_tos(skb, packet.ip, (packet.ip->tos & ~CE) | ECT0);
 			if (!parse(skb, &packet))
@@ -284,6 +345,8 @@ static __always_inline void count_probe(struct __sk_buff *skb, const struct pack
 			return;
 	}
 	if (r->syn != packet->tcp->seq || r->size == 0 || (s8)(train - r->train) > 0) {
+		if (r->syn != packet->tcp->seq)
+			*r = fresh;
 		r->probes = r->marked = r->relies = r->told = 0;
 		r->syn = packet->tcp->seq;
 		r->train = train;
@@ -318,6 +381,8 @@ int ingress(struct __sk_buff *skb)
 	flags = packet.tcp->flags;
 	tos = packet.ip->tos;
 	if (packet.ip->protocol == PROBE) {
+		if (!is_port(p, packet.tcp->destination))
+			return TC_ACT_UNSPEC;
 		count_probe(skb, &packet, p);
 		return TC_ACT_SHOT;
 	}
@@ -346,33 +411,28 @@ int ingress(struct __sk_buff *skb)
 	if (!s->known && (flags & (SYN | RST)))
 		ask_helper(skb, ANSWERED, &acked, flags & SYN ? bpf_ntohs(packet.tcp->urgent) : 0);
 	if (flags & SYN) {
-		struct dctcp_params marks = marks_of(p);
 		s->scale = scale_of(skb, packet.tcp);
-		s->una = bpf_ntohl(packet.tcp->ack);
-		s->cut_end = s->una;
-		s->window.cwnd = law_max(p->initial, 1);
-		s->window.ssthresh = LAW_NO_THRESHOLD;
-		dctcp_init(&s->marks, &marks, s->una, 0, 0);
+		/* A copy of the SYN-ACK says nothing new. */
+		if (!s->known)
+			shim_open(&s->window, bpf_ntohl(packet.tcp->ack));
 		s->known = 1;
 		set_tcp16(skb, AT_URGENT, packet.tcp->urgent, 0);
 		return TC_ACT_UNSPEC;
 	}
 	if (!s->known || (flags & RST))
 		return TC_ACT_UNSPEC;
-	acknowledged(s, p, bpf_ntohl(packet.tcp->ack), flags & ECE);
+	__be16 old = packet.tcp->window;
+	acknowledged(s, p, bpf_ntohl(packet.tcp->ack), flags & ECE, bpf_ntohs(old));
 	if (flags & ECE) {
 		set_tcp16(skb, AT_FLAGS, *(__be16 *)&packet.tcp->offset, with_flags(packet.tcp, 0, ECE));
 		if (!parse(skb, &packet))
 			return TC_ACT_UNSPEC;
 	}
-	if (p->elephant && s->bytes > p->elephant)
-		return TC_ACT_UNSPEC;
-	__be16 old = packet.tcp->window;
-	u64 allowed = (u64)law_max(s->window.cwnd, p->floor) * p->mss;
-	u64 units = (allowed + (1U << (s->scale & 15)) - 1) >> (s->scale & 15);
-	if (units < bpf_ntohs(old)) {
+	__be16 lower = bpf_htons(shim_limited(&s->window, bpf_ntohs(old), s->scale));
+	if (lower != old) {
 		COUNT(acks_limited, 1);
-		set_tcp16(skb, AT_WINDOW, old, bpf_htons((u16)units));
+		s->limited++;
+		set_tcp16(skb, AT_WINDOW, old, lower);
 	}
 	return TC_ACT_UNSPEC;
 }

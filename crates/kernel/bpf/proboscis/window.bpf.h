@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* At the sender of data: DCTCP's window for a connection below its guest, from the ACKs that arrive. */
+/* At the sender of data: the window of window_core.bpf.h in packets, which say how windows are scaled. */
 #ifndef FOREBAY_PROBOSCIS_WINDOW_H
 #define FOREBAY_PROBOSCIS_WINDOW_H
 
@@ -37,48 +37,30 @@ static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_heade
 	return s.scale;
 }
 
-static __always_inline struct dctcp_params marks_of(const struct params *p)
+static __always_inline struct shim_params limits_of(const struct params *p)
 {
-	return (struct dctcp_params){ .shift_g = p->shift_g, .alpha = LAW_ALPHA_ONE, .min_cwnd = p->floor };
+	return (struct shim_params){
+		.mss = p->mss,
+		.shift_g = p->shift_g,
+		.least = p->floor * p->mss,
+		.elephant = p->elephant,
+	};
 }
 
-/* An ACK of ours: DCTCP's window moves on, in whole segments. */
-static __always_inline void acknowledged(struct sending *s, const struct params *p, u32 ack, bool echo)
+/* An ACK of ours, whose sender wrote the window `field`. */
+static __always_inline void acknowledged(struct sending *s, const struct params *p, u32 ack, bool echo, u16 field)
 {
-	struct dctcp_params marks = marks_of(p);
-	u32 mss = law_max(p->mss, 1), bytes = ack - s->una, flight = s->high - s->una, end = s->marks.window_end;
-	struct law_ack a = { .una = ack, .nxt = s->high };
+	struct shim_params limits = limits_of(p);
+	u32 event = shim_acked(&s->window, &limits, ack, echo, (u64)field << (s->scale & 15));
 
-	if ((s32)bytes < 0 || law_before(s->high, ack))
-		return;
-	s->una = ack;
-	s->acked += bytes;
-	s->bytes += bytes;
-	if (echo) {
+	if (echo)
 		COUNT(echoes_received, 1);
-		/* A duplicate says that something marked arrived, too. */
-		s->acked_marked += law_max(bytes, 1);
-	}
-	a.delivered = s->acked;
-	a.delivered_ce = s->acked_marked;
-	dctcp_ack(&s->marks, &marks, &a);
-	if (!law_before(ack, end)) {
-		COUNT(windows, 1);
-		COUNT(alpha_sum, s->marks.alpha);
-	}
-	if (echo && !law_before(ack, s->cut_end)) {
-		/* Once per window (RFC 8257, section 3.3, step 9). A guest that uses less than its window is cut from what it uses. */
-		u32 used = law_max((flight + mss - 1) / mss, p->floor);
-		s->window.ssthresh = dctcp_ssthresh(&s->marks, &marks, law_min(s->window.cwnd, used), LAW_MARK);
-		s->window.cwnd = s->window.ssthresh;
-		s->cut_end = s->high;
+	if (event & SHIM_CUT)
 		COUNT(cuts, 1);
-	} else if (!echo && flight + 2 * mss >= s->window.cwnd * mss) {
-		/* Only a window that is in use grows. */
-		s->rest += bytes;
-		a.acked = s->rest / mss;
-		s->rest -= a.acked * mss;
-		dctcp_grow(&marks, &s->window, &a);
+	if (event & SHIM_OBSERVED) {
+		COUNT(windows, 1);
+		/* In 1/1024, as the laws have it. */
+		COUNT(alpha_sum, s->window.alpha >> (SHIM_ALPHA_BITS - 10));
 	}
 }
 
