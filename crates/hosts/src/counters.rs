@@ -64,6 +64,11 @@ impl Layout {
         })
     }
 
+    /// The field of that name, at the beginning of `bytes`; 0 where there is none.
+    pub(crate) fn number(&self, bytes: &[u8], name: &str) -> u64 {
+        self.read(bytes).find(|(n, _)| *n == name).map_or(0, |(_, value)| value)
+    }
+
     /// Writes a field; the caller knows that it exists and that the value fits.
     pub(crate) fn write(&self, bytes: &mut [u8], name: &str, value: u64) {
         if let Some(f) = self.fields.iter().find(|f| f.name == name)

@@ -25,6 +25,7 @@ pub mod prometheus;
 pub mod record;
 mod route;
 mod sample;
+pub mod shim;
 mod sockets;
 mod state;
 pub mod status;

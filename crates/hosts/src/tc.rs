@@ -37,6 +37,12 @@ impl Filter {
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
     }
 
+    /// For a shim that the calling process keeps, at an interface of its own.
+    pub(crate) fn numbered(device: &str, egress: bool, number: u32) -> Result<Filter, Error> {
+        let priority = PRIORITY + PROGRAMS.len() as u32 + number;
+        Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority, ours: true })
+    }
+
     fn hook(&self, program: Option<BorrowedFd<'_>>) -> TcHook {
         // SAFETY: never used as a file: querying and removing go by handle and priority, and the kernel is given 0 instead.
         let none = unsafe { BorrowedFd::borrow_raw(libc::c_int::MAX) };

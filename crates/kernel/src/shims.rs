@@ -80,6 +80,79 @@ fn proboscis(chosen: &Chosen, t: &Transport) -> Result<[u64; SHIM], String> {
     ])
 }
 
+/// ProBoSCIS as frames have it, for whoever is no guest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "named as the scenario's keys")]
+pub struct Proboscis {
+    pub gamma: u64,
+    pub k: f64,
+    pub kappa1: f64,
+    pub kappa2: f64,
+    pub icwnd: u64,
+    pub g: f64,
+    pub alpha_init: f64,
+    pub tick: Time,
+    pub beta1: Time,
+    pub beta2: Time,
+    pub beta3: Time,
+    pub max_time: Time,
+    pub probe_retry_cap: u64,
+    pub probe_burst: u64,
+    pub elephant_bytes: Option<u64>,
+    pub probe_size: u64,
+    /// `hold-on = "any"`.
+    pub hold_severe: bool,
+    /// `release-window = "original"`.
+    pub release_original: bool,
+    pub lost_as_marked: bool,
+    pub no_shrink: bool,
+    /// `ecn-mode = "guest"`.
+    pub guest_ecn: bool,
+    pub peer_has_shim: bool,
+    /// `ends` is not `both`.
+    pub one_end: bool,
+    pub mss: u64,
+    /// Bytes of the least window.
+    pub least: u64,
+}
+
+impl Proboscis {
+    /// From the numbers of [`shim`]; `None`: they are those of no shim.
+    pub fn read(shim: &[u64; SHIM]) -> Option<Proboscis> {
+        let [kind, gamma, k, kappa1, kappa2, icwnd, g, alpha_init, tick, beta1, beta2, beta3, max_time, rest @ ..] = *shim;
+        let [cap, burst, elephant, probe_size, hold, release, lost, no_shrink, ecn, peer, ends, mss, least] = rest;
+        let [k, kappa1, kappa2, g, alpha_init] = [k, kappa1, kappa2, g, alpha_init].map(f64::from_bits);
+        let [tick, beta1, beta2, beta3, max_time] = [tick, beta1, beta2, beta3, max_time].map(Time);
+        (kind == PROBOSCIS).then_some(Proboscis {
+            gamma,
+            k,
+            kappa1,
+            kappa2,
+            icwnd,
+            g,
+            alpha_init,
+            tick,
+            beta1,
+            beta2,
+            beta3,
+            max_time,
+            probe_retry_cap: cap,
+            probe_burst: burst,
+            elephant_bytes: (elephant != u64::MAX).then_some(elephant),
+            probe_size,
+            hold_severe: hold != 0,
+            release_original: release != 0,
+            lost_as_marked: lost != 0,
+            no_shrink: no_shrink != 0,
+            guest_ecn: ecn != 0,
+            peer_has_shim: peer != 0,
+            one_end: ends != 0,
+            mss,
+            least,
+        })
+    }
+}
+
 /// Picoseconds in which a host whose link has `rate` may repeat one probe of a transport with these numbers of a shim.
 pub fn cost_of_probe(t: &Transport, shim: &[u64; SHIM], rate: Rate) -> u64 {
     let budget = t.shims.iter().find(|s| s.name == "proboscis").map_or(1.0, |s| s.values.float("probe-budget"));

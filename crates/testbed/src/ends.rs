@@ -1,9 +1,10 @@
 //! The TCP of the running kernel: sockets in the namespaces of the hosts, and the messages that go through them.
 
 use crate::hold;
-use crate::namespace::Namespace;
+use crate::namespace::Interface;
 use crate::sockets::{io_error, is_datagrams, socket};
 use crate::tcp_info::TcpInfo;
+use forebay_kernel::shims::Proboscis;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
 use forebay_units::Time;
@@ -12,11 +13,11 @@ use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Listening sockets of transport `g` have this port plus `g`.
-const FIRST_LISTENING: u16 = 5_000;
+pub const FIRST_LISTENING: u16 = 5_000;
 /// Ports of senders begin here, and then go round.
 const FIRST_SENDING: u16 = 10_000;
 const SENDING: u32 = 50_000;
@@ -25,19 +26,12 @@ const AT_ONCE: usize = 256 << 10;
 /// `TCP_SYN_SENT` (net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 
-/// A host's place on the network.
-#[derive(Debug)]
-pub struct Interface {
-    /// Where its sockets are.
-    pub namespace: Namespace,
-    /// Its address.
-    pub address: Ipv4Addr,
-}
-
 /// One connection.
 #[derive(Debug, Default)]
 struct Conn {
     group: u32,
+    src: u32,
+    dst: u32,
     sender: Option<Socket>,
     receiver: Option<Socket>,
     established: bool,
@@ -130,10 +124,16 @@ impl Ends {
         (from, SocketAddrV4::new(self.interfaces[dst as usize].address, FIRST_LISTENING + group as u16))
     }
 
-    /// Wire bytes of a packet of `group`: beside its payload, and without any.
-    pub fn sizes(&self, group: u32) -> (u32, u32) {
+    /// Wire bytes of a packet of `group`: beside its payload, without any, and of a probe of its shim.
+    pub fn sizes(&self, group: u32) -> [u32; 3] {
         let g = &self.groups[group as usize];
-        (g.header, g.ack_size)
+        [g.header, g.ack_size, Proboscis::read(&g.shim).map_or(0, |shim| shim.probe_size as u32)]
+    }
+
+    /// Transport, and addresses of the two ends, of every connection.
+    pub fn of_conn(&self, conn: u32) -> (u32, (SocketAddrV4, SocketAddrV4)) {
+        let c = &self.conns[conn as usize];
+        (c.group, self.addresses(conn, c.group, c.src, c.dst))
     }
 
     /// What gives packets of `group` their classes.
@@ -177,7 +177,15 @@ impl Ends {
         debug_assert_eq!(conn as usize, self.conns.len());
         if is_datagrams(&self.groups[group as usize]) {
             socket.connect(&to.into()).map_err(|e| io_error(&format!("connect {from} to {to}"), e))?;
-            self.conns.push(Conn { group, sender: Some(socket), target: Some(0), established: true, ..Conn::default() });
+            self.conns.push(Conn {
+                group,
+                src,
+                dst,
+                sender: Some(socket),
+                target: Some(0),
+                established: true,
+                ..Conn::default()
+            });
             return Ok(());
         }
         self.awaited.insert(from, conn);
@@ -188,7 +196,7 @@ impl Ends {
         }
         let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Sender)))?;
-        self.conns.push(Conn { group, sender: Some(socket), target: Some(0), ..Conn::default() });
+        self.conns.push(Conn { group, src, dst, sender: Some(socket), target: Some(0), ..Conn::default() });
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! What the switch reads in a packet, and the one field it writes. IPv4 (RFC 791) with TCP (RFC 9293) or UDP (RFC 768) in it.
+//! What the switch reads in a frame, and the one field it writes. Ethernet with IPv4 (RFC 791) in it, and TCP (RFC 9293), UDP (RFC 768) or a probe of
+//! a shim in that.
 
 use forebay_queues::Codepoint;
 use std::net::Ipv4Addr;
@@ -7,6 +8,11 @@ use std::net::Ipv4Addr;
 const TCP: u8 = 6;
 /// Number of UDP.
 const UDP: u8 = 17;
+/// Number of probes (`PROBE` of `crates/kernel/bpf/proboscis/proboscis.bpf.c`): for experimentation (RFC 3692). The rest of one is its SYN.
+const PROBE: u8 = 253;
+/// Bytes of the header of a frame, and the type that stands at its end, of IPv4.
+const ETHERNET: usize = 14;
+const TYPE: u16 = 0x0800;
 
 /// Control bits of a TCP header.
 pub mod flag {
@@ -32,8 +38,10 @@ pub struct Headers {
     pub ecn: Codepoint,
     /// Bytes behind the headers.
     pub payload: u32,
-    /// The header of TCP, for TCP.
+    /// The header of TCP, for TCP; of a probe the number of its SYN.
     pub tcp: Option<Tcp>,
+    /// It is a probe.
+    pub probe: bool,
 }
 
 /// The header of TCP.
@@ -57,8 +65,12 @@ fn long(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The headers of an IP packet; `None` for anything but whole TCP and UDP over IPv4.
-pub fn headers(packet: &[u8]) -> Option<Headers> {
+/// The headers of a frame; `None` for anything but whole TCP, UDP and probes over IPv4.
+pub fn headers(frame: &[u8]) -> Option<Headers> {
+    if word(frame, ETHERNET - 2)? != TYPE {
+        return None;
+    }
+    let packet = frame.get(ETHERNET..)?;
     let first = *packet.first()?;
     let ip = usize::from(first & 0xF) * 4;
     let total = usize::from(word(packet, 2)?);
@@ -78,17 +90,19 @@ pub fn headers(packet: &[u8]) -> Option<Headers> {
             (offset, Some(tcp))
         }
         UDP => (8, None),
+        PROBE => (inner.len(), Some(Tcp { seq: long(inner, 4)?, ack: 0, flags: 0, window: 0 })),
         _ => return None,
     };
     let payload = inner.len().checked_sub(header)? as u32;
-    Some(Headers { from, to, ecn, payload, tcp })
+    Some(Headers { from, to, ecn, payload, tcp, probe: packet[9] == PROBE })
 }
 
-/// Sets CE in an IPv4 packet and mends its checksum (RFC 1624 equation 3).
+/// Sets CE in a frame and mends the checksum of its IPv4 header (RFC 1624 equation 3).
 ///
 /// # Panics
-/// When the packet is shorter than its header.
-pub fn set_ce(packet: &mut [u8]) {
+/// When the frame is shorter than its headers.
+pub fn set_ce(frame: &mut [u8]) {
+    let packet = &mut frame[ETHERNET..];
     let before = u16::from_be_bytes([packet[0], packet[1]]);
     packet[1] |= Codepoint::Ce as u8;
     let after = u16::from_be_bytes([packet[0], packet[1]]);
@@ -106,6 +120,10 @@ mod tests {
 
     /// A SYN of ten options' bytes, ECT(0), from 10.0.0.1:10000 to 10.0.0.2:5000, with a right checksum.
     fn syn() -> Vec<u8> {
+        [vec![2; 12], vec![0x08, 0], packet()].concat()
+    }
+
+    fn packet() -> Vec<u8> {
         let mut p = vec![0x45, 0x02, 0, 60, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let sum = !checksum(&p);
         p[10..12].copy_from_slice(&sum.to_be_bytes());
@@ -129,14 +147,24 @@ mod tests {
         assert_eq!((h.from, h.to), ((Ipv4Addr::new(10, 0, 0, 1), 10_000), (Ipv4Addr::new(10, 0, 0, 2), 5_000)));
         assert_eq!((h.payload, h.ecn), (0, Codepoint::Ect0));
         assert_eq!(h.tcp, Some(Tcp { seq: 9, ack: 0, flags: 2, window: 0xFFFF }));
+        assert!(!h.probe);
+    }
+
+    /// It has its SYN's number, and neither flags nor window.
+    #[test]
+    fn a_probe_is_told_by_its_protocol() {
+        let mut p = syn();
+        p[ETHERNET + 9] = PROBE;
+        let h = headers(&p).expect("a whole packet");
+        assert_eq!((h.probe, h.payload, h.tcp), (true, 0, Some(Tcp { seq: 9, ack: 0, flags: 0, window: 0 })));
     }
 
     #[test]
     fn a_mark_keeps_the_checksum_right() {
         let mut p = syn();
-        assert_eq!(checksum(&p[..20]), 0xFFFF);
+        assert_eq!(checksum(&p[ETHERNET..][..20]), 0xFFFF);
         set_ce(&mut p);
-        assert_eq!(checksum(&p[..20]), 0xFFFF);
+        assert_eq!(checksum(&p[ETHERNET..][..20]), 0xFFFF);
         assert_eq!(headers(&p).expect("still whole").ecn, Codepoint::Ce);
     }
 

@@ -2,17 +2,18 @@
 //! machine's own kernel, and time does not wait.
 
 use crate::clock::{Clock, real_time};
-use crate::ends::{Ends, Interface};
+use crate::ends::{Ends, FIRST_LISTENING};
 use crate::hold::{Holds, waits};
 use crate::lateness::Lateness;
 use crate::ledger::{Book, Entry, Published};
-use crate::namespace::{Namespace, sysctl};
+use crate::namespace::{Interface, Namespace, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::news::{Flow, News, Teller, news};
+use crate::program::Programs;
 use crate::stream::Stream;
 use crate::switch::Switch;
-use crate::tun;
-use crate::wire::{Carried, Wire};
+use crate::tap;
+use crate::wire::{Carried, PRIORITY as SWITCH_PRIORITY, Wire};
 use forebay_experiment::network::Network;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::{Frame, Frames, Incoming, Link};
@@ -50,6 +51,8 @@ pub struct Punctuality {
     pub real_time: bool,
     /// Packets of no known connection.
     pub strays: u64,
+    /// What BPF programs counted.
+    pub counters: Vec<(String, u64)>,
 }
 
 #[derive(Default)]
@@ -58,6 +61,7 @@ struct Setup {
     sysctls: Vec<protocol::Sysctl>,
     groups: Vec<protocol::Group>,
     interfaces: Vec<protocol::Interface>,
+    shim_hosts: Vec<protocol::ShimHost>,
 }
 
 impl Setup {
@@ -68,10 +72,17 @@ impl Setup {
             protocol::Sysctl::KIND => self.sysctls.extend(frame.records::<protocol::Sysctl>()),
             protocol::Group::KIND => self.groups.extend(frame.records::<protocol::Group>()),
             protocol::Interface::KIND => self.interfaces.extend(frame.records::<protocol::Interface>()),
+            protocol::ShimHost::KIND => self.shim_hosts.extend(frame.records::<protocol::ShimHost>()),
             // The network is at hand as it is.
             _ => {}
         }
         frame.kind() == SETUP_END
+    }
+
+    /// In which time the host `node` may repeat a probe, by transport.
+    fn costs_of_probe(&self, node: u32) -> Vec<Time> {
+        let cost = |group: u32| self.shim_hosts.iter().find(|h| (h.group, h.node) == (group, node)).map_or(0, |h| h.cost);
+        (0..self.groups.len() as u32).map(|group| Time(cost(group))).collect()
     }
 
     /// Payload of full segments of each transport: what headers and timestamps leave of an interface's MTU.
@@ -116,9 +127,10 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
         Incoming::Silence | Incoming::End => return Err(disconnected()),
     } {}
     let holds = setup.groups.iter().any(|g| waits(g).is_some()).then(Holds::open).transpose()?;
+    let mut programs = Programs::load(&setup.groups, FIRST_LISTENING)?;
     let (mut interfaces, mut devices) = (Vec::new(), Vec::new());
     for i in 0..setup.interfaces.len() {
-        let (interface, device) = interface(&setup, i)?;
+        let (interface, device) = interface(&setup, i, &mut programs)?;
         devices.push((interface.address, device));
         interfaces.push(interface);
     }
@@ -135,34 +147,45 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
     let (teller, told) = news()?;
     let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
     let wire = Wire::new(Switch::new(network, seed), devices, told, clock, Book::new(book.clone())).holding(holds);
-    let (groups, segments) = (setup.groups.clone(), setup.segments());
+    let (groups, segments, keepers) = (setup.groups.clone(), setup.segments(), programs.keepers()?);
     thread::scope(|scope| {
         let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, || wire.run(&stop))?;
-        let talk = Talk { link, frames, ends: Ends::new(interfaces, groups)?, segments, book, teller, clock };
-        let talked = talk.run();
+        let mut timers = Vec::new();
+        for keeper in keepers {
+            let keep = || {
+                // As punctual as the switch, or as it may be: a shim that misses its process for 50 ms goes on without.
+                let _ = real_time(SWITCH_PRIORITY);
+                keeper.run(|| stop.load(Ordering::Relaxed))
+            };
+            timers.push(thread::Builder::new().name("timers".into()).spawn_scoped(scope, keep)?);
+        }
+        let talked = Talk { link, frames, ends: Ends::new(interfaces, groups)?, segments, book, teller, programs, clock }.run();
         stop.store(true, Ordering::Relaxed);
         let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let (link, mut frames) = talked?;
+        for timer in timers {
+            timer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        let Talked { link, mut frames, counters } = talked?;
         farewell(&mut frames, &carried, clock.now());
         link.send(&mut frames)?;
-        Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays })
+        Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays, counters })
     })
 }
 
 /// Makes interface number `i`.
-fn interface(setup: &Setup, i: usize) -> io::Result<(Interface, File)> {
+fn interface(setup: &Setup, i: usize, programs: &mut Programs) -> io::Result<(Interface, File)> {
     let of = setup.interfaces[i];
     let profile = setup.profiles[of.profile as usize];
     let (namespace, address) = (Namespace::create()?, Ipv4Addr::from(of.address));
     let device = namespace.inside(|| {
-        let device = tun::create()?;
+        let device = tap::create()?;
         sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
         for s in setup.sysctls.iter().filter(|s| s.profile == of.profile) {
             sysctl(&read(&s.key), &read(&s.value))?;
         }
         let mut netlink = Netlink::open()?;
         netlink.loopback_up()?;
-        let index = netlink.up(tun::NAME, of.mtu)?;
+        let index = netlink.up(tap::NAME, of.mtu)?;
         let given = |value: u32| (value > 0).then_some(value);
         let metrics = RouteMetrics {
             init_cwnd: given(profile.init_cwnd),
@@ -170,6 +193,7 @@ fn interface(setup: &Setup, i: usize) -> io::Result<(Interface, File)> {
             quickack: profile.quickack > 0,
         };
         netlink.address(index, address, metrics)?;
+        programs.attach(of.profile, tap::NAME, address, &setup.costs_of_probe(of.node))?;
         Ok(device)
     })?;
     Ok((Interface { namespace, address }, device))
@@ -186,6 +210,13 @@ fn farewell(frames: &mut Frames, carried: &Carried<Book>, now: Time) {
     });
 }
 
+/// What is left of the conversation.
+struct Talked<'a> {
+    link: &'a mut Link,
+    frames: Frames,
+    counters: Vec<(String, u64)>,
+}
+
 /// The conversation during the run.
 struct Talk<'a> {
     link: &'a mut Link,
@@ -195,11 +226,12 @@ struct Talk<'a> {
     segments: Vec<u32>,
     book: Published,
     teller: Teller,
+    programs: Programs,
     clock: Clock,
 }
 
 impl<'a> Talk<'a> {
-    fn run(mut self) -> io::Result<(&'a mut Link, Frames)> {
+    fn run(mut self) -> io::Result<Talked<'a>> {
         // Without the right to it the run goes on, and its lateness shows what that costs.
         let _ = real_time(PRIORITY);
         let (mut wake, mut look) = (Time::ZERO, LOOK_EVERY);
@@ -222,11 +254,14 @@ impl<'a> Talk<'a> {
                 None => break,
             }
         }
-        self.flush();
+        self.flush()?;
+        for conn in 0..self.ends.totals().count() as u32 {
+            self.say_of_shim(conn)?;
+        }
         for (conn, (delivered, acked)) in (0..).zip(self.ends.totals()) {
             self.frames.put(protocol::Final { conn, pad: 0, delivered, received: delivered, acked });
         }
-        Ok((self.link, self.frames))
+        Ok(Talked { link: self.link, frames: self.frames, counters: self.programs.counters()? })
     }
 
     /// Waits until `until`, or until something happens at a socket.
@@ -239,7 +274,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Puts everything that has happened into frames, in the order of time.
-    fn flush(&mut self) {
+    fn flush(&mut self) -> io::Result<()> {
         let entries = std::mem::take(&mut self.book.open().entries);
         for entry in entries {
             match entry {
@@ -250,12 +285,27 @@ impl<'a> Talk<'a> {
         let news = self.ends.news();
         news.samples.into_iter().for_each(|s| self.frames.put(s));
         news.timers.into_iter().for_each(|t| self.frames.put(t));
-        news.events.into_iter().for_each(|e| self.frames.put(e));
+        for event in news.events {
+            // Of a message that is complete the row is written when this is read.
+            if event.kind == protocol::event::ACKED {
+                self.say_of_shim(event.conn)?;
+            }
+            self.frames.put(event);
+        }
+        Ok(())
+    }
+
+    /// What the shim of a connection has done so far, if it has one.
+    fn say_of_shim(&mut self, conn: u32) -> io::Result<()> {
+        let (group, ends) = self.ends.of_conn(conn);
+        let row = self.programs.row(self.clock.now(), conn, group, ends)?;
+        row.into_iter().for_each(|row| self.frames.put(row));
+        Ok(())
     }
 
     /// Tells the outside what has happened, and does what it answers. When it wants to be asked again; `None`: the run is over.
     fn ask(&mut self, now: Time) -> io::Result<Option<Time>> {
-        self.flush();
+        self.flush()?;
         self.frames.put(protocol::Ask { now: now.0 });
         self.link.send(&mut self.frames)?;
         let Talk { link, ends, segments, teller, clock, .. } = self;
@@ -306,7 +356,7 @@ fn ports(list: &[u32], len: u32) -> Box<[PortId]> {
 /// A connection or source of datagrams that opens, as the switch has to know it.
 fn flow(ends: &Ends, segment: u32, open: &protocol::Open) -> Flow {
     let (from, to) = ends.addresses(open.conn, open.group, open.src, open.dst);
-    let (header, ack_size) = ends.sizes(open.group);
+    let [header, ack_size, probe_size] = ends.sizes(open.group);
     let end = |a: SocketAddrV4| (*a.ip(), a.port());
     let tag = ends.tag(open.group);
     Flow {
@@ -318,6 +368,7 @@ fn flow(ends: &Ends, segment: u32, open: &protocol::Open) -> Flow {
         class: open.class_of_service as u8,
         header,
         ack_size,
+        probe_size,
         waits: ends.waits(open.group).is_some(),
         stream: (tag != [0; TAGS]).then(|| Stream::new(tag, segment)),
     }

@@ -13,12 +13,15 @@ pub mod namespace;
 pub mod netlink;
 pub mod news;
 pub mod port;
+#[cfg_attr(not(feature = "bpf"), path = "no_program.rs")]
+pub mod program;
+pub mod shim;
 pub mod sockets;
 pub mod stream;
 pub mod switch;
 pub mod tag;
+pub mod tap;
 pub mod tcp_info;
-pub mod tun;
 pub mod ways;
 pub mod wire;
 pub mod world;

@@ -3,6 +3,7 @@
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
+use std::net::Ipv4Addr;
 use std::thread;
 
 /// A network namespace of its own.
@@ -32,6 +33,15 @@ impl Namespace {
             work()
         })
     }
+}
+
+/// A host's place on the network.
+#[derive(Debug)]
+pub struct Interface {
+    /// Where its sockets are.
+    pub namespace: Namespace,
+    /// Its address.
+    pub address: Ipv4Addr,
 }
 
 fn in_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {

@@ -1,10 +1,11 @@
 //! Interfaces, addresses and routes of the namespace that the calling thread is in, by rtnetlink(7).
 
+use crate::tap::LINK_ADDRESS;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -14,6 +15,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// All hosts are in this network, at the same link, whatever the experiment's network looks like.
 pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
+
+/// The way to all of them: one neighbour of each host, as a kernel keeps few of them. Nobody has the address.
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
 /// The number of the metric "smallest retransmission timeout" (linux/rtnetlink.h).
 const RTAX_RTO_MIN: u32 = 13;
@@ -65,7 +69,8 @@ impl Netlink {
         }
     }
 
-    /// Brings interface `name` up. Segments of TCP are made one at a time, as they are to be on the wire.
+    /// Brings interface `name` up under the link address that all hosts have; it asks nobody for others. Segments of TCP are made one at a time, as
+    /// they are to be on the wire.
     ///
     /// # Errors
     /// There is no such interface, or no right to change it.
@@ -73,9 +78,10 @@ impl Netlink {
         let index = if_nametoindex(name)?;
         let mut link = LinkMessage::default();
         link.header.index = index;
-        link.header.flags = LinkFlags::Up;
-        link.header.change_mask = LinkFlags::Up;
-        link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::GsoMaxSegs(1)];
+        link.header.flags = LinkFlags::Up | LinkFlags::Noarp;
+        link.header.change_mask = link.header.flags;
+        link.attributes =
+            vec![LinkAttribute::Mtu(mtu), LinkAttribute::GsoMaxSegs(1), LinkAttribute::Address(LINK_ADDRESS.to_vec())];
         self.request(RouteNetlinkMessage::SetLink(link), 0)?;
         Ok(index)
     }
@@ -116,13 +122,15 @@ impl Netlink {
             destination_prefix_length: NETWORK.1,
             table: RouteHeader::RT_TABLE_MAIN,
             protocol: RouteProtocol::Static,
-            scope: RouteScope::Link,
+            scope: RouteScope::Universe,
             kind: RouteType::Unicast,
+            flags: RouteFlags::Onlink,
             ..RouteHeader::default()
         };
         route.attributes = vec![
             RouteAttribute::Destination(RouteAddress::Inet(NETWORK.0)),
             RouteAttribute::Oif(index),
+            RouteAttribute::Gateway(RouteAddress::Inet(GATEWAY)),
             RouteAttribute::PrefSource(RouteAddress::Inet(address)),
         ];
         if !attributes.is_empty() {

@@ -28,6 +28,8 @@ pub struct Flow {
     pub header: u32,
     /// Wire bytes of a packet without.
     pub ack_size: u32,
+    /// Wire bytes of a probe of its shim.
+    pub probe_size: u32,
     /// Its congestion control says until when data is held.
     pub waits: bool,
     /// What its packets' classes follow from, if they have classes of their own.

@@ -92,7 +92,7 @@ mod tests {
     fn packet(flags: u8, seq: u32, ack: u32, payload: u32) -> Headers {
         let end = (Ipv4Addr::UNSPECIFIED, 0);
         let tcp = Some(Tcp { seq, ack, flags, window: 0 });
-        Headers { from: end, to: end, ecn: Codepoint::NotEct, payload, tcp }
+        Headers { from: end, to: end, ecn: Codepoint::NotEct, payload, tcp, probe: false }
     }
 
     fn at(offset: u32) -> u32 {

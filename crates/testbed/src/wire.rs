@@ -252,7 +252,11 @@ impl<L: Ledger> Wire<L> {
             Some(stream) => stream.leaves(headers),
             None => 0,
         };
-        let wire = if headers.payload > 0 { headers.payload + flow.header } else { flow.ack_size };
+        let wire = match headers.payload {
+            _ if headers.probe => flow.probe_size,
+            0 => flow.ack_size,
+            payload => payload + flow.header,
+        };
         let class = if back || flow.class == 0 { class } else { flow.class };
         Some(Arrival { wire, ecn: headers.ecn, class, rank: 0, flow: number(conn, back) })
     }

@@ -3,6 +3,7 @@
 use crate::clock::Urgent;
 use crate::guest::{self, Punctuality};
 use crate::namespace::Namespace;
+use crate::shim::{lacking, wanted};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -95,10 +96,9 @@ impl World for Testbed {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
         }
         for group in &experiment.groups {
-            if shim(&group.tcp).is_ok_and(|shim| shim != [0; SHIM]) {
-                let reason =
-                    "on the running kernel the shim is a BPF program (`forebay attach`); legal: no shim, or `world = \"linux\"`";
-                refuse("transport.shim", reason.into());
+            let asked = shim(&group.tcp).ok().filter(|shim| *shim != [0; SHIM]);
+            if let Some(why) = asked.and_then(|shim| lacking().or_else(|| wanted(&shim).err())) {
+                refuse("transport.shim", why);
             }
         }
         cannot
@@ -134,6 +134,10 @@ impl World for Testbed {
         let tolerance = tolerance(&experiment, &fib);
         judge(&how, tolerance).map_err(RunError::World)?;
         report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.lateness);
+        let counted: Vec<String> = how.counters.iter().map(|(name, n)| format!("{name} {n}")).collect();
+        if !counted.is_empty() {
+            report.remark += &format!("; counted by BPF programs: {}", counted.join(", "));
+        }
         Ok(report)
     }
 }

@@ -3,7 +3,7 @@
 use forebay_testbed::frame::headers;
 use forebay_testbed::namespace::{Namespace, sysctl};
 use forebay_testbed::netlink::{Netlink, RouteMetrics};
-use forebay_testbed::tun;
+use forebay_testbed::tap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -13,11 +13,11 @@ fn host(n: u8) -> io::Result<(Namespace, File, Ipv4Addr)> {
     let space = Namespace::create()?;
     let address = Ipv4Addr::new(10, 0, 0, n);
     let device = space.inside(|| {
-        let device = tun::create()?;
+        let device = tap::create()?;
         sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
         let mut netlink = Netlink::open()?;
         netlink.loopback_up()?;
-        let index = netlink.up(tun::NAME, 1500)?;
+        let index = netlink.up(tap::NAME, 1500)?;
         netlink.address(index, address, RouteMetrics { init_cwnd: Some(4), rto_min_ms: Some(10), quickack: true })?;
         Ok(device)
     })?;

@@ -5,13 +5,14 @@ use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::Scenario;
 use forebay_testbed::namespace::Namespace;
-use forebay_testbed::tun::NAME;
+use forebay_testbed::tap::NAME;
 use forebay_testbed::world::Testbed;
+use nix::libc;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 const SCENARIO: &str = r#"
@@ -33,7 +34,10 @@ kind = "long"
 fn run_until_killed() {
     static ALL: std::sync::OnceLock<Worlds> = std::sync::OnceLock::new();
     let worlds = ALL.get_or_init(|| Worlds::new(&[&forebay_sim::world::Simulator, &Testbed]));
-    let scenario = Scenario::from_text(worlds, SCENARIO, "case", "".as_ref(), &["world=testbed".to_owned()], None);
+    // With its BPF programs, where the build has them.
+    let shim = r#"{ kind = "newreno", shim = "proboscis" }"#;
+    let text = if cfg!(feature = "bpf") { SCENARIO.replace("\"newreno\"", shim) } else { SCENARIO.to_owned() };
+    let scenario = Scenario::from_text(worlds, &text, "case", "".as_ref(), &["world=testbed".to_owned()], None);
     let experiment = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone();
     let mut looks = 0;
     let outcome = Testbed.run(experiment.check().unwrap(), 1, &mut |_| {
@@ -45,6 +49,21 @@ fn run_until_killed() {
         ControlFlow::Continue(())
     });
     panic!("it ended by itself: {:?}", outcome.map(|r| r.end));
+}
+
+/// Numbers of the kernel's BPF programs and maps (bpf(2): `BPF_PROG_GET_NEXT_ID`, `BPF_MAP_GET_NEXT_ID`).
+fn bpf() -> BTreeSet<(i64, u32)> {
+    let mut all = BTreeSet::new();
+    for kind in [11, 12] {
+        // start_id, next_id, open_flags
+        let mut attributes = [0_u32; 3];
+        // SAFETY: the kernel reads and writes the three numbers, which live until the call returns.
+        while unsafe { libc::syscall(libc::SYS_bpf, kind, attributes.as_mut_ptr(), size_of_val(&attributes)) } == 0 {
+            all.insert((kind, attributes[1]));
+            attributes[0] = attributes[1];
+        }
+    }
+    all
 }
 
 /// What a testbed could leave behind: network namespaces that a process is in, or that are pinned by name, and settings of TCP.
@@ -74,6 +93,7 @@ fn nothing_is_left_of_a_testbed_that_was_killed() {
     let (_, settings) = machine();
     for round in 0..10_u64 {
         let _ = fs::remove_file(&running);
+        let programs = bpf();
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "run_until_killed", "--ignored"])
             .env("FOREBAY_RUNNING", &running)
@@ -96,6 +116,9 @@ fn nothing_is_left_of_a_testbed_that_was_killed() {
             .filter(|l| l.starts_with("net:["))
             .collect();
         assert!(own.len() >= 5, "round {round}: it has a namespace for each host: {own:?}");
+        // Its programs and maps; or another process's that come and go.
+        let programs: BTreeSet<_> = bpf().difference(&programs).copied().collect();
+        assert!(!cfg!(feature = "bpf") || programs.len() >= 2, "round {round}: it has programs");
         thread::sleep(Duration::from_millis(7 * round));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -109,6 +132,12 @@ fn nothing_is_left_of_a_testbed_that_was_killed() {
         let (spaces, set) = machine();
         assert!(spaces.is_disjoint(&own), "round {round}: {:?}", spaces.intersection(&own));
         assert_eq!(set, settings, "round {round}");
+        // A kernel frees them when nobody can be running them any more.
+        let begin = Instant::now();
+        while !bpf().is_disjoint(&programs) {
+            assert!(begin.elapsed() < Duration::from_secs(10), "round {round}: programs and maps {programs:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
         assert!(!fs::exists(format!("/sys/class/net/{NAME}")).unwrap(), "round {round}: its device is gone with the namespace");
     }
     let _ = fs::remove_file(&running);

@@ -1,18 +1,12 @@
 //! Failures of links and classes of service in real time, against the same scenarios in virtual time. Where no namespaces may be made these tests
 //! say so and pass: there is nothing to test. A machine that is too busy for a run in real time makes it invalid, and it is tried again.
 
-use forebay_experiment::Experiment;
+mod worlds;
+
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::EventKind;
-use forebay_experiment::world::World;
-use forebay_experiment::worlds::Worlds;
-use forebay_linux::world::Linux;
-use forebay_scenario::Scenario;
-use forebay_sim::world::Simulator;
-use forebay_testbed::namespace::Namespace;
-use forebay_testbed::world::Testbed;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use worlds::both;
 
 /// Two racks of two hosts and two spines; every host of one rack sends to one of the other. What a spine loses in 400 ms is lost for good.
 const RACKS: &str = r#"
@@ -62,35 +56,6 @@ rounds = 5
 jitter = "1ms"
 "#
     )
-}
-
-fn experiment(text: &str) -> Experiment {
-    static ALL: std::sync::OnceLock<Worlds> = std::sync::OnceLock::new();
-    let worlds = ALL.get_or_init(|| Worlds::new(&[&Simulator, &Linux, &Testbed]));
-    let scenario = Scenario::from_text(worlds, text, "case", "".as_ref(), &[], None);
-    scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
-}
-
-/// In real time, as often as it takes a busy machine, and in virtual time; `None` where there are no namespaces.
-fn both(text: &str, packets: bool) -> Option<[Report; 2]> {
-    if let Err(e) = Namespace::create() {
-        eprintln!("not tested: no network namespaces here ({e})");
-        return None;
-    }
-    let mut e = experiment(text);
-    e.observe.packets = packets;
-    assert_eq!(Testbed.supports(&e), []);
-    let run = |world: &dyn World| world.run(e.check().expect("checked"), e.seed, &mut |_| ControlFlow::Continue(()));
-    let expected = run(&Simulator).unwrap_or_else(|e| panic!("{e}"));
-    let mut invalid = Vec::new();
-    for _ in 0..10 {
-        match run(&Testbed) {
-            Ok(report) => return Some([report, expected]),
-            Err(e) if e.to_string().contains("invalid") => invalid.push(e.to_string()),
-            Err(e) => panic!("{e}"),
-        }
-    }
-    panic!("this machine was never punctual: {invalid:?}");
 }
 
 /// Sources of datagrams do not react: what is lost, and what moves, is what is lost in virtual time, within 2 %.

@@ -3,28 +3,25 @@
 //! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
 
 mod frames;
+pub mod own;
 mod recent;
+mod ring;
 mod schedule;
+
+pub use schedule::Timers;
 
 use crate::catalog::Program;
 use crate::tune::named;
 use crate::{Error, clock, counters, privileges};
 use frames::Wire;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use recent::{Change, Recent};
+use ring::{IDLE, Ring, TICK};
 use schedule::{Notice, Order, Schedule, Sending};
-use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
 
-/// How often timers are looked at while something waits (the publication's tick), and how often otherwise: well within the time after which
-/// the shim takes the process for dead (HELPER_ALIVE).
-const TICK: Duration = Duration::from_millis(1);
-const IDLE: Duration = Duration::from_millis(10);
 /// How often it is looked whether the shim is still there, and with which parameters, us.
 const LOOK: u64 = 100_000;
-/// HELPER_ALIVE of helper.bpf.h, ns.
-const ALIVE: u64 = 50_000_000;
 
 /// What it has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,32 +55,19 @@ pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Se
 }
 
 fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, ready: impl FnOnce()) -> Result<Done, Error> {
-    let failed = |e: libbpf_rs::Error| Error::bpf("the ring of the shim", &e);
-    let (alive, params, ring) = (open(folder, "helper")?, open(folder, "params")?, open(folder, "notices")?);
-    let estimates = open(folder, "recent")?;
-    let first = 0_u32.to_ne_bytes();
-    let seen = alive.lookup(&first, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
-    if clock::now().saturating_sub(seen) < ALIVE {
+    let (params, estimates) = (open(folder, "params")?, open(folder, "recent")?);
+    let (alive, notices) = (open(folder, "helper")?, open(folder, "notices")?);
+    if ring::is_kept(&alive)? {
         return Err(Error::new("another helper keeps these timers").fix("end that one first"));
     }
     // Needs CAP_NET_RAW, which is dropped with everything else that attaching does not need.
     let wire = Wire::open()?;
     privileges::keep_needed()?;
-    let notices = RefCell::new(Vec::new());
-    let mut builder = RingBufferBuilder::new();
-    let hear = |bytes: &[u8]| {
-        notices.borrow_mut().extend(Notice::read(bytes));
-        0
-    };
-    builder.add(&ring, hear).map_err(failed)?;
-    let ring = builder.build().map_err(failed)?;
-    // What was reported to an earlier helper is out of date.
-    ring.consume().map_err(failed)?;
-    notices.borrow_mut().clear();
+    let ring = Ring::open(alive, &notices)?;
     for path in estimates.keys() {
         let _ = estimates.delete(&path);
     }
-    let (mut schedule, mut recent) = (Schedule::new(8), Recent::default());
+    let (mut schedule, mut recent) = (Schedule::new(Timers::published(8)), Recent::default());
     let (mut done, mut looked, mut ready) = (Done::default(), None, Some(ready));
     while !stop() {
         let now = clock::now() / 1000;
@@ -97,13 +81,13 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
             recent.time(of("recent").unwrap_or(0));
             looked = Some(now);
         }
-        alive.update(&first, &clock::now().to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
+        ring.show_life()?;
         if let Some(ready) = ready.take() {
             ready();
         }
-        ring.poll(if schedule.waits() { TICK } else { IDLE }).map_err(failed)?;
+        let notices = ring.wait(if schedule.waits() { TICK } else { IDLE })?;
         let now = clock::now() / 1000;
-        for notice in notices.borrow_mut().drain(..) {
+        for notice in notices {
             let left = if let Notice::Answered(flow, _) = &notice { schedule.left(flow) } else { None };
             change(&estimates, recent.notice(now, &notice, left));
             send(&wire, schedule.notice(now, notice), &mut done);
@@ -112,10 +96,9 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
         change(&estimates, recent.due(now));
     }
     // From here on nothing is reported and nothing held back any more; what was held back leaves.
-    alive.update(&first, &[0; 8], MapFlags::ANY).map_err(failed)?;
-    ring.consume().map_err(failed)?;
+    let notices = ring.end()?;
     let now = clock::now() / 1000;
-    for notice in notices.borrow_mut().drain(..) {
+    for notice in notices {
         send(&wire, schedule.notice(now, notice), &mut done);
     }
     send(&wire, schedule.release_all(), &mut done);

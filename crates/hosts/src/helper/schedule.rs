@@ -3,18 +3,39 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Unanswered probes are sent again after this (beta1), us; the SYN with them after this (beta2).
-const PROBES: u64 = 4_000;
-const SYN: u64 = 16_000;
-/// A SYN-ACK waits so long (beta3), us: longer than beta1 and the way, so that a train that was sent again may still arrive.
+/// What a SYN-ACK waits for (beta3), us: longer than beta1 and the way, so that a train that was sent again may still arrive.
 pub(super) const HOLD: u64 = 8_000;
-/// The guest's own timer takes over (MAX_TIME; Linux sends a SYN again after a second).
-const GIVE_UP: u64 = 1_000_000;
-/// A train grows by the first one's size each time, up to so many times that.
-const GROWTH: u32 = 4;
-/// Probes that are sent again, a second and at once, by all connections together: 1 % of a link of 1 Gbit/s.
-const BUDGET: u64 = 15_000;
-const BURST: u64 = 100;
+
+/// Times, in us, and sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timers {
+    /// Probes of a first train.
+    pub probes: u32,
+    /// Unanswered probes are sent again after this (beta1).
+    pub train: u64,
+    /// The SYN with them after this (beta2).
+    pub syn: u64,
+    /// A SYN-ACK waits so long (beta3).
+    pub hold: u64,
+    /// From then on a SYN is the guest's own timer's (MAX_TIME).
+    pub give_up: u64,
+    /// A train grows by the first one's size each time, up to so many times that.
+    pub growth: u32,
+    /// In so many ns all connections together may send one probe again.
+    pub cost_ns: u64,
+    /// And so many at once.
+    pub burst: u64,
+}
+
+impl Timers {
+    /// Those of the publication, with first trains of so many probes. Linux sends a SYN again after a second; probes that are sent again are
+    /// 15 000 a second at most, 1 % of a link of 1 Gbit/s.
+    pub(super) fn published(probes: u32) -> Timers {
+        let (cost_ns, burst) = (66_667, 100);
+        Timers { probes, train: 4_000, syn: 16_000, hold: HOLD, give_up: 1_000_000, growth: 4, cost_ns, burst }
+    }
+}
+
 /// Connections in each list; those beyond have no timers.
 const MOST: usize = 65_536;
 
@@ -97,22 +118,23 @@ impl Held {
 pub(super) struct Schedule {
     opening: BTreeMap<Flow, Opening>,
     held: BTreeMap<Flow, Held>,
-    probes: u32,
-    /// Probes that may be sent again now, in millionths, and when that was so.
+    timers: Timers,
+    /// Probes that may be sent again now, in ns of which one costs some, and when that was so.
     budget: u64,
     filled: u64,
-    /// Where the budget ended last: the next ones are served first then.
+    /// Who was served last: the next ones are served first then.
     from: Flow,
 }
 
 impl Schedule {
-    pub(super) fn new(probes: u32) -> Schedule {
-        Schedule { opening: BTreeMap::new(), held: BTreeMap::new(), probes, budget: BURST * 1_000_000, filled: 0, from: [0; 12] }
+    pub(super) fn new(timers: Timers) -> Schedule {
+        let budget = timers.burst * timers.cost_ns;
+        Schedule { opening: BTreeMap::new(), held: BTreeMap::new(), timers, budget, filled: 0, from: [0; 12] }
     }
 
     /// The size of a first train.
     pub(super) fn probes(&mut self, probes: u32) {
-        self.probes = probes;
+        self.timers.probes = probes;
     }
 
     /// When the newest train of an unanswered SYN left.
@@ -154,34 +176,44 @@ impl Schedule {
         Vec::new()
     }
 
+    /// Takes up to `wanted` probes of the budget, but none if there are fewer than a first train has: those would measure nothing.
+    fn take(&mut self, wanted: u32) -> u32 {
+        let left = u32::try_from(self.budget / self.timers.cost_ns.max(1)).unwrap_or(u32::MAX);
+        let n = if left < self.timers.probes { 0 } else { wanted.min(left) };
+        self.budget -= u64::from(n) * self.timers.cost_ns;
+        n
+    }
+
     /// What is to leave now.
     pub(super) fn due(&mut self, now: u64) -> Vec<Sending> {
-        let waited: Vec<Flow> = self.held.iter().filter(|(_, h)| now - h.since >= HOLD).map(|(f, _)| *f).collect();
+        let t = self.timers;
+        let waited: Vec<Flow> = self.held.iter().filter(|(_, h)| now - h.since >= t.hold).map(|(f, _)| *f).collect();
         let mut all: Vec<Sending> = waited.iter().filter_map(|f| self.held.remove(f)).map(Held::release).collect();
-        self.opening.retain(|_, o| now - o.first <= GIVE_UP);
-        self.budget = (self.budget + (now - self.filled.min(now)) * BUDGET).min(BURST * 1_000_000);
+        self.opening.retain(|_, o| now - o.first <= t.give_up);
+        self.budget = (self.budget + (now - self.filled.min(now)) * 1_000).min(t.burst * t.cost_ns);
         self.filled = now;
-        let due = |o: &Opening| now - o.last_syn >= SYN || now - o.last_train >= PROBES;
+        let due = |o: &Opening| now - o.last_syn >= t.syn || now - o.last_train >= t.train;
         let behind = self.opening.range((Excluded(self.from), Unbounded));
-        let order: Vec<Flow> = behind.chain(self.opening.range(..=self.from)).filter(|(_, o)| due(o)).map(|(f, _)| *f).collect();
-        for flow in order {
+        let order: Vec<(Flow, u32)> =
+            behind.chain(self.opening.range(..=self.from)).filter(|(_, o)| due(o)).map(|(f, o)| (*f, o.trains)).collect();
+        for (flow, trains) in order {
+            let size = self.take(t.probes * trains.min(t.growth));
             let Some(o) = self.opening.get_mut(&flow) else { continue };
-            let size = self.probes * o.trains.min(GROWTH);
-            let cost = u64::from(size) * 1_000_000;
-            if cost > self.budget {
-                break;
+            // The SYN's timer is the longer one and is looked at first, or it would never be (section 4 of the specification, item 6). It leaves
+            // without probes where there may be none; a train waits.
+            let syn = now - o.last_syn >= t.syn;
+            if size == 0 && !syn {
+                continue;
             }
-            self.budget -= cost;
-            self.from = flow;
-            o.trains += 1;
+            if size > 0 {
+                self.from = flow;
+                o.trains += 1;
+            }
             o.last_train = now;
-            // The SYN's timer is the longer one and is looked at first, or it would never be (section 4 of the specification, item 6).
-            let order = if now - o.last_syn >= SYN {
+            let order = if syn { Order::Again(size) } else { Order::Train(size) };
+            if syn {
                 o.last_syn = now;
-                Order::Again(size)
-            } else {
-                Order::Train(size)
-            };
+            }
             all.push(Sending { interface: o.interface, frame: o.frame.clone(), order });
         }
         all
@@ -204,7 +236,7 @@ mod tests {
     /// The publication's timers for a SYN without an answer, with ten probes and without a limit on them.
     #[test]
     fn trains_grow_and_every_fourth_brings_the_syn() {
-        let mut s = Schedule::new(10);
+        let mut s = Schedule::new(Timers::published(10));
         assert!(!s.waits());
         s.notice(0, Notice::Opens([1; 12], 3, vec![7]));
         assert!(s.waits());
@@ -218,7 +250,7 @@ mod tests {
     /// After a second the guest's own timer has it.
     #[test]
     fn it_gives_up() {
-        let mut s = Schedule::new(1);
+        let mut s = Schedule::new(Timers::published(1));
         s.notice(0, Notice::Opens([1; 12], 3, vec![7]));
         let all = orders(&mut s, 1_100_000);
         assert!(!s.waits());
@@ -229,7 +261,7 @@ mod tests {
     /// Many that open at once share what probes may cost, in turn.
     #[test]
     fn probes_have_a_budget() {
-        let mut s = Schedule::new(8);
+        let mut s = Schedule::new(Timers::published(8));
         for i in 0..200 {
             s.notice(0, Notice::Opens([i; 12], u32::from(i), vec![i]));
         }
@@ -245,13 +277,13 @@ mod tests {
             }
         }
         assert_eq!(served.len(), 200);
-        assert!((BUDGET - 100..=BUDGET + BURST).contains(&probes), "{probes}");
+        assert!((15_000 - 100..=15_000 + 100).contains(&probes), "{probes}");
     }
 
     /// A SYN-ACK waits until enough probes are there, or its time is over.
     #[test]
     fn syn_acks_are_held() {
-        let mut s = Schedule::new(8);
+        let mut s = Schedule::new(Timers::published(8));
         let release = |frame: u8| Sending { interface: 3, frame: vec![frame], order: Order::Release };
         assert!(s.notice(0, Notice::Held([1; 12], 3, vec![1])).is_empty());
         assert!(s.notice(0, Notice::Held([2; 12], 3, vec![2])).is_empty());

@@ -69,11 +69,20 @@ struct counters {
 COUNTERS_MAP
 PREFIXES_MAP
 
+/* What results say of a connection (crates/hosts/src/shim.rs): of its sender's shim the probes sent, and ACKs whose window was lowered; of its
+ * receiver's what was thought of the first SYN-ACK (enum verdict), whether it has left, with which window, and how long it was held, ns. */
+struct sender_row {
+	u32 probes, limited;
+};
+struct receiver_row {
+	u64 held;
+	u32 verdict, answered, answer, unused;
+};
+
 /* At the sender of data. */
 struct sending {
+	struct sender_row row;
 	struct shim_window window;
-	/* Probes sent, and ACKs whose window was lowered. */
-	u32 probes, limited;
 	/* The newest train of probes has this number. */
 	u8 scale, known, train, unused;
 };
@@ -81,6 +90,7 @@ FLOWS_MAP(sending, struct sending)
 
 /* At the receiver: what became of the newest train of probes, and whether a mark is to be echoed. */
 struct receiving {
+	struct receiver_row row;
 	u32 probes, marked;
 	u32 echo;
 	/* Sequence number of the SYN; number and size of the train. */
@@ -88,10 +98,8 @@ struct receiving {
 	u8 train, size;
 	/* The SYN had none, because there was a train lately; the estimate of this train has been told. */
 	u8 relies, told;
-	/* What was thought of the first SYN-ACK (enum verdict), whether it has left, with which window, and how long it was held, ns. */
-	u8 verdict, answered;
-	u16 answer;
-	u64 held_since, held;
+	/* When the first SYN-ACK was held. */
+	u64 held_since;
 };
 FLOWS_MAP(receiving, struct receiving)
 
@@ -194,8 +202,8 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 	__be16 old = packet->tcp->window, urgent = packet->tcp->urgent, keeps = urgent;
 	u32 allowed = 0;
 
-	if (r && !r->verdict && !relies)
-		r->verdict = verdict_of(r, p);
+	if (r && !r->row.verdict && !relies)
+		r->row.verdict = verdict_of(r, p);
 	if (relies && recent_estimate(&opened, p, &allowed)) {
 		COUNT(estimates_used, 1);
 	} else {
@@ -228,11 +236,11 @@ static __always_inline int send_syn_ack(struct __sk_buff *skb, const struct pack
 	COUNT(syn_acks, 1);
 	allowed = law_max(allowed, p->floor) * p->mss;
 	limited = limited && allowed < bpf_ntohs(old);
-	if (r && !r->answered) {
-		r->answered = 1;
-		r->answer = limited ? allowed : bpf_ntohs(old);
+	if (r && !r->row.answered) {
+		r->row.answered = 1;
+		r->row.answer = limited ? allowed : bpf_ntohs(old);
 		if (r->held_since)
-			r->held = bpf_ktime_get_ns() - r->held_since;
+			r->row.held = bpf_ktime_get_ns() - r->held_since;
 	}
 	if (limited) {
 		COUNT(syn_acks_limited, 1);
@@ -258,9 +266,9 @@ static __always_inline int send_syn(struct __sk_buff *skb, const struct packet *
 	spared = !order && !again && recent_estimate(&flow, p, &unused);
 	if (again) {
 		s.train = old->train + 1;
-		s.probes = old->probes;
+		s.row.probes = old->row.probes;
 	}
-	s.probes += spared ? 0 : probes;
+	s.row.probes += spared ? 0 : probes;
 	bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
 	if (order) {
 		COUNT(trains_again, 1);
@@ -431,7 +439,7 @@ int ingress(struct __sk_buff *skb)
 	__be16 lower = bpf_htons(shim_limited(&s->window, bpf_ntohs(old), s->scale));
 	if (lower != old) {
 		COUNT(acks_limited, 1);
-		s->limited++;
+		s->row.limited++;
 		set_tcp16(skb, AT_WINDOW, old, lower);
 	}
 	return TC_ACT_UNSPEC;

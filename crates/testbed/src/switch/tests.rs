@@ -75,7 +75,7 @@ fn with_ways(network: &Network) -> Switch {
 fn packet(from: u32, id: u64) -> (Packet, Arrival) {
     let facts = Arrival { wire: 1500, ecn: Codepoint::NotEct, flow: from.into(), ..Arrival::default() };
     let end = (Ipv4Addr::UNSPECIFIED, 0);
-    let headers = Headers { from: end, to: end, ecn: Codepoint::NotEct, payload: 1_448, tcp: None };
+    let headers = Headers { from: end, to: end, ecn: Codepoint::NotEct, payload: 1_448, tcp: None, probe: false };
     (Packet::new(vec![0; 1500], headers, id), facts)
 }
 

@@ -1,5 +1,6 @@
-//! A host's network interface: a TUN device, whose other end this process reads and writes. What passes are IP packets; there are no link
-//! addresses and nobody to ask for them.
+//! A host's network interface: a TAP device, whose other end this process reads and writes. What passes are Ethernet frames, as BPF programs at
+//! interfaces expect them; all interfaces have the same link address, so that frames are what every host takes for its own, and nobody is asked
+//! for addresses.
 
 use nix::libc;
 use std::fs::{File, OpenOptions};
@@ -9,6 +10,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// Name of the interface in its namespace.
 pub const NAME: &str = "host0";
+/// Link address of every interface: a local one.
+pub const LINK_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 nix::ioctl_write_int!(
     /// Makes the device of a file (linux/if_tun.h).
@@ -30,7 +33,7 @@ pub fn create() -> io::Result<File> {
     for (to, from) in request.ifr_name.iter_mut().zip(NAME.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: the kernel reads and writes one `ifreq`, which lives until the call returns.
     unsafe { tunsetiff(device.as_raw_fd(), &raw mut request as libc::c_ulong as _) }?;
     Ok(device)

@@ -1,0 +1,69 @@
+//! What the shim reports, and the sign of life that it looks for (`crates/kernel/bpf/proboscis/helper.bpf.h`).
+
+use super::schedule::Notice;
+use crate::{Error, clock};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// How often timers are looked at while something waits (the publication's tick), and how often otherwise: well within the time after which
+/// the shim takes the process for dead (HELPER_ALIVE).
+pub(super) const TICK: Duration = Duration::from_millis(1);
+pub(super) const IDLE: Duration = Duration::from_millis(10);
+/// HELPER_ALIVE of helper.bpf.h, ns.
+const ALIVE: u64 = 50_000_000;
+/// The only entry of the map with the sign of life.
+const FIRST: [u8; 4] = [0; 4];
+
+fn failed(e: libbpf_rs::Error) -> Error {
+    Error::bpf("the ring of the shim", &e)
+}
+
+/// Whether a process gives signs of life in that map.
+pub(super) fn is_kept(alive: &impl MapCore) -> Result<bool, Error> {
+    let seen = alive.lookup(&FIRST, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    Ok(clock::now().saturating_sub(seen) < ALIVE)
+}
+
+/// The end of the ring that belongs to the process beside the shim.
+pub(super) struct Ring {
+    alive: MapHandle,
+    ring: RingBuffer<'static>,
+    heard: Receiver<Notice>,
+}
+
+impl Ring {
+    /// Of a shim with these maps. What was reported to an earlier process is out of date.
+    pub(super) fn open(alive: MapHandle, notices: &dyn MapCore) -> Result<Ring, Error> {
+        let (tell, heard) = channel();
+        let mut builder = RingBufferBuilder::new();
+        let hear = move |bytes: &[u8]| {
+            // The other end is dropped behind the ring.
+            Notice::read(bytes).into_iter().for_each(|notice| drop(tell.send(notice)));
+            0
+        };
+        builder.add(notices, hear).map_err(failed)?;
+        let ring = Ring { alive, ring: builder.build().map_err(failed)?, heard };
+        ring.ring.consume().map_err(failed)?;
+        ring.heard.try_iter().for_each(drop);
+        Ok(ring)
+    }
+
+    /// From now on, for a while, the shim relies on this process.
+    pub(super) fn show_life(&self) -> Result<(), Error> {
+        self.alive.update(&FIRST, &clock::now().to_ne_bytes(), MapFlags::ANY).map_err(failed)
+    }
+
+    /// What is reported, or nothing within `most`.
+    pub(super) fn wait(&self, most: Duration) -> Result<Vec<Notice>, Error> {
+        self.ring.poll(most).map_err(failed)?;
+        Ok(self.heard.try_iter().collect())
+    }
+
+    /// From now on nothing is reported and nothing held back any more; what was reported until then.
+    pub(super) fn end(&self) -> Result<Vec<Notice>, Error> {
+        self.alive.update(&FIRST, &[0; 8], MapFlags::ANY).map_err(failed)?;
+        self.ring.consume().map_err(failed)?;
+        Ok(self.heard.try_iter().collect())
+    }
+}

@@ -1,0 +1,129 @@
+//! ProBoSCIS as a BPF program at the hosts' devices, in real time, against the same scenarios in virtual time. Where no namespaces may be made these
+//! tests say so and pass: there is nothing to test.
+
+mod worlds;
+
+use forebay_experiment::report::Report;
+use forebay_experiment::world::World;
+use forebay_linux::world::Linux;
+use forebay_testbed::world::Testbed;
+
+/// Messages, each on a connection of its own, over a port.
+fn scenario(access: &str, port: &str, shim: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[topology]
+kind = "many-to-one"
+senders = 4
+access     = {{ rate = "{access}", delay = "500us" }}
+bottleneck = {{ delay = "500us", {port} }}
+[transport]
+stack = "linux"
+cc = {{ kind = "newreno", shim = {{ kind = "proboscis"{shim} }} }}
+[[workload]]
+kind = "poisson"
+{traffic}
+"#
+    )
+}
+
+/// What the shim says of a message: probes, verdict, first window, ms that it was held, ACKs lowered.
+type Told = (Option<i64>, &'static str, Option<i64>, Option<i64>, Option<i64>);
+
+fn told(report: &Report) -> Vec<Told> {
+    let mut flows: Vec<_> = report.flows.iter().collect();
+    flows.sort_by_key(|f| f.flow_id);
+    let row = |f: &&forebay_experiment::rows::FlowRow| {
+        let shim = f.shim.as_deref().expect("the transport has a shim");
+        let held = shim.int("syn_ack_held_ns").map(|ns| ns / 1_000_000);
+        (shim.int("probes"), shim.text("syn_ack_verdict"), shim.int("syn_ack_window_bytes"), held, shim.int("acks_throttled"))
+    };
+    flows.iter().map(row).collect()
+}
+
+/// In a kernel in virtual time, where there is one.
+fn linux(text: &str) -> Option<Report> {
+    if Linux.version().is_empty() {
+        eprintln!("not compared with a kernel in virtual time: there is none (forebay kernel build)");
+        return None;
+    }
+    let mut e = worlds::experiment(text);
+    e.observe.packets = true;
+    Some(worlds::run(&Linux, &e).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// 32 messages that meet at a port which marks. A packet more or fewer in the queue is another mark, so that single connections differ; together
+/// they do what they do in virtual time: in the simulator, and in a kernel where there is one.
+#[test]
+fn windows_follow_marks_as_in_virtual_time() {
+    let port = r#"rate = "50Mbps", buffer = "100pkt", queue = { kind = "dctcp-step", k = "16pkt" }"#;
+    let text = scenario("50Mbps", port, "", "sizes = \"200KB\"\nload = 0.6\nflows-per-source = 8");
+    if refused(&text) {
+        return;
+    }
+    let Some([real, exact]) = worlds::both(&text, true) else { return };
+    let near = |what: &str, a: f64, b: f64, within: f64| {
+        assert!(b > 0.0 && (a / b - 1.0).abs() <= within, "{what}: {a} for {b}");
+    };
+    let sum = |r: &Report, of: fn(&Told) -> Option<i64>| told(r).iter().filter_map(of).sum::<i64>() as f64;
+    let end = |r: &Report| r.flows.iter().map(|f| f.end.or_never().0).max().unwrap_or(0) as f64;
+    let times = |r: &Report| r.flows.iter().map(|f| (f.end.or_never() - f.start).0 as f64).sum();
+    let marked = |r: &Report| r.packets.iter().filter(|p| p.ce).count() as f64;
+    assert!(real.flows.len() == 32 && real.flows.iter().all(|f| !f.end.is_never()), "all messages arrive");
+    for exact in [Some(exact), linux(&text)].into_iter().flatten() {
+        near("the last message", end(&real), end(&exact), 0.02);
+        near("times of messages", times(&real), times(&exact), 0.05);
+        near("ACKs lowered", sum(&real, |m| m.4), sum(&exact, |m| m.4), 0.05);
+        near("packets marked", marked(&real), marked(&exact), 0.05);
+        assert!(
+            real.timeouts.len().abs_diff(exact.timeouts.len()) <= 2,
+            "{} timeouts for {}",
+            real.timeouts.len(),
+            exact.timeouts.len()
+        );
+    }
+    let probes: i64 = told(&real).iter().filter_map(|m| m.0).sum();
+    assert!(real.remark.contains(&format!("probes_sent {probes}, ")), "{probes} probes: {}", real.remark);
+    assert!(told(&real).iter().all(|m| m.0 >= Some(10)) && told(&real).iter().any(|m| m.1 == "severe"), "{:?}", told(&real));
+}
+
+/// The port takes four packets: trains lose most of their probes, and the SYN behind them. The host may repeat one train (4 ms), so that its SYN
+/// (16 ms) goes alone and its answer is held for 8 ms: by the timers of the process beside the program. A probe takes the port 0.1 ms, a kernel that
+/// sends it some us.
+#[test]
+fn what_was_lost_is_repeated_and_what_is_held_is_released() {
+    let shim = ", probe-budget = 0.000001, probe-burst = 10";
+    let text =
+        scenario("1Gbps", r#"rate = "5Mbps", buffer = "4pkt""#, shim, "sizes = \"3KB\"\nload = 0.001\nflows-per-source = 1");
+    if refused(&text) {
+        return;
+    }
+    let Some(runs) = worlds::both(&text, false) else { return };
+    let [real, exact] = runs.each_ref().map(told);
+    for (a, b) in real.iter().zip(&exact) {
+        assert_eq!((a.0, a.1, a.2), (b.0, b.1, b.2), "{real:?}");
+        assert!((8..=10).contains(&a.3.unwrap_or(0)), "{real:?}");
+    }
+    assert_eq!((real.len(), real[0].0, real[0].1), (4, Some(20), "insufficient"));
+}
+
+/// What the program cannot is refused by its key; a build without the programs refuses them all, and says so.
+fn refused(text: &str) -> bool {
+    let why = Testbed.supports(&worlds::experiment(text));
+    assert_eq!(why.is_empty(), cfg!(feature = "bpf"), "{why:?}");
+    assert!(why.iter().all(|w| w.key == "transport.shim" && w.reason.contains("the feature `bpf`")), "{why:?}");
+    !why.is_empty()
+}
+
+#[test]
+fn what_the_program_cannot_is_refused() {
+    let traffic = "sizes = \"3KB\"\nload = 0.001\nflows-per-source = 1";
+    if refused(&scenario("50Mbps", r#"rate = "50Mbps", buffer = "100pkt""#, "", traffic)) {
+        return;
+    }
+    for (shim, key) in [(", kappa1 = 0.5", "`kappa1`"), (", ends = \"opener\"", "`ends`"), (", g = 0.3", "`g`")] {
+        let why =
+            Testbed.supports(&worlds::experiment(&scenario("50Mbps", r#"rate = "50Mbps", buffer = "100pkt""#, shim, traffic)));
+        assert!(why.len() == 1 && why[0].key == "transport.shim" && why[0].reason.starts_with(key), "{why:?}");
+    }
+}

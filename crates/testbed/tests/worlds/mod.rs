@@ -1,0 +1,46 @@
+//! Scenarios in real and in virtual time.
+
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Report, RunError};
+use forebay_experiment::world::World;
+use forebay_experiment::worlds::Worlds;
+use forebay_linux::world::Linux;
+use forebay_scenario::Scenario;
+use forebay_sim::world::Simulator;
+use forebay_testbed::namespace::Namespace;
+use forebay_testbed::world::Testbed;
+use std::ops::ControlFlow;
+
+/// The first experiment of a scenario.
+pub(crate) fn experiment(text: &str) -> Experiment {
+    static ALL: std::sync::OnceLock<Worlds> = std::sync::OnceLock::new();
+    let worlds = ALL.get_or_init(|| Worlds::new(&[&Simulator, &Linux, &Testbed]));
+    let scenario = Scenario::from_text(worlds, text, "case", "".as_ref(), &[], None);
+    scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
+}
+
+/// What comes of an experiment in `world`.
+pub(crate) fn run(world: &dyn World, e: &Experiment) -> Result<Report, RunError> {
+    world.run(e.check().expect("checked"), e.seed, &mut |_| ControlFlow::Continue(()))
+}
+
+/// In real time, as often as it takes a busy machine, and in virtual time; `None` where there are no namespaces.
+pub(crate) fn both(text: &str, packets: bool) -> Option<[Report; 2]> {
+    if let Err(e) = Namespace::create() {
+        eprintln!("not tested: no network namespaces here ({e})");
+        return None;
+    }
+    let mut e = experiment(text);
+    e.observe.packets = packets;
+    assert_eq!(Testbed.supports(&e), []);
+    let expected = run(&Simulator, &e).unwrap_or_else(|e| panic!("{e}"));
+    let mut invalid = Vec::new();
+    for _ in 0..10 {
+        match run(&Testbed, &e) {
+            Ok(report) => return Some([report, expected]),
+            Err(e) if e.to_string().contains("invalid") => invalid.push(e.to_string()),
+            Err(e) => panic!("{e}"),
+        }
+    }
+    panic!("this machine was never punctual: {invalid:?}");
+}
