@@ -1,6 +1,7 @@
 //! An experiment as plain checked data, and what running one leaves behind. What runs it, a simulator or anything else, is not known here.
 
 pub mod assign;
+pub mod bit_errors;
 pub mod checked;
 pub mod deliveries;
 pub mod dimension;

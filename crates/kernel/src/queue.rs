@@ -32,6 +32,9 @@ pub struct Discipline {
 }
 
 impl Discipline {
+    /// The first.
+    pub const DROP_TAIL: Discipline = Discipline { number: 0, param: [0; PARAMS] };
+
     /// The numbers of a queue that has been fitted to its network; `None`: the driver does not have it.
     pub fn of(queue: &Queue) -> Option<Discipline> {
         let plain = queue.plain()?;

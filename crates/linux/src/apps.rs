@@ -9,6 +9,7 @@ use crate::protocol::{self, HOPS, NEVER, number};
 use crate::shim_rows::Said;
 use crate::ways::Ways;
 use forebay_experiment::Experiment;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::shims::has_shim;
@@ -139,6 +140,10 @@ impl<'a> Hosts<'a> {
     /// The switches know which links have failed: connections take the ways that are left.
     pub(crate) fn reroute(&mut self, change: &Rerouted, failures: &mut Failures<'_>) {
         self.around = Some(change.fib.clone());
+        // Where each packet takes its own way connections have none to leave.
+        if self.experiment.network.faults.balance == Balance::Packet {
+            return;
+        }
         for slot in self.connections.ids() {
             let guest = self.connections[slot].guest;
             let new = self.ways(u64::from(slot.get()), &self.connections[slot].spec);

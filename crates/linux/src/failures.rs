@@ -4,7 +4,7 @@
 use crate::link::Frames;
 use crate::protocol::{HOPS, LinkChange, Packet, Route, reason, what};
 use crate::ways::Ways;
-use forebay_experiment::faults::Failure;
+use forebay_experiment::faults::{Balance, Failure};
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_experiment::streams::Draws;
@@ -120,7 +120,8 @@ impl<'a> Failures<'a> {
         let (fib, pairs) = self.intact.around(self.network, &|port| self.avoided[port] == 0).ok()?;
         for &i in &of {
             let failing = &mut self.list[i];
-            failing.moved[usize::from(failing.over)] = Some(0);
+            // Where each packet takes its own way connections have none to leave.
+            failing.moved[usize::from(failing.over)] = (self.network.faults.balance == Balance::Flow).then_some(0);
             if !failing.over {
                 failing.pairs = Some(pairs);
             }
@@ -184,7 +185,6 @@ impl<'a> Failures<'a> {
             }
         }
         rows.retain(|r| r.time_ps < end.0);
-        rows.sort_by_key(|r| (r.time_ps, r.kind, r.port));
         rows
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::protocol::{Leave, Packet, reason, what};
 use forebay_experiment::Experiment;
+use forebay_experiment::faults::Balance;
+use forebay_experiment::network::Network;
 use forebay_experiment::occupancy::{Counters, Occupancy};
-use forebay_experiment::rows::{PortRow, QueueRow};
+use forebay_experiment::rows::{EventKind, EventRow, PortRow, QueueRow};
 use forebay_experiment::series::Series;
 use forebay_queues::Queue;
 use forebay_units::{IndexVec, PortId, Rate, Time};
@@ -28,6 +30,9 @@ struct Port {
     /// Packets that its dead link has cost before they left, with their bytes, and on the wire.
     cut: (u64, u64),
     cut_flying: u64,
+    /// Packets that its link has damaged, and all of them since the start.
+    damaged: u64,
+    ever_damaged: u64,
     marked: u64,
     max_pkts: u32,
     observer: Option<Occupancy>,
@@ -56,6 +61,8 @@ impl Ports {
             dropped_bytes: 0,
             cut: (0, 0),
             cut_flying: 0,
+            damaged: 0,
+            ever_damaged: 0,
             marked: 0,
             max_pkts: 0,
             observer: None,
@@ -97,6 +104,10 @@ impl Ports {
                 }
             }
             what::DROPPED if r.reason == reason::LOST => p.cut_flying += 1,
+            what::DROPPED if r.reason == reason::DAMAGED => {
+                p.damaged += 1;
+                p.ever_damaged += 1;
+            }
             what::DROPPED if matches!(r.reason, reason::DEAD | reason::CUT) => {
                 if r.reason == reason::CUT {
                     p.leave(r.wire);
@@ -144,12 +155,39 @@ impl Ports {
             p.integral = 0;
             (p.sent_pkts, p.sent_bytes) = (0, 0);
             (p.dropped, p.dropped_bytes, p.marked) = ([0; 3], 0, 0);
-            (p.cut, p.cut_flying) = ((0, 0), 0);
+            (p.cut, p.cut_flying, p.damaged) = ((0, 0), 0, 0);
             p.max_pkts = p.packets;
             if let Some(o) = &mut p.observer {
                 o.restart(now);
             }
         }
+    }
+
+    /// What the network did to packets all the time: rows of events, as the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
+    pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
+        let row = |time: Time, kind, port, packets| EventRow {
+            time_ps: time.0,
+            kind,
+            port,
+            until_ps: None,
+            packets,
+            flows: None,
+            pairs: None,
+        };
+        let mut rows = Vec::new();
+        if network.faults.balance == Balance::Packet {
+            rows.push(row(Time::ZERO, EventKind::Spraying, None, None));
+        }
+        for c in &network.faults.corruption {
+            rows.push(row(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
+        }
+        for (id, port) in network.ports.enumerate() {
+            let lost = self.list[id].dropped[2];
+            if port.queue.loses() && lost > 0 {
+                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(lost)));
+            }
+        }
+        rows
     }
 
     /// The rows, with means over `measured`, and the series of queues.
@@ -174,8 +212,7 @@ impl Ports {
                 busy: (p.rate.tx_time(p.sent_bytes).0 as f64 / measured.0 as f64).min(1.0),
                 cut_waiting: p.cut.0,
                 cut_flying: p.cut_flying,
-                // Links damage no packets here: `refused` in `queue.rs`.
-                ..PortRow::default()
+                corrupted: p.damaged,
             });
             if let Some(o) = &mut p.observer {
                 series.append(o.take_samples());

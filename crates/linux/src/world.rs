@@ -25,6 +25,20 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linux;
 
+/// What of the transports of an experiment no kernel does.
+pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
+    let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
+    tcp.flat_map(stack::refused).collect()
+}
+
+/// Two hosts that are too far from each other for the conversation with a guest.
+pub fn too_long(experiment: &Experiment) -> Option<Unsupported> {
+    let fib = Fib::new(&experiment.network).ok()?;
+    let (from, to) = ways::too_long(&experiment.network, &fib)?;
+    let reason = format!("the way from `{from}` to `{to}` has more ports than a guest can carry; legal: at most {HOPS}");
+    Some(Unsupported { key: "topology", reason })
+}
+
 impl World for Linux {
     fn name(&self) -> &'static str {
         "linux"
@@ -40,15 +54,9 @@ impl World for Linux {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
-        let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
-        let mut cannot: Vec<Unsupported> = tcp.flat_map(stack::refused).collect();
+        let mut cannot = transports(experiment);
         cannot.extend(queue::refused(&experiment.network));
-        if let Ok(fib) = Fib::new(&experiment.network)
-            && let Some((from, to)) = ways::too_long(&experiment.network, &fib)
-        {
-            let reason = format!("the way from `{from}` to `{to}` has more ports than a guest can carry; legal: at most {HOPS}");
-            cannot.push(Unsupported { key: "topology", reason });
-        }
+        cannot.extend(too_long(experiment));
         cannot
     }
 

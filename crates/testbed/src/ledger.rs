@@ -1,7 +1,8 @@
 //! What the switch writes down, for the thread that talks to the outside.
 
 use crate::port::Parcel;
-use crate::switch::{Delivery, Loss, Packet, Records};
+use crate::records::{Loss, Packet, Records};
+use crate::switch::Delivery;
 use crate::wire::{Ledger, owner};
 use forebay_linux::protocol::{self, reason, what};
 use forebay_queues::{DropReason, QueueState};
@@ -96,6 +97,7 @@ impl Records for Book {
             Loss::Dead => reason::DEAD,
             Loss::Cut => reason::CUT,
             Loss::Flying => reason::LOST,
+            Loss::Damaged => reason::DAMAGED,
         };
         self.packet(time, port, parcel, what::DROPPED, (reason, found));
     }

@@ -15,8 +15,10 @@ pub mod news;
 pub mod port;
 #[cfg_attr(not(feature = "bpf"), path = "no_program.rs")]
 pub mod program;
+pub mod records;
 pub mod shim;
 pub mod sockets;
+pub mod spray;
 pub mod stream;
 pub mod switch;
 pub mod tag;

@@ -3,89 +3,28 @@
 //! A packet enters with the time at which its host handed it over, and leaves with the time at which its last bit is due. Between the two
 //! everything is exact, whenever it is computed; what the machine does late is only the hand-over itself.
 
-use crate::frame::Headers;
-use crate::port::{Parcel, Port, Watch};
+use crate::port::{Parcel, Port};
+use crate::records::{Loss, Noted, Packet, Records};
+use crate::spray::Spray;
 use crate::ways::Ways;
+use forebay_experiment::bit_errors::BitErrors;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::reverse;
-use forebay_queues::{Arrival, DropReason, Queue, QueueState, SharedBuffer};
+use forebay_queues::{Arrival, Queue, QueueState, SharedBuffer};
 use forebay_units::{IndexVec, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// A packet on its way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packet {
-    /// The packet as the kernel made it.
-    pub(crate) bytes: Vec<u8>,
-    /// What its headers say.
-    pub(crate) headers: Headers,
-    /// Number of the packet, in the order in which hosts sent them.
-    pub(crate) id: u64,
-    /// Ports that it has passed.
-    hop: usize,
-}
-
-impl Packet {
-    /// A packet that has not left yet.
-    pub fn new(bytes: Vec<u8>, headers: Headers, id: u64) -> Packet {
-        Packet { bytes, headers, id, hop: 0 }
-    }
-}
-
-/// Why a packet was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
-    /// The queue refused it.
-    Queue(DropReason),
-    /// The link was down.
-    Dead,
-    /// It waited or was in service when the link went down.
-    Cut,
-    /// It was on the wire when the link went down, or its way leads nowhere any more.
-    Flying,
-}
-
-/// What happened to packets, in the order of time.
-pub trait Records {
-    /// The packet joined the queue of `port`, in which it found `found`; with CE set there, or not.
-    fn joined(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, marked: bool);
-    /// A packet that had joined the queue of `port` before got CE.
-    fn marked(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>);
-    /// The packet was dropped at `port`, where there was `found` before.
-    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, loss: Loss);
-    /// The packet's last bit left `port`.
-    fn left(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>);
-}
-
-struct Noted<'a, R> {
-    records: &'a mut R,
-    time: Time,
-    port: PortId,
-    found: QueueState,
-}
-
-impl<R: Records> Watch<Packet> for Noted<'_, R> {
-    fn joined(&mut self, parcel: &Parcel<Packet>, marked: bool) {
-        self.records.joined(self.time, self.port, parcel, self.found, marked);
-    }
-
-    fn marked(&mut self, parcel: &Parcel<Packet>) {
-        self.records.marked(self.time, self.port, parcel);
-    }
-
-    fn dropped(&mut self, parcel: Parcel<Packet>, reason: DropReason) {
-        self.records.dropped(self.time, self.port, &parcel, self.found, Loss::Queue(reason));
-    }
-}
 
 /// What is due next, in the order of the variants where times are equal: a packet whose last bit leaves at the instant at which another
 /// arrives still holds its buffer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// A link goes down or comes back.
+    /// A link goes down or comes back,
     Change,
+    /// and switches that spread packets know.
+    Learn,
     Arrive,
     Depart,
     Release,
@@ -107,6 +46,8 @@ pub struct Switch {
     held: Vec<u32>,
     announced: u64,
     ways: Ways,
+    /// Where each packet takes a way of its own.
+    spray: Option<Spray>,
     seed: u64,
 }
 
@@ -114,6 +55,7 @@ pub struct Switch {
 struct Flying {
     on: PortId,
     parcel: Parcel<Packet>,
+    damaged: bool,
 }
 
 struct Link {
@@ -125,6 +67,8 @@ struct Link {
     serving: u64,
     /// By how many failures it is down.
     dead: u32,
+    /// What damages packets on it, if anything does.
+    errors: Option<BitErrors>,
     /// As the scenario has it, for when it comes back, and how often it has.
     queue: Queue,
     returns: u64,
@@ -151,6 +95,10 @@ pub struct Delivery {
 impl Switch {
     /// The idle network of an experiment under `seed`, with the random streams that the simulator gives its ports.
     pub fn new(network: &Network, seed: u64) -> Switch {
+        let errors = |id: PortId| {
+            let of = network.faults.corruption.iter().find(|c| c.port == id)?;
+            Some(BitErrors::new(of.bit_errors, Draws::BitErrors.stream(seed, &[id.index() as u64])))
+        };
         let link = |(id, c): (PortId, &forebay_experiment::network::PortConfig)| {
             let mut queue = c.queue.clone();
             queue.start(c.rate, Draws::Queue.stream(seed, &[u64::from(id.get())]));
@@ -162,6 +110,7 @@ impl Switch {
                 to: c.to,
                 serving: 0,
                 dead: 0,
+                errors: errors(id),
                 queue: c.queue.clone(),
                 returns: 0,
             }
@@ -175,8 +124,15 @@ impl Switch {
             held: Vec::new(),
             announced: 0,
             ways: Ways::default(),
+            spray: None,
             seed,
         };
+        if network.faults.balance == Balance::Packet {
+            switch.spray = Spray::new(network, seed);
+            for (time, port, up) in Spray::news(network) {
+                switch.announce(time, Due::Learn, port.get() << 1 | u32::from(up));
+            }
+        }
         for failure in &network.faults.failures {
             for port in std::iter::once(failure.port).chain(reverse(network, failure.port)) {
                 switch.announce(failure.down, Due::Change, port.get() << 1);
@@ -234,8 +190,11 @@ impl Switch {
     }
 
     /// A host hands over a packet at `now`, up to which [`Switch::advance`] has been called.
-    pub fn send(&mut self, now: Time, packet: Packet, facts: Arrival, records: &mut impl Records) {
+    pub fn send(&mut self, now: Time, mut packet: Packet, facts: Arrival, records: &mut impl Records) {
         if let Some(port) = self.ways.first(facts.flow) {
+            if let Some(spray) = &mut self.spray {
+                packet.hash = spray.draw(self.ports[port].from);
+            }
             self.arrive(now, port, Parcel { frame: packet, facts }, records);
         }
     }
@@ -243,7 +202,7 @@ impl Switch {
     /// A host hands over a packet that is not to leave before `until`.
     pub fn hold(&mut self, until: Time, packet: Packet, facts: Arrival) {
         let Some(on) = self.ways.first(facts.flow) else { return };
-        let place = self.keep(Flying { on, parcel: Parcel { frame: packet, facts } });
+        let place = self.keep(Flying { on, parcel: Parcel { frame: packet, facts }, damaged: false });
         self.held.push(place);
         self.announce(until, Due::Release, place);
     }
@@ -255,7 +214,7 @@ impl Switch {
         // Their places are free again when the time has come that was announced.
         let places: Vec<u32> = held.extract_if(.., of_flow).collect();
         for place in places {
-            if let Some(Flying { on, parcel }) = self.flying[place as usize].take() {
+            if let Some(Flying { on, parcel, .. }) = self.flying[place as usize].take() {
                 self.arrive(now, on, parcel, records);
             }
         }
@@ -272,10 +231,15 @@ impl Switch {
                     self.depart(time, PortId::new(subject), records);
                 }
                 Due::Depart => {}
+                Due::Learn => {
+                    if let Some(spray) = &mut self.spray {
+                        spray.learn(PortId::new(subject >> 1), subject & 1 == 1);
+                    }
+                }
                 Due::Change => self.change(time, PortId::new(subject >> 1), subject & 1 == 1, records),
                 Due::Release => {
                     self.unused.push(subject);
-                    if let Some(Flying { on, parcel }) = self.flying[subject as usize].take() {
+                    if let Some(Flying { on, parcel, .. }) = self.flying[subject as usize].take() {
                         self.held.retain(|place| *place != subject);
                         self.arrive(time, on, parcel, records);
                     }
@@ -294,13 +258,21 @@ impl Switch {
 
     /// A packet is at the other end of its link: at its host, or at the next port.
     fn onward(&mut self, now: Time, flying: Flying, records: &mut impl Records) -> Option<Delivery> {
-        let Flying { on, mut parcel } = flying;
+        let Flying { on, mut parcel, damaged } = flying;
         let (flow, node) = (parcel.facts.flow, self.ports[on].to);
+        if damaged {
+            records.dropped(now, on, &parcel, QueueState::default(), Loss::Damaged);
+            return None;
+        }
         if self.ways.ends_at(flow, node) {
             return Some(Delivery { due: now, port: on, host: node, parcel });
         }
         parcel.frame.hop += 1;
-        match self.ways.next(flow, parcel.frame.hop, node, |port| self.ports[port].from) {
+        let next = match &self.spray {
+            Some(spray) => self.ways.end(flow).map(|end| spray.next(node, end, parcel.frame.hash)),
+            None => self.ways.next(flow, parcel.frame.hop, node, |port| self.ports[port].from),
+        };
+        match next {
             Some(port) => self.arrive(now, port, parcel, records),
             None => records.dropped(now, on, &parcel, QueueState::default(), Loss::Flying),
         }
@@ -340,7 +312,9 @@ impl Switch {
         if let Some(time) = next {
             self.ports[port].serving = self.announce(time, Due::Depart, port.get());
         }
-        let place = self.keep(Flying { on: port, parcel });
+        let wire = parcel.facts.wire.into();
+        let damaged = self.ports[port].errors.as_mut().is_some_and(|errors| errors.damage(wire));
+        let place = self.keep(Flying { on: port, parcel, damaged });
         self.announce(arrival, Due::Arrive, place);
     }
 

@@ -32,6 +32,11 @@ impl Ways {
         Some(*self.0.get(flow as usize)?.as_ref()?.ports.first()?)
     }
 
+    /// The host that a flow leads to.
+    pub fn end(&self, flow: u64) -> Option<NodeId> {
+        Some(self.0.get(flow as usize)?.as_ref()?.end)
+    }
+
     /// Whether `node` is where the flow leads.
     pub fn ends_at(&self, flow: u64, node: NodeId) -> bool {
         self.0.get(flow as usize).and_then(Option::as_ref).is_none_or(|way| way.end == node)

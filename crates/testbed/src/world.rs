@@ -7,14 +7,15 @@ use crate::shim::{lacking, wanted};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
-use forebay_experiment::topology::{Fib, hosts};
+use forebay_experiment::topology::{Fib, hosts, port_label};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_kernel::laws::{GuestLaw, guest_law};
 use forebay_kernel::shims::{SHIM, shim};
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
-use forebay_linux::world::Linux;
+use forebay_linux::world::{Linux, too_long, transports};
+use forebay_queues::{BufferedDiscipline, Queue};
 use forebay_units::{Rate, Time};
 use std::io;
 use std::ops::ControlFlow;
@@ -85,11 +86,25 @@ impl World for Testbed {
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
-        let mut cannot = Linux.supports(experiment);
+        let mut cannot = transports(experiment);
+        cannot.extend(too_long(experiment));
         let network = &experiment.network;
         let mut refuse = |key, reason| cannot.push(Unsupported { key, reason });
         if let Some(port) = network.ports.iter().find(|p| p.rate > FASTEST) {
             refuse("topology", format!("a link has {}; legal in real time: at most {FASTEST}", port.rate));
+        }
+        // The switch has every discipline, and ranks come of a shim that is refused.
+        if let Some((id, _)) =
+            network.ports.enumerate().find(|(_, p)| matches!(p.queue, Queue::Buffered(BufferedDiscipline::Pfabric(_))))
+        {
+            let port = port_label(network, id);
+            refuse(
+                "topology",
+                format!("the queue of port `{port}` serves by ranks, which no packet of a kernel has; legal: any but `pfabric`"),
+            );
+        }
+        if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
+            refuse("topology", format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id)));
         }
         let count = hosts(network).len();
         if count > MOST_HOSTS {

@@ -46,6 +46,8 @@ pub mod reason {
     pub const CUT: u8 = 4;
     /// It was on the wire when the link went down.
     pub const LOST: u8 = 5;
+    /// Its link damaged it: no guest's, the testbed's.
+    pub const DAMAGED: u8 = 100;
 }
 
 /// `enum fb_timer_kind`.

@@ -371,6 +371,9 @@ impl<'a> Run<'a> {
         samples.sort();
         self.packets.sort();
         let packet_hops = self.ports.hops();
+        let mut events = self.ports.events(&self.experiment.network, self.measured_from);
+        events.extend(self.failures.rows(end));
+        events.sort_by_key(|r| (r.time_ps, r.kind, r.port));
         let (ports, queue) = self.ports.rows(end, end.saturating_sub(self.measured_from).max(Time(1)));
         Report {
             flows,
@@ -388,7 +391,7 @@ impl<'a> Run<'a> {
             fingerprint: self.trace.fingerprint(),
             peak_connections: self.hosts.peak(),
             packets: self.packets,
-            events: self.failures.rows(end),
+            events,
             remark: String::new(),
             predicted: None,
         }

@@ -1,49 +1,27 @@
-//! A link on which bits flip, independently of each other.
+//! A link on which bits flip: which packets it damages, and where those are.
 
+use forebay_experiment::bit_errors::BitErrors as Draws;
 use forebay_sampling::Rng;
 use std::collections::VecDeque;
 
-/// Counts down to the next wrong bit.
+/// Bit errors of a link with a ring.
 #[derive(Debug, Clone)]
 pub struct BitErrors {
-    /// Mean number of bits between two errors.
-    mean: f64,
-    /// Right bits before the next wrong one.
-    gap_bits: f64,
-    rng: Rng,
-    /// Packets damaged so far.
-    damaged: u64,
-    /// Where those are in the ring that have not arrived.
+    draws: Draws,
+    /// Where damaged packets are in the ring that have not arrived.
     places: VecDeque<u32>,
 }
 
 impl BitErrors {
     /// Each bit is wrong with this probability.
     pub fn new(probability: f64, rng: Rng) -> BitErrors {
-        let mut errors = BitErrors { mean: 1.0 / probability, gap_bits: 0.0, rng, damaged: 0, places: VecDeque::new() };
-        errors.gap_bits = errors.gap();
-        errors
-    }
-
-    /// Distances between rare independent events are exponential; that of whole bits, geometric, differs from it by the probability itself,
-    /// which is at most 1 in 10 000.
-    fn gap(&mut self) -> f64 {
-        self.mean * self.rng.exponential()
+        BitErrors { draws: Draws::new(probability, rng), places: VecDeque::new() }
     }
 
     /// Whether a packet of `wire` bytes, the next on the link, at `position` of its ring, is damaged.
     pub fn damage(&mut self, wire: u64, position: u32) -> bool {
-        let mut bits = (8 * wire) as f64;
-        let mut damaged = false;
-        while self.gap_bits < bits {
-            // A packet may have several errors; they count once.
-            bits -= self.gap_bits;
-            self.gap_bits = self.gap();
-            damaged = true;
-        }
-        self.gap_bits -= bits;
+        let damaged = self.draws.damage(wire);
         if damaged {
-            self.damaged += 1;
             self.places.push_back(position);
         }
         damaged
@@ -67,25 +45,6 @@ impl BitErrors {
 
     /// Packets damaged since the start.
     pub fn damaged(&self) -> u64 {
-        self.damaged
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// P(damaged) = 1 - (1 - p)^bits, within four standard deviations.
-    #[test]
-    fn the_share_of_damaged_packets_is_that_of_independent_bits() {
-        for (p, wire) in [(1e-6f64, 1500u64), (1e-4, 1500), (1e-5, 64)] {
-            let mut errors = BitErrors::new(p, Rng::stream(3, &[wire]));
-            let n = 400_000;
-            let damaged = (0..n).filter(|_| errors.damage(wire, 0)).count() as f64;
-            let share = 1.0 - (1.0 - p).powf(8.0 * wire as f64);
-            let deviation = (f64::from(n) * share * (1.0 - share)).sqrt();
-            let expected = f64::from(n) * share;
-            assert!((damaged - expected).abs() < 4.0 * deviation, "{p} {wire}: {damaged}, not {expected}");
-        }
+        self.draws.damaged()
     }
 }

@@ -1,6 +1,8 @@
 //! The network in virtual time, by what it writes down.
 
 use super::*;
+use crate::frame::Headers;
+use forebay_experiment::faults::Corruption;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::{Node, PortConfig};
 use forebay_queues::{Codepoint, Queue};
@@ -29,6 +31,7 @@ impl Records for Log {
             Loss::Dead => "dead",
             Loss::Cut => "cut",
             Loss::Flying => "lost",
+            Loss::Damaged => "damaged",
         };
         self.add(time, port, why);
     }
@@ -179,4 +182,23 @@ fn packets_follow_the_way_that_their_flow_has_now() {
     s.advance(Time::from_us(500), &mut log, |d| got.push(d.parcel.frame.id));
     assert_eq!(got, [0]);
     assert_eq!(log.0.last(), Some(&(137, 0, "lost")));
+}
+
+/// A damaged packet takes its place and time on the link, and is dropped at its end: the ones that the simulator's link damages under the same seed.
+#[test]
+fn a_link_damages_the_packets_that_it_damages_in_the_simulator() {
+    let (mut n, port) = (network(1_000), PortId::new(3));
+    n.faults.corruption.push(Corruption { port, bit_errors: 2e-5 });
+    let (mut s, mut log, mut got) = (with_ways(&n), Log::default(), Vec::new());
+    for id in 0..200 {
+        let (p, f) = packet(0, id);
+        s.send(Time::ZERO, p, f, &mut log);
+    }
+    s.advance(Time::from_ms(10), &mut log, |d| got.push(d.parcel.frame.id));
+    let mut draws = BitErrors::new(2e-5, Draws::BitErrors.stream(1, &[3]));
+    let intact: Vec<u64> = (0..200).filter(|_| !draws.damage(1_500)).collect();
+    assert!((20..80).contains(&draws.damaged()), "{}", draws.damaged());
+    assert_eq!(got, intact);
+    let damaged = log.0.iter().filter(|e| (e.1, e.2) == (3, "damaged")).count();
+    assert_eq!((damaged as u64, log.0.iter().filter(|e| (e.1, e.2) == (3, "out")).count()), (draws.damaged(), 200));
 }

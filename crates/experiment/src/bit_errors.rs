@@ -1,0 +1,69 @@
+//! Which packets a link damages on which bits flip, independently of each other.
+
+use forebay_sampling::Rng;
+
+/// Counts down to the next wrong bit.
+#[derive(Debug, Clone)]
+pub struct BitErrors {
+    /// Mean number of bits between two errors.
+    mean: f64,
+    /// Right bits before the next wrong one.
+    gap_bits: f64,
+    rng: Rng,
+    /// Packets damaged so far.
+    damaged: u64,
+}
+
+impl BitErrors {
+    /// Each bit is wrong with this probability.
+    pub fn new(probability: f64, rng: Rng) -> BitErrors {
+        let mut errors = BitErrors { mean: 1.0 / probability, gap_bits: 0.0, rng, damaged: 0 };
+        errors.gap_bits = errors.gap();
+        errors
+    }
+
+    /// Distances between rare independent events are exponential; that of whole bits, geometric, differs from it by the probability itself,
+    /// which is at most 1 in 10 000.
+    fn gap(&mut self) -> f64 {
+        self.mean * self.rng.exponential()
+    }
+
+    /// Whether a packet of `wire` bytes, the next on the link, is damaged.
+    pub fn damage(&mut self, wire: u64) -> bool {
+        let mut bits = (8 * wire) as f64;
+        let mut damaged = false;
+        while self.gap_bits < bits {
+            // A packet may have several errors; they count once.
+            bits -= self.gap_bits;
+            self.gap_bits = self.gap();
+            damaged = true;
+        }
+        self.gap_bits -= bits;
+        self.damaged += u64::from(damaged);
+        damaged
+    }
+
+    /// Packets damaged since the start.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P(damaged) = 1 - (1 - p)^bits, within four standard deviations.
+    #[test]
+    fn the_share_of_damaged_packets_is_that_of_independent_bits() {
+        for (p, wire) in [(1e-6f64, 1500u64), (1e-4, 1500), (1e-5, 64)] {
+            let mut errors = BitErrors::new(p, Rng::stream(3, &[wire]));
+            let n = 400_000;
+            let damaged = (0..n).filter(|_| errors.damage(wire)).count() as f64;
+            let share = 1.0 - (1.0 - p).powf(8.0 * wire as f64);
+            let deviation = (f64::from(n) * share * (1.0 - share)).sqrt();
+            let expected = f64::from(n) * share;
+            assert!((damaged - expected).abs() < 4.0 * deviation, "{p} {wire}: {damaged}, not {expected}");
+        }
+    }
+}
