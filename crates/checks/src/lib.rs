@@ -84,6 +84,12 @@ pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
         .variants
 }
 
+/// As [`resolve`] without overrides; `None` where the text is not a valid scenario.
+pub fn resolved(text: &str, seed: Option<u64>) -> Option<Vec<Variant>> {
+    let scenario = Scenario::from_text(forebay_worlds::all(), text, "check.toml", &repository().join("scenarios"), &[], seed);
+    scenario.and_then(|s| s.resolve()).ok().map(|s| s.variants)
+}
+
 /// Runs a configuration.
 ///
 /// # Panics

@@ -31,6 +31,7 @@ mod layers;
 mod load;
 mod many_hosts;
 mod matrix;
+mod matrix_linux;
 mod memory;
 mod messages;
 mod model;

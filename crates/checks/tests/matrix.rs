@@ -7,7 +7,7 @@ use forebay_experiment::workload;
 use forebay_sim::{cc, tcp::profile};
 
 /// Parameters of every topology, small enough for a test. A new kind needs a line here.
-fn topology_text(kind: &str, queue: &str) -> String {
+pub(crate) fn topology_text(kind: &str, queue: &str) -> String {
     let link = |rate: &str| format!("{{ rate = \"{rate}\", delay = \"5us\", buffer = \"30pkt\", queue = {queue} }}");
     let (fast, slow) = (link("1Gbps"), link("500Mbps"));
     let body = match kind {
@@ -37,7 +37,7 @@ fn topology_text(kind: &str, queue: &str) -> String {
 }
 
 /// A finite amount of traffic of every kind, between the first host and the others where the topology has no natural ends.
-fn workload_text(kind: &str) -> &'static str {
+pub(crate) fn workload_text(kind: &str) -> &'static str {
     match kind {
         "long" => "size = \"200KB\"\nfrom = \"all\"\nto = \"all\"\npattern = \"permutation\"",
         "incast" => "senders = [\"FIRST\", \"SECOND\"]\nreceiver = \"LAST\"\nblock = \"40KB\"\nrounds = 3\njitter = \"20us\"",
@@ -54,6 +54,18 @@ fn workload_text(kind: &str) -> &'static str {
         "udp" => "from = \"FIRST\"\nto = \"LAST\"\nrate = \"600Mbps\"\nstop = \"3ms\"\npacket-jitter = \"5us\"",
         "replay" => "file = \"../crates/checks/tests/data/flows.csv\"",
         other => panic!("no small example of the workload `{other}`: add one"),
+    }
+}
+
+/// Two hosts that send, and one that receives, of each small topology.
+pub(crate) fn ends(kind: &str) -> (&'static str, &'static str, &'static str) {
+    match kind {
+        "many-to-one" => ("s0", "s1", "recv"),
+        "dumbbell" => ("l0", "l1", "r0"),
+        "multi-hop" => ("a0", "a1", "front-end"),
+        "leaf-spine" => ("h0", "h1", "h5"),
+        "fat-tree" => ("pod0-h0", "pod0-h1", "pod3-h3"),
+        _ => ("x", "y", "z"),
     }
 }
 
@@ -85,14 +97,7 @@ fn finish(text: &str) {
 fn every_workload_on_every_topology() {
     for t in topology::REGISTRY {
         for w in workload::REGISTRY {
-            let (first, second, last) = match t.entry.name {
-                "many-to-one" => ("s0", "s1", "recv"),
-                "dumbbell" => ("l0", "l1", "r0"),
-                "multi-hop" => ("a0", "a1", "front-end"),
-                "leaf-spine" => ("h0", "h1", "h5"),
-                "fat-tree" => ("pod0-h0", "pod0-h1", "pod3-h3"),
-                _ => ("x", "y", "z"),
-            };
+            let (first, second, last) = ends(t.entry.name);
             let traffic = workload_text(w.entry.name).replace("FIRST", first).replace("SECOND", second).replace("LAST", last);
             let text = format!(
                 "{}[transport]\nstack = \"ns2\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n[[workload]]\nkind = \"{}\"\n{traffic}\n",
