@@ -1,16 +1,14 @@
-//! Everything that a command can be given: it ends, by itself and soon, says what is wrong, and leaves what it found as it was.
+//! Everything that a command can be given; of what the machine does meanwhile see `hostile_machine`. It ends, by itself and soon, says what is wrong, and leaves what it found as it was.
 
 use crate::scratch::{Scratch, command, text};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const SMALL: &str = r#"name = "small"
+pub(crate) const SMALL: &str = r#"name = "small"
 seed = 1
 runs = 1
 duration = "2ms"
@@ -29,10 +27,10 @@ to = "receiver"
 "#;
 
 /// Longest time that anything here may take: far above what it does, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a command to its end. It must not be ended by a signal, panic, hang, or send control characters to a terminal.
-fn ends(scratch: &Scratch, args: &[&OsStr]) -> Output {
+pub(crate) fn ends(scratch: &Scratch, args: &[&OsStr]) -> Output {
     let mut c = command(&scratch.0, &[]);
     let mut child = c.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Read while it runs: a full pipe would stop it.
@@ -70,7 +68,7 @@ fn ends(scratch: &Scratch, args: &[&OsStr]) -> Output {
     out
 }
 
-fn words<'a>(args: &[&'a str]) -> Vec<&'a OsStr> {
+pub(crate) fn words<'a>(args: &[&'a str]) -> Vec<&'a OsStr> {
     args.iter().copied().map(OsStr::new).collect()
 }
 
@@ -332,54 +330,6 @@ fn arguments() {
     }
 }
 
-/// Names that lead round in circles, and files that cannot be read or written.
-#[test]
-fn loops_and_rights() {
-    let s = Scratch::new("hostile-loops");
-    s.file("small.toml", SMALL);
-    symlink("b.toml", s.0.join("a.toml")).unwrap();
-    symlink("a.toml", s.0.join("b.toml")).unwrap();
-    symlink("loop", s.0.join("loop")).unwrap();
-    symlink(".", s.0.join("here")).unwrap();
-    // Whoever opens it waits for somebody who writes.
-    assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
-    for args in [
-        &["check", "a.toml"][..],
-        &["run", "a.toml"],
-        &["report", "loop"],
-        &["report", "here"],
-        &["run", "small.toml", "--out", "loop/r"],
-        &["run", "small.toml", "--out", "loop"],
-        &["run", "small.toml", "--out", "/proc/r"],
-        &["run", "small.toml", "--out", "/dev/full/r"],
-        &["run", "small.toml", "--out", "small.toml/r"],
-        &["run", "small.toml", "--out", "/"],
-        &["run", "small.toml", "--out", ""],
-        &["man", "/proc/pages"],
-        &["man", "small.toml"],
-        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"a.toml\" } }"],
-        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"here\" } }"],
-        &["check", "small.toml", "--set", "workload.0={ kind = \"replay\", file = \"loop\" }"],
-        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"pipe\" } }"],
-        &["check", "small.toml", "--set", "workload.0={ kind = \"replay\", file = \"pipe\" }"],
-        &["check", "pipe"],
-        &["run", "pipe"],
-        &["advise", "pipe"],
-        &["report", "pipe"],
-        &["explain", "pipe", "--flow", "0"],
-    ] {
-        let out = ends(&s, &words(args));
-        assert!(!out.status.success(), "{args:?}");
-    }
-    assert_eq!(s.entries(""), ["a.toml", "b.toml", "here", "loop", "pipe", "small.toml"]);
-    // Through a link to its own folder, results are where they were asked for.
-    assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "here/r"])).status.success());
-    assert!(s.0.join("r/manifest.json").is_file());
-    let odd: OsString = OsStr::from_bytes(b"odd-\xff\x1b.toml").to_owned();
-    fs::write(s.0.join(&odd), SMALL.replace("senders = 4", "sendrs = 4")).unwrap();
-    assert_eq!(ends(&s, &[OsStr::new("check"), &odd]).status.code(), Some(2));
-}
-
 /// Lists of flows, tables of sizes and values that are nearly legal: each an error of one place, with what would be legal there or why not.
 #[test]
 fn nearly_legal_inputs_are_refused_with_their_place() {
@@ -443,90 +393,4 @@ fn nearly_legal_inputs_are_refused_with_their_place() {
         let err = text(&out.stderr);
         assert!(out.status.code() == Some(2) && err.contains(part) && err.contains("--sweep:1:"), "{sweep}: {err}");
     }
-}
-
-/// A disk that is full, as a limit on the size of files: an error and nothing left behind.
-#[test]
-fn a_full_disk() {
-    let s = Scratch::new("hostile-full");
-    s.file("small.toml", SMALL);
-    for target in
-        ["list > /dev/full", "check small.toml > /dev/full", "run small.toml --out r > /dev/full", "completions bash > /dev/full"]
-    {
-        let line = format!("exec {} {target}", env!("CARGO_BIN_EXE_forebay"));
-        let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
-        let err = text(&out.stderr);
-        assert!(
-            out.status.code() == Some(1) && err.contains("cannot write to standard output"),
-            "{target}: {:?} {err}",
-            out.status
-        );
-    }
-    assert!(s.0.join("r/manifest.json").is_file(), "the results are there all the same");
-}
-
-/// A shell without job control starts what runs in the background with SIGINT and SIGQUIT ignored, these tests too, and children inherit it
-/// (POSIX, "Signals and Error Handling" of the shell language). The command that is tried is one of the foreground.
-fn heed_signals(command: &mut Command) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: signal(2) may be called between fork and exec (signal-safety(7)).
-    unsafe {
-        std::os::unix::process::CommandExt::pre_exec(command, || {
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-            Ok(())
-        });
-    }
-    let _ = command;
-}
-
-/// Signals: each ends a run within a moment, with nothing left behind, or with what the next command removes.
-#[test]
-fn signals() {
-    let s = Scratch::new("hostile-signals");
-    s.file("long.toml", &SMALL.replace("2ms", "1h"));
-    for (signal, code) in [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)] {
-        let mut run = command(&s.0, &["run", "long.toml", "--yes", "--progress", "json", "--quiet", "--out", "r"]);
-        heed_signals(&mut run);
-        let mut child = run.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut events = BufReader::new(child.stderr.take().unwrap());
-        let mut first = String::new();
-        events.read_line(&mut first).unwrap();
-        assert!(first.contains("\"start\""), "{first}");
-        assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
-        let began = Instant::now();
-        assert_eq!(child.wait().unwrap().code(), code, "{signal}");
-        assert!(began.elapsed() < PATIENCE, "{signal}");
-        assert!(!s.0.join("r").exists(), "{signal}");
-    }
-    s.file("small.toml", SMALL);
-    assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "q"])).status.success());
-    assert_eq!(s.entries(""), ["long.toml", "q", "small.toml"]);
-}
-
-/// Ten at once into one place: all results are kept, each under a name of its own.
-#[test]
-fn races() {
-    let s = Scratch::new("hostile-races");
-    s.file("small.toml", &SMALL.replace("2ms", "100ms"));
-    let start = |args: &[&str]| command(&s.0, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let all: Vec<_> = (0..10).map(|_| start(&["run", "small.toml", "--quiet"])).collect();
-    for child in all {
-        assert!(child.wait_with_output().unwrap().status.success());
-    }
-    assert_eq!(s.entries("out").len(), 10);
-    // One gets the name, the others that come too late are told so, before or after their runs.
-    let all: Vec<_> = (0..10).map(|_| start(&["run", "small.toml", "--quiet", "--out", "r"])).collect();
-    let codes: Vec<i32> = all.into_iter().map(|c| c.wait_with_output().unwrap().status.code().unwrap()).collect();
-    assert_eq!(codes.iter().filter(|c| **c == 0).count(), 1, "{codes:?}");
-    let late = codes.iter().filter(|c| **c == 1).count();
-    assert_eq!(s.entries("").len(), 2 + 1 + late, "{codes:?} {:?}", s.entries(""));
-    // Ten pages of the same results: the last one stays, whole.
-    let all: Vec<_> = (0..10).map(|_| start(&["report", "r", "--force"])).collect();
-    for child in all {
-        assert!(child.wait_with_output().unwrap().status.success());
-    }
-    assert!(fs::read_to_string(s.0.join("r/report.html")).unwrap().trim_end().ends_with("</html>"));
-    assert!(!s.entries("r").iter().any(|f| f.contains(".tmp-")));
 }

@@ -8,6 +8,8 @@ mod doctored;
 mod explain;
 #[cfg(unix)]
 mod hostile;
+#[cfg(unix)]
+mod hostile_machine;
 mod intervals;
 #[cfg(target_os = "linux")]
 mod limits;
