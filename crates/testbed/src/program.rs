@@ -51,6 +51,12 @@ impl Loaded {
     }
 }
 
+/// Whether the right to BPF programs is out of reach: it is the machine's, and not given to the root of a user namespace (capabilities(7), CAP_BPF).
+fn in_user_namespace() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().ne(["0", "0", "4294967295"])
+}
+
 impl Programs {
     /// Those that the transports want; connections of transport `g` are accepted at port `first_port + g`.
     ///
@@ -60,6 +66,10 @@ impl Programs {
         let mut number = 0;
         let mut load = |(port, group): (u16, &Group)| {
             let Some(wanted) = wanted(&group.shim).map_err(io::Error::other)? else { return Ok(None) };
+            if in_user_namespace() {
+                let why = "shims below TCP are BPF programs, which take the machine's own root: run it with sudo; `unshare --user` is not enough";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
             let params: Vec<_> = wanted.params.iter().copied().chain([("port", port.into())]).collect();
             let shim = Shim::load(NAME, &params).map_err(failed)?;
             number += 1;
