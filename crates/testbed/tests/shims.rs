@@ -107,6 +107,55 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
     assert_eq!((real.len(), real[0].0, real[0].1), (4, Some(20), "insufficient"));
 }
 
+/// Transports that share hosts: one without the shim, two under it with parameters of their own, each told by its port.
+#[test]
+fn a_shim_is_that_of_its_transport_alone() {
+    let text = r#"
+[topology]
+kind = "many-to-one"
+senders = 2
+access     = { rate = "50Mbps", delay = "500us" }
+bottleneck = { rate = "50Mbps", delay = "500us", buffer = "100pkt", queue = { kind = "dctcp-step", k = "16pkt" } }
+[[transport.group]]
+name = "plain"
+cc = "newreno"
+share = 0.33
+[[transport.group]]
+name = "ten"
+cc = { kind = "newreno", shim = "proboscis" }
+share = 0.33
+[[transport.group]]
+name = "five"
+cc = { kind = "newreno", shim = { kind = "proboscis", gamma = 5 } }
+share = 0.34
+[[workload]]
+kind = "poisson"
+sizes = "100KB"
+load = 0.3
+flows-per-source = 12
+"#;
+    let why = Testbed.supports(&worlds::experiment(text));
+    if !why.is_empty() {
+        return assert!(!cfg!(feature = "bpf") && why.len() == 2, "{why:?}");
+    }
+    let Some([real, exact]) = worlds::both(text, true) else { return };
+    let probes = |r: &Report, group: u32| {
+        let of = r.flows.iter().filter(|f| f.group.get() == group);
+        of.map(|f| f.shim.as_deref().and_then(|s| s.int("probes"))).collect::<Vec<_>>()
+    };
+    for r in [&real, &exact] {
+        assert!(probes(r, 0).len() >= 7 && probes(r, 0).iter().all(Option::is_none), "{:?}", probes(r, 0));
+        assert!(probes(r, 1).iter().all(|n| n.is_some_and(|n| n >= 10 && n % 10 == 0)), "{:?}", probes(r, 1));
+        assert!(probes(r, 2).iter().all(|n| n.is_some_and(|n| n >= 5 && n % 5 == 0)), "{:?}", probes(r, 2));
+        assert!(probes(r, 2).contains(&Some(5)), "{:?}", probes(r, 2));
+        let plain: Vec<u64> = r.flows.iter().filter(|f| f.group.get() == 0).map(|f| f.conn_id).collect();
+        let (marked, others): (Vec<_>, Vec<_>) =
+            r.packets.iter().filter(|p| p.ce).map(|p| plain.contains(&p.conn_id)).partition(|p| *p);
+        assert!(marked.is_empty() && others.len() > 20, "{} and {} packets are marked", marked.len(), others.len());
+    }
+    assert!(real.flows.iter().all(|f| !f.end.is_never()), "all messages arrive");
+}
+
 /// What the program cannot is refused by its key; a build without the programs refuses them all, and says so.
 fn refused(text: &str) -> bool {
     let why = Testbed.supports(&worlds::experiment(text));
