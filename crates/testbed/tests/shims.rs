@@ -102,7 +102,8 @@ fn what_was_lost_is_repeated_and_what_is_held_is_released() {
     let [real, exact] = runs.each_ref().map(told);
     for (a, b) in real.iter().zip(&exact) {
         assert_eq!((a.0, a.1, a.2), (b.0, b.1, b.2), "{real:?}");
-        assert!((8..=10).contains(&a.3.unwrap_or(0)), "{real:?}");
+        // For 8 ms, looked at every millisecond, and until the thread that lets it go has run.
+        assert!((8..40).contains(&a.3.unwrap_or(0)), "{real:?}");
     }
     assert_eq!((real.len(), real[0].0, real[0].1), (4, Some(20), "insufficient"));
 }
