@@ -82,10 +82,13 @@ impl Joined {
         }
     }
 
-    /// The stream has grown to `next`; behind it, something waits or does not. How many heads had been spared that are not any more.
-    pub(super) fn advance(&mut self, next: u64, waits: bool) -> u32 {
+    /// The stream has grown to `next`, by `segments` that had waited; behind it, something waits or does not. How many heads had been spared that are
+    /// not any more: of what waits before the data furthest on it is not known where, but at most one of each segment but the first.
+    pub(super) fn advance(&mut self, next: u64, segments: u32, waits: bool) -> u32 {
         if waits && self.end.wrapping_sub(next as u32).cast_signed() > 0 {
-            return 0;
+            let released = u32::from(self.before).min(segments.saturating_sub(1));
+            self.before -= released as u16;
+            return released;
         }
         std::mem::take(self).spared()
     }
@@ -127,7 +130,7 @@ mod tests {
         assert!(!j.add(Time::from_us(1), segment(1), true, 40));
         j.tell(Time::from_us(1));
         assert!(!j.add(Time::from_us(1_000), segment(2), true, 40));
-        j.advance(3 * MSS, false);
+        j.advance(3 * MSS, 0, false);
         assert!(!j.any());
     }
 }

@@ -316,6 +316,7 @@ impl Receiver {
     /// had been spared in what is part of the stream now.
     fn note_waiting(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) -> (bool, u32) {
         let (start, rcv_nxt, waits) = (taken.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
+        let segments = taken.fresh.saturating_sub(p.len.into()).div_ceil(u64::from(c.mss)) as u32;
         let back = self.adaptive.as_ref().and_then(|a| a.tune.as_ref()).map(Autotune::back);
         let again = self.ooo.has_repeated();
         if !self.is_sack() {
@@ -323,7 +324,7 @@ impl Receiver {
             return (false, 0);
         }
         match self.ooo.joined() {
-            Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, waits) } else { 0 }),
+            Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, segments, waits) } else { 0 }),
             Some(joined) if start > rcv_nxt && !again => {
                 let whole = u32::from(p.len) == c.mss;
                 (back.is_some_and(|back| joined.add(now, (start, start + u64::from(p.len)), whole, back)), 0)
