@@ -32,7 +32,9 @@ forebay-bench: how fast the simulator is
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON
   forebay-bench agree [--out FILE] [WORD]       figures beside those of ns-2 and ns-3 on the same starts; WORD picks set-ups
-  forebay-bench linux [--out FILE] [WORD]       the simulator's stack `linux` and a Linux kernel, packet by packet; WORD picks scenarios
+  forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
+                                                the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
+                                                WORD, one in a FILE, or some that are drawn; with N packets around the first difference
   forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
 

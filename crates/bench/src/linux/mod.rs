@@ -1,29 +1,37 @@
 //! `forebay-bench linux`: the simulator's stack `linux` against the TCP of a Linux kernel, scenario by scenario and packet by packet.
 
 mod measure;
+mod random;
 mod scenarios;
 mod table;
 
 use scenarios::{Case, cases};
 
-/// Runs all scenarios, those whose name contains the word, or the one in the file of that name, in both worlds; prints the table and writes it.
+/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or some that are drawn, in both worlds; prints the table
+/// and writes it.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
-    let (mut out, mut word, mut around) = (None, None, None);
+    let (mut out, mut word, mut around, mut drawn) = (None, None, None, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--out" => out = Some(args.next().ok_or("--out: which file?")?.clone()),
             "--show" => around = Some(4),
             "--around" => around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: how many packets?")?),
+            "--random" => {
+                let mut number =
+                    || args.next().and_then(|n| n.parse().ok()).ok_or("--random: which seed, and how many scenarios?");
+                drawn = Some((number()?, number()?));
+            }
             _ => word = Some(arg.clone()),
         }
     }
+    let all = || drawn.map_or_else(cases, |(seed, count)| random::cases(seed, count));
     let chosen: Vec<Case> = match word {
         Some(file) if file.ends_with(".toml") => {
             let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
             vec![Case { name: file, text, cause: "" }]
         }
-        word => cases().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
+        word => all().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
     };
     let mut rows = Vec::new();
     for case in &chosen {
