@@ -107,7 +107,7 @@ struct Buffered {
     rust: BufferedDiscipline,
     core: Core,
     queue: QueueState,
-    serving: Option<Queued>,
+    serving: Option<Handle>,
     busy_until: Time,
     rate: Rate,
     /// By handle.
@@ -143,18 +143,18 @@ impl Buffered {
     fn start_next(&mut self, now: Time) {
         self.serving = self.rust.pop(now, &mut self.ours);
         let got = self.core.pop(now, &mut self.theirs);
-        assert_eq!(got, self.serving.map(|q| q.handle), "after {} packets: {:?}", self.tally.packets, self.rust);
+        assert_eq!(got, self.serving, "after {} packets: {:?}", self.tally.packets, self.rust);
         self.settle(None);
-        if let Some(q) = self.serving {
-            self.busy_until = now + self.rate.tx_time(u64::from(q.packet.wire));
+        if let Some(next) = self.serving {
+            self.busy_until = now + self.rate.tx_time(u64::from(self.wires[next.0 as usize]));
         }
     }
 
     /// All transmissions that start before `until`.
     fn serve(&mut self, until: Time) {
-        while let Some(q) = self.serving.filter(|_| self.busy_until < until) {
+        while let Some(sent) = self.serving.filter(|_| self.busy_until < until) {
             self.queue.packets -= 1;
-            self.queue.bytes -= u64::from(q.packet.wire);
+            self.queue.bytes -= u64::from(self.wires[sent.0 as usize]);
             self.start_next(self.busy_until);
         }
     }
@@ -162,7 +162,7 @@ impl Buffered {
     fn arrive(&mut self, now: Time, packet: Arrival, limit: QueueState, memory: Option<u64>) {
         let queued = Queued { handle: Handle(self.wires.len() as u32), since: now, packet };
         self.wires.push(packet.wire);
-        let serving = self.serving.map_or(0, |q| q.packet.wire);
+        let serving = self.serving.map_or(0, |h| self.wires[h.0 as usize]);
         let port = PortState { now, queue: self.queue, limit, memory, serving, idle_since: self.busy_until };
         self.rust.push(&port, queued, &mut self.ours);
         self.core.push(&port, &queued, &mut self.theirs);

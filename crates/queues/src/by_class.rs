@@ -1,7 +1,7 @@
 //! What schedulers of several queues by class of service share: which queue a packet belongs to, whether it fits there, its marking, and whom
 //! to drop from a full buffer. Which queue is served next is the scheduler's business.
 
-use crate::{DropReason, Effects, PortState, QueueError, QueueState, Queued, Verdict, plain};
+use crate::{DropReason, Effects, Handle, Held, PortState, QueueError, QueueState, Queued, Verdict, plain};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::QueueLen;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ pub(crate) const CLASSES: usize = 8;
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq)]
 struct ClassQueue {
-    packets: VecDeque<Queued>,
+    packets: VecDeque<Held>,
     state: QueueState,
     /// Its own limit, its packet in service included.
     limit: QueueState,
@@ -91,13 +91,33 @@ impl ByClass {
         Ok(ByClass { map: map(v, count)?, queues, serving: 0, tail_drop: v.text("overflow") == "tail" })
     }
 
-    /// The queue that the packet joined; `None`: it was dropped.
-    pub(crate) fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) -> Option<usize> {
-        let (wire, q) = (packet.packet.wire, usize::from(self.map[usize::from(packet.packet.class) % CLASSES]));
+    /// Which queue a packet is for, and that queue, in service included.
+    #[inline]
+    fn own(&self, port: &PortState, packet: &Queued) -> (usize, QueueState) {
+        let q = usize::from(self.map[usize::from(packet.packet.class) % CLASSES]);
         let mut own = self.queues[q].state;
         if port.serving > 0 && self.serving == q {
             own.add(port.serving);
         }
+        (q, own)
+    }
+
+    /// Takes in a packet that fits. The decision, and the queue that it has joined; `None`, and nothing is changed, if it does not fit.
+    #[inline]
+    pub(crate) fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<(Verdict, usize)> {
+        let (wire, (q, own)) = (packet.packet.wire, self.own(port, packet));
+        let queue = &mut self.queues[q];
+        if !own.fits(wire, queue.limit) || !port.fits(wire) {
+            return None;
+        }
+        queue.state.add(wire);
+        queue.packets.push_back(packet.held());
+        Some((Verdict::step(own, queue.k, packet.packet.ecn), q))
+    }
+
+    /// The queue that the packet joined; `None`: it was dropped.
+    pub(crate) fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) -> Option<usize> {
+        let (wire, (q, own)) = (packet.packet.wire, self.own(port, &packet));
         let fits = own.fits(wire, self.queues[q].limit) && (port.fits(wire) || self.steal(port, wire, q, effects));
         let verdict = match fits {
             true => Verdict::step(own, self.queues[q].k, packet.packet.ecn),
@@ -105,7 +125,7 @@ impl ByClass {
         };
         packet.admit(verdict, effects).then(|| {
             self.queues[q].state.add(wire);
-            self.queues[q].packets.push_back(packet);
+            self.queues[q].packets.push_back(packet.held());
             q
         })
     }
@@ -120,29 +140,29 @@ impl ByClass {
         };
         let mut freed = QueueState::default();
         let enough = self.queues[from].packets.iter().rev().any(|w| {
-            freed.add(w.packet.wire);
+            freed.add(w.wire);
             port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
             let Some(w) = self.queues[from].packets.pop_back() else { break };
-            self.queues[from].state.remove(w.packet.wire);
-            freed.remove(w.packet.wire);
+            self.queues[from].state.remove(w.wire);
+            freed.remove(w.wire);
             w.evict(effects);
         }
         enough
     }
 
     /// The oldest packet of queue `q`, which is in service from now on.
-    pub(crate) fn take(&mut self, q: usize) -> Option<Queued> {
+    pub(crate) fn take(&mut self, q: usize) -> Option<Handle> {
         let packet = self.queues[q].packets.pop_front()?;
-        self.queues[q].state.remove(packet.packet.wire);
+        self.queues[q].state.remove(packet.wire);
         self.serving = q;
-        Some(packet)
+        Some(packet.handle)
     }
 
     /// Wire bytes of the oldest packet of queue `q`.
     pub(crate) fn head(&self, q: usize) -> Option<u32> {
-        self.queues[q].packets.front().map(|w| w.packet.wire)
+        self.queues[q].packets.front().map(|w| w.wire)
     }
 
     /// Packets of queue `q`, without the one in service.

@@ -3,7 +3,7 @@
 //! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
 
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, QueueState, Queued, Verdict, red,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
@@ -22,6 +22,21 @@ enum Match {
 const MATCHES: &[(&str, Match)] = &[("all", Match::All), ("majority", Match::Majority), ("any", Match::Any)];
 const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 
+/// What is known of a packet that waits and may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Candidate {
+    handle: Handle,
+    /// Whether it can be marked.
+    capable: bool,
+    flow: u64,
+}
+
+impl Candidate {
+    fn of(packet: &Queued) -> Candidate {
+        Candidate { handle: packet.handle, capable: packet.packet.ecn.is_capable(), flow: packet.packet.flow }
+    }
+}
+
 /// RED, asked only about packets that met no (or not enough) packets of their flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choke {
@@ -29,33 +44,33 @@ pub struct Choke {
     samples: usize,
     rule: Match,
     mark_samples: bool,
-    backlog: VecDeque<Queued>,
+    backlog: VecDeque<Candidate>,
     /// Places in the queue that were drawn.
     drawn: Vec<usize>,
+    /// They match the packet that was offered last.
+    matched: bool,
     rng: Rng,
 }
 
 impl Choke {
     fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
         let (backlog, drawn, rng) = (VecDeque::new(), Vec::new(), Rng::stream(0, &[]));
-        Choke { law, samples, rule, mark_samples, backlog, drawn, rng }
+        Choke { law, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
     }
 
-    fn decide(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> Verdict {
+    /// The decision about a packet; `None` if it has met packets of its flow.
+    #[inline]
+    fn decide(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         self.law.update(port);
         if !port.fits(packet.wire) {
             self.law.overflow();
-            return Verdict::Drop(DropReason::Overflow);
+            return Some(Verdict::Drop(DropReason::Overflow));
         }
         // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
         if self.law.avg >= self.law.min && self.backlog.len() >= self.samples && self.matches(packet.flow) {
-            if self.mark_samples {
-                self.signal_samples(effects);
-            }
-            // RED's count stays as it is ([R] 1.4).
-            return Verdict::signal(packet.ecn);
+            return None;
         }
-        self.law.decide(packet.ecn)
+        Some(self.law.decide(packet.ecn))
     }
 
     /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
@@ -68,7 +83,7 @@ impl Choke {
         }
         let backlog = &self.backlog;
         // Only packets of the flow are to blame, also where the rule is content with some (our choice).
-        self.drawn.retain(|&i| backlog[i].packet.flow == flow);
+        self.drawn.retain(|&i| backlog[i].flow == flow);
         match self.rule {
             Match::All => self.drawn.len() == self.samples,
             Match::Majority => 2 * self.drawn.len() > self.samples,
@@ -81,8 +96,8 @@ impl Choke {
         // From the back, so that the places of the others stay.
         self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
         for &i in &self.drawn {
-            let Queued { handle, packet, .. } = self.backlog[i];
-            if packet.ecn.is_capable() {
+            let Candidate { handle, capable, .. } = self.backlog[i];
+            if capable {
                 effects.mark(handle);
             } else {
                 self.backlog.remove(i);
@@ -116,12 +131,32 @@ impl Discipline for Choke {
 
 impl Buffered for Choke {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        let verdict = self.decide(port, &packet.packet, effects);
+        let matched = std::mem::take(&mut self.matched);
+        let verdict = if matched { None } else { self.decide(port, &packet.packet) };
+        let verdict = verdict.unwrap_or_else(|| {
+            if self.mark_samples {
+                self.signal_samples(effects);
+            }
+            // RED's count stays as it is ([R] 1.4).
+            Verdict::signal(packet.packet.ecn)
+        });
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(packet);
+            self.backlog.push_back(Candidate::of(&packet));
         }
     }
 
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        let verdict = self.decide(port, &packet.packet);
+        match verdict {
+            None => self.matched = true,
+            Some(Verdict::Drop(_)) => {}
+            Some(Verdict::Accept | Verdict::Mark) => self.backlog.push_back(Candidate::of(packet)),
+        }
+        verdict
+    }
+
+    #[inline(always)]
     fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         // Nobody waits to be drawn.
         port.fits(packet.wire).then(|| {
@@ -130,8 +165,9 @@ impl Buffered for Choke {
         })
     }
 
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
-        self.backlog.pop_front()
+    #[inline(always)]
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
+        self.backlog.pop_front().map(|w| w.handle)
     }
 
     fn len(&self) -> usize {
@@ -204,7 +240,7 @@ pub(crate) const MULTI: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{Effect, Port, packet};
-    use crate::{Codepoint, Handle, QueueState};
+    use crate::{Codepoint, QueueState};
 
     /// A port whose average lies just above `min`, where the law hardly ever signals, with these flows waiting behind a packet in service.
     fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
@@ -219,7 +255,7 @@ mod tests {
             let queued = Queued { handle: Handle(1_000_000 + i as u32), since: Time(0), packet };
             p.backlog.push(queued);
             let BufferedDiscipline::Choke(choke) = &mut p.discipline else { unreachable!() };
-            choke.backlog.push_back(queued);
+            choke.backlog.push_back(Candidate::of(&queued));
         }
         p
     }

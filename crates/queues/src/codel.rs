@@ -2,8 +2,8 @@
 //! again and again, ever faster, until it falls below. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    Queued,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
+    QueueError, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -201,16 +201,25 @@ impl Discipline for Codel {
 }
 
 impl Buffered for Codel {
-    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {
-            return effects.drop(packet.handle, DropReason::Overflow);
+            return Some(Verdict::Drop(DropReason::Overflow));
         }
         self.backlog.bytes += u64::from(packet.packet.wire);
-        self.backlog.packets.push_back(packet);
+        self.backlog.packets.push_back(*packet);
+        Some(Verdict::Accept)
     }
 
-    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued> {
-        self.law.pop(&self.params, now, &mut self.backlog, effects)
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        if let Some(verdict) = self.offer(port, &packet) {
+            packet.admit(verdict, effects);
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
+        self.law.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
     }
 
     fn len(&self) -> usize {

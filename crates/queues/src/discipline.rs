@@ -2,12 +2,12 @@
 //! discipline the order, or what stays in the backlog, can change after the arrival, so the port takes the next packet from it
 //! whenever it has sent one.
 
-use crate::{Arrival, Effects, Plain, PortState, QueueState, Queued, Verdict};
+use crate::{Arrival, Effects, Handle, Plain, PortState, QueueState, Queued, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{QueueLen, Rate, Time};
 
 /// What every discipline receives, and says of itself, before the first packet.
-pub(crate) trait Discipline {
+pub trait Discipline {
     /// Gets ready for a port of this rate, with a random stream of its own.
     fn start(&mut self, _rate: Rate, _rng: Rng) {}
 
@@ -54,20 +54,54 @@ pub(crate) trait Fifo: Discipline {
 }
 
 /// A discipline that holds the backlog.
-pub(crate) trait Buffered: Discipline {
-    /// See [`BufferedDiscipline::push`].
+pub trait Buffered: Discipline {
+    /// Takes in an arriving packet, or drops it, and does to the rest of the backlog what follows from the arrival. `effects`
+    /// receives every mark and drop in order, those of the arriving packet too; a packet that was not dropped is in the backlog
+    /// when this returns. The port has served all packets whose transmission starts before this arrival.
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects);
 
-    /// See [`BufferedDiscipline::pass`].
+    /// What `push` would decide about a packet, and this is then done, where no other packet is concerned. `None`, and nothing is changed that
+    /// could be noticed, where `push` must be called next.
+    fn offer(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
+        None
+    }
+
+    /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
+    /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
     fn pass(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
         None
     }
 
-    /// See [`BufferedDiscipline::pop`].
-    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued>;
+    /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
+    /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
+    /// after drops.
+    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle>;
 
     /// Packets in the backlog.
     fn len(&self) -> usize;
+
+    /// Whether the backlog is empty.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Does some work with it.
+    #[inline(always)]
+    fn work<W: Work>(&mut self, work: W) -> W::Output
+    where
+        Self: Sized,
+    {
+        work.with(self)
+    }
+}
+
+/// Something to do with a buffered discipline, compiled for each kind of them: which one it is, is asked once.
+pub trait Work {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn with(self, discipline: &mut impl Buffered) -> Self::Output;
 }
 
 /// An enum over all disciplines of one kind, so that the packet path has no indirect call, and the methods that they share.
@@ -143,23 +177,19 @@ macro_rules! disciplines {
     };
     (@methods BufferedDiscipline $($variant:ident)*) => {
         impl BufferedDiscipline {
-            /// Takes in an arriving packet, or drops it, and does to the rest of the backlog what follows from the arrival. `effects`
-            /// receives every mark and drop in order, those of the arriving packet too; a packet that was not dropped is in the backlog
-            /// when this returns. The port has served all packets whose transmission starts before this arrival.
+            /// Does some work with whichever it is.
+            #[inline(always)]
+            pub fn work<W: Work>(&mut self, work: W) -> W::Output {
+                each!(BufferedDiscipline, self, d => d.work(work), $($variant)*)
+            }
+
+            /// See [`Buffered::push`].
             pub fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
                 each!(BufferedDiscipline, self, d => d.push(port, packet, effects), $($variant)*)
             }
 
-            /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
-            /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
-            pub fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
-                each!(BufferedDiscipline, self, d => d.pass(port, packet), $($variant)*)
-            }
-
-            /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
-            /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
-            /// after drops.
-            pub fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued> {
+            /// See [`Buffered::pop`].
+            pub fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
                 each!(BufferedDiscipline, self, d => d.pop(now, effects), $($variant)*)
             }
 
@@ -193,7 +223,8 @@ disciplines! {
 }
 
 disciplines! {
-    /// A buffered discipline and its backlog.
+    /// A buffered discipline and its backlog. Which one it is, is a number of its own, which is quicker to read than what the fields leave free.
+    #[repr(u8)]
     BufferedDiscipline:
     strict_priority::StrictPriority, "Several FIFOs, the most urgent served first.";
     dwrr::Dwrr in Box, "Several FIFOs, which take turns by weight.";

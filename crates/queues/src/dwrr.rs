@@ -3,8 +3,8 @@
 
 use crate::by_class::{ByClass, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -60,16 +60,20 @@ impl Discipline for Dwrr {
 
 impl Buffered for Dwrr {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        // A queue that was emptied by others' arrivals leaves the list when its turn comes.
-        if let Some(q) = self.queues.push(port, packet, effects)
-            && !self.active.contains(&(q as u8))
-        {
-            self.active.push_back(q as u8);
-            self.deficit[q] = 0;
+        if let Some(q) = self.queues.push(port, packet, effects) {
+            self.activate(q);
         }
     }
 
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        let (verdict, q) = self.queues.offer(port, packet)?;
+        self.activate(q);
+        Some(verdict)
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         loop {
             let q = usize::from(*self.active.front()?);
             let head = self.queues.head(q);
@@ -101,6 +105,16 @@ impl Buffered for Dwrr {
 }
 
 impl Dwrr {
+    /// Queue `q` holds a packet.
+    #[inline]
+    fn activate(&mut self, q: usize) {
+        // A queue that was emptied by others' arrivals leaves the list when its turn comes.
+        if !self.active.contains(&(q as u8)) {
+            self.active.push_back(q as u8);
+            self.deficit[q] = 0;
+        }
+    }
+
     /// The first of the active queues is empty: what it had left over is lost.
     fn leave(&mut self, q: usize) {
         self.active.pop_front();

@@ -122,12 +122,14 @@ pub struct PortState {
 
 impl PortState {
     /// Whether a packet of `wire` bytes would fit if `freed` were not there.
+    #[inline]
     pub fn fits_without(&self, freed: QueueState, wire: u32) -> bool {
         let left = QueueState { packets: self.queue.packets - freed.packets, bytes: self.queue.bytes - freed.bytes };
         left.fits(wire, self.limit) && self.memory.is_none_or(|most| left.bytes + u64::from(wire) <= most)
     }
 
     /// Whether a packet of `wire` bytes fits.
+    #[inline]
     pub fn fits(&self, wire: u32) -> bool {
         self.fits_without(QueueState::default(), wire)
     }
@@ -168,6 +170,7 @@ impl Verdict {
     }
 
     /// Accepted, marked when `queue` has reached the step `k`; a packet that cannot be marked passes (`dctcp.md` 2.1).
+    #[inline]
     pub(crate) fn step(queue: QueueState, k: QueueState, ecn: Codepoint) -> Verdict {
         if ecn.is_capable() && queue.reaches(k) { Verdict::Mark } else { Verdict::Accept }
     }
@@ -186,7 +189,7 @@ pub trait Effects {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(pub u32);
 
-/// A packet of the backlog, as its discipline knows it.
+/// A packet of the backlog, as it is handed to its discipline, which keeps of it what it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
     /// The port's name for it.
@@ -205,6 +208,7 @@ impl Queued {
     }
 
     /// Carries out the decision about this packet, which is being pushed. Whether it joins the backlog.
+    #[inline]
     pub(crate) fn admit(&self, verdict: Verdict, effects: &mut impl Effects) -> bool {
         match verdict {
             Verdict::Accept => true,
@@ -221,6 +225,27 @@ impl Queued {
 
     /// Throws it out of a full buffer.
     pub(crate) fn evict(&self, effects: &mut impl Effects) {
+        effects.drop(self.handle, DropReason::Overflow);
+    }
+
+    /// What a queue keeps of it that needs no more.
+    #[inline]
+    pub(crate) fn held(&self) -> Held {
+        Held { handle: self.handle, wire: self.packet.wire }
+    }
+}
+
+/// A packet of the backlog, of which a discipline needs no more than its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) handle: Handle,
+    /// Bytes on the wire.
+    pub(crate) wire: u32,
+}
+
+impl Held {
+    /// Throws it out of a full buffer.
+    pub(crate) fn evict(self, effects: &mut impl Effects) {
         effects.drop(self.handle, DropReason::Overflow);
     }
 }

@@ -4,8 +4,8 @@
 use crate::codel::{Law, Packets, Params, params};
 use crate::heap::Heap;
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::{Rng, mix};
@@ -185,8 +185,10 @@ impl Discipline for FqCodel {
     }
 }
 
-impl Buffered for FqCodel {
-    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+impl FqCodel {
+    /// A packet joins the queue of its flow.
+    #[inline]
+    fn join(&mut self, packet: Queued) {
         let index = self.bucket(packet.packet.flow);
         self.chain(index).1.append(packet);
         self.note(index);
@@ -196,6 +198,21 @@ impl Buffered for FqCodel {
             flow.deficit = self.quantum;
             self.new.push_back(index);
         }
+    }
+}
+
+impl Buffered for FqCodel {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        if self.chains.total.packets >= self.limit || !port.fits(packet.packet.wire) {
+            return None;
+        }
+        self.join(*packet);
+        Some(Verdict::Accept)
+    }
+
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        self.join(packet);
         // The arriving packet is in a queue already, and may be the one that is dropped, but the port does not count it yet.
         let (mut freed, mut refused) = (QueueState::default(), false);
         while !refused && (self.chains.total.packets > self.limit || !port.fits_without(freed, packet.packet.wire)) {
@@ -209,7 +226,8 @@ impl Buffered for FqCodel {
     }
 
     /// RFC 8290 section 4.2.
-    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued> {
+    #[inline(always)]
+    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
         loop {
             let from_new = !self.new.is_empty();
             let index = *if from_new { &self.new } else { &self.old }.front()?;
@@ -227,7 +245,7 @@ impl Buffered for FqCodel {
             }
             if let Some(q) = packet {
                 self.flows[index as usize].deficit -= i64::from(q.packet.wire);
-                return packet;
+                return Some(q.handle);
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
             // An empty new queue becomes an old one first, so that it cannot come back as new at once and starve others. Linux forgets it

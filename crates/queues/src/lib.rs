@@ -32,7 +32,8 @@ pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, Queu
 pub use plain::Plain;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
 
-use discipline::{Buffered, Discipline, Fifo};
+use discipline::Fifo;
+use facts::Held;
 
 use forebay_param::{Entry, Kind, Param, QueueValue, Values};
 use forebay_units::QueueLen;

@@ -6,7 +6,7 @@
 
 use crate::heap::Heap;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueState, Queued, Verdict,
 };
 use forebay_param::Entry;
@@ -180,6 +180,14 @@ impl Discipline for Pfabric {
 }
 
 impl Buffered for Pfabric {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        port.fits(packet.packet.wire).then(|| {
+            self.add(*packet);
+            Verdict::Accept
+        })
+    }
+
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
             self.add(packet);
@@ -193,9 +201,9 @@ impl Buffered for Pfabric {
     }
 
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let best = self.at(self.best.first()?)?.queued.packet.flow;
-        self.take(self.oldest_of(best)?)
+        self.take(self.oldest_of(best)?).map(|q| q.handle)
     }
 
     fn len(&self) -> usize {
@@ -219,7 +227,6 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{Effect, Port, packet};
-    use crate::{Handle, Verdict};
     use forebay_sampling::Rng;
     use std::cmp::Reverse;
 
@@ -323,8 +330,8 @@ mod tests {
                     }
                 } else {
                     let served = tree.pop(Time(step), &mut Vec::new());
-                    assert_eq!(served, list.pop(), "step {step}");
-                    unused.extend(served.map(|q| q.handle.0));
+                    assert_eq!(served, list.pop().map(|q| q.handle), "step {step}");
+                    unused.extend(served.map(|h| h.0));
                 }
                 assert_eq!(tree.len(), list.0.len());
             }

@@ -7,8 +7,8 @@
 //! optional) is left out.
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
+    QueueError, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::Rng;
@@ -247,22 +247,31 @@ impl Discipline for Pie {
 
 impl Buffered for Pie {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        self.catch_up(port.now);
-        let verdict = self.decide(port, &packet);
-        if packet.admit(verdict, effects) {
-            self.bytes += u64::from(packet.packet.wire);
-            self.backlog.push_back(packet);
+        if let Some(verdict) = self.offer(port, &packet) {
+            packet.admit(verdict, effects);
         }
     }
 
-    fn pop(&mut self, now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        self.catch_up(port.now);
+        let verdict = self.decide(port, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.bytes += u64::from(packet.packet.wire);
+            self.backlog.push_back(*packet);
+        }
+        Some(verdict)
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         self.catch_up(now);
         let packet = self.backlog.pop_front()?;
         self.bytes -= u64::from(packet.packet.wire);
         // An empty queue has no waiting time, whatever the last packet had (Linux, `pie_process_dequeue`).
         self.last_sojourn = if self.backlog.is_empty() { Time::ZERO } else { packet.sojourn(now) };
         self.drain.on_departure(now, u64::from(packet.packet.wire), self.bytes);
-        Some(packet)
+        Some(packet.handle)
     }
 
     fn len(&self) -> usize {

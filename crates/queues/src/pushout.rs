@@ -2,19 +2,26 @@
 
 use crate::plain::length;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, K, Marking, Plain, PortState, Queue,
-    QueueEntry, QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, Held, K, Marking, Plain, PortState,
+    Queue, QueueEntry, QueueState, Queued, Verdict,
 };
 use forebay_param::Entry;
 use forebay_units::Time;
 use std::collections::VecDeque;
+
+/// What is known of a packet that waits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Waiting {
+    held: Held,
+    class: u8,
+}
 
 /// The FIFO.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pushout {
     high: u8,
     k: QueueState,
-    backlog: VecDeque<Queued>,
+    backlog: VecDeque<Waiting>,
 }
 
 impl Pushout {
@@ -30,16 +37,16 @@ impl Pushout {
     fn make_space(&mut self, port: &PortState, wire: u32, effects: &mut impl Effects) -> bool {
         let mut freed = QueueState::default();
         let high = self.high;
-        let ordinary = |w: &Queued| w.packet.class < high;
+        let ordinary = |w: &Waiting| w.class < high;
         let enough = self.backlog.iter().rev().filter(|w| ordinary(w)).any(|w| {
-            freed.add(w.packet.wire);
+            freed.add(w.held.wire);
             port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
             let newest = self.backlog.iter().rposition(ordinary).and_then(|i| self.backlog.remove(i));
             let Some(w) = newest else { break };
-            freed.remove(w.packet.wire);
-            w.evict(effects);
+            freed.remove(w.held.wire);
+            w.held.evict(effects);
         }
         enough
     }
@@ -64,19 +71,30 @@ impl Discipline for Pushout {
 }
 
 impl Buffered for Pushout {
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        if !port.fits(packet.packet.wire) {
+            return None;
+        }
+        self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
+        Some(Verdict::step(port.queue, self.k, packet.packet.ecn))
+    }
+
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         let verdict = self.decide(port, &packet.packet, effects);
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(packet);
+            self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
         }
     }
 
+    #[inline(always)]
     fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn))
     }
 
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
-        self.backlog.pop_front()
+    #[inline(always)]
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
+        self.backlog.pop_front().map(|w| w.held.handle)
     }
 
     fn len(&self) -> usize {
@@ -102,7 +120,6 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Handle;
     use crate::testing::{Effect, Port, packet};
 
     #[test]

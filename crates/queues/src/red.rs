@@ -171,7 +171,7 @@ impl Fifo for Red {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         self.0.update(port);
         if !port.fits(packet.wire) {

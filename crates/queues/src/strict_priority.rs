@@ -6,8 +6,8 @@
 use crate::by_class::{CLASSES, map, packed, thresholds};
 use crate::plain::length;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Held, K, Marking, Plain, PortState, Queue,
+    QueueEntry, QueueError, QueueState, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::{QueueLen, Time};
@@ -16,8 +16,9 @@ use std::collections::VecDeque;
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Level {
-    packets: VecDeque<Queued>,
-    state: QueueState,
+    packets: VecDeque<Held>,
+    /// Wire bytes of those.
+    bytes: u64,
     /// Its own limit, if it has one, on its packets in service too.
     limit: Option<QueueState>,
     /// Its own marking threshold instead of the common one, on its own packets.
@@ -31,32 +32,69 @@ pub struct StrictPriority {
     map: [u8; CLASSES],
     levels: Vec<Level>,
     /// Which of them hold a packet, a bit each.
-    busy: u8,
+    busy: u32,
     /// Queue of the packet in service.
     serving: usize,
     k: QueueState,
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
+    /// Whether the length of no single queue matters, but only the sum.
+    common: bool,
 }
 
 impl StrictPriority {
-    fn decide(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> Verdict {
-        let q = self.queue_of(packet.class);
-        let mut own = self.levels[q].state;
+    /// As configured.
+    fn built(self) -> StrictPriority {
+        let own = self.levels.iter().any(|l| l.limit.is_some() || l.k.is_some());
+        StrictPriority { common: !(own || self.buffer_of_queue || self.k_of_queue), ..self }
+    }
+
+    /// The decision about a packet for queue `q`; `None` where it needs space that others have.
+    #[inline]
+    fn decide(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
+        if self.common {
+            return port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn));
+        }
+        // Copies, so that what the caller has need not lie in memory.
+        let (port, packet) = (*port, *packet);
+        self.decide_by_queue(&port, &packet, q)
+    }
+
+    /// As [`StrictPriority::decide`], where the length of the queue matters.
+    #[inline(never)]
+    fn decide_by_queue(&self, port: &PortState, packet: &Arrival, q: usize) -> Option<Verdict> {
+        let own = self.own(port, q);
+        let default = if self.buffer_of_queue { port.limit } else { QueueState::UNLIMITED };
+        if !own.fits(packet.wire, self.levels[q].limit.unwrap_or(default)) {
+            return Some(Verdict::Drop(DropReason::Overflow));
+        }
+        self.shared(port).fits(packet.wire).then(|| self.step(port, packet, q, own))
+    }
+
+    /// Queue `q`, in service included.
+    #[inline]
+    fn own(&self, port: &PortState, q: usize) -> QueueState {
+        let level = &self.levels[q];
+        let mut own = QueueState { packets: level.packets.len() as u32, bytes: level.bytes };
         if port.serving > 0 && self.serving == q {
             own.add(port.serving);
         }
-        let default = if self.buffer_of_queue { port.limit } else { QueueState::UNLIMITED };
-        if !own.fits(packet.wire, self.levels[q].limit.unwrap_or(default)) {
-            return Verdict::Drop(DropReason::Overflow);
-        }
-        // A buffer of each queue is no limit on their sum; a shared memory of the switch is.
-        let shared = if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port };
-        if !shared.fits(packet.wire) && !self.make_space(&shared, packet.wire, q, effects) {
-            return Verdict::Drop(DropReason::Overflow);
-        }
-        self.step(port, packet, q, own)
+        own
+    }
+
+    /// What is a limit on the sum of all queues: not a buffer of each, but a shared memory of the switch.
+    fn shared(&self, port: &PortState) -> PortState {
+        if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port }
+    }
+
+    /// A packet joins queue `q`.
+    #[inline]
+    fn join(&mut self, packet: &Queued, q: usize) {
+        let level = &mut self.levels[q];
+        level.bytes += u64::from(packet.packet.wire);
+        level.packets.push_back(packet.held());
+        self.busy |= 1 << q;
     }
 
     /// Whether a packet for queue `q`, which it fits into and which holds `own`, is marked.
@@ -78,18 +116,18 @@ impl StrictPriority {
         }
         let mut freed = QueueState::default();
         let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.iter().rev());
-        let enough = below.map(|w| w.packet.wire).any(|w| {
+        let enough = below.map(|w| w.wire).any(|w| {
             freed.add(w);
             port.fits_without(freed, wire)
         });
         for (place, level) in self.levels.iter_mut().enumerate().skip(q + 1).rev() {
             while enough && freed.packets > 0 {
                 let Some(w) = level.packets.pop_back() else { break };
-                level.state.remove(w.packet.wire);
-                freed.remove(w.packet.wire);
+                level.bytes -= u64::from(w.wire);
+                freed.remove(w.wire);
                 w.evict(effects);
             }
-            self.busy &= !(u8::from(level.packets.is_empty()) << place);
+            self.busy &= !(u32::from(level.packets.is_empty()) << place);
         }
         enough
     }
@@ -128,32 +166,45 @@ impl Discipline for StrictPriority {
 
 impl Buffered for StrictPriority {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        let verdict = self.decide(port, &packet.packet, effects);
+        let q = self.queue_of(packet.packet.class);
+        let verdict = self.decide(port, &packet.packet, q).unwrap_or_else(|| {
+            match self.make_space(&self.shared(port), packet.packet.wire, q, effects) {
+                true => self.step(port, &packet.packet, q, self.own(port, q)),
+                false => Verdict::Drop(DropReason::Overflow),
+            }
+        });
         if packet.admit(verdict, effects) {
-            let q = self.queue_of(packet.packet.class);
-            self.levels[q].state.add(packet.packet.wire);
-            self.levels[q].packets.push_back(packet);
-            self.busy |= 1 << q;
+            self.join(&packet, q);
         }
     }
 
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        let q = self.queue_of(packet.packet.class);
+        let verdict = self.decide(port, &packet.packet, q)?;
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.join(packet, q);
+        }
+        Some(verdict)
+    }
+
+    #[inline(always)]
     fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
-        let (q, own) = (self.queue_of(packet.class), QueueState::default());
-        if !port.fits(packet.wire) || self.levels[q].limit.is_some_and(|limit| !own.fits(packet.wire, limit)) {
-            return None;
-        }
+        let q = self.queue_of(packet.class);
+        let verdict = self.decide(port, packet, q);
         self.serving = q;
-        Some(self.step(port, packet, q, own))
+        verdict
     }
 
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+    #[inline(always)]
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let q = self.busy.trailing_zeros() as usize;
         let level = self.levels.get_mut(q)?;
         let packet = level.packets.pop_front()?;
-        level.state.remove(packet.packet.wire);
-        self.busy &= !(u8::from(level.packets.is_empty()) << q);
+        level.bytes -= u64::from(packet.wire);
+        self.busy &= !(u32::from(level.packets.is_empty()) << q);
         self.serving = q;
-        Some(packet)
+        Some(packet.handle)
     }
 
     fn len(&self) -> usize {
@@ -192,16 +243,20 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
         return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
     }
-    Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(StrictPriority {
-        map,
-        levels,
-        busy: 0,
-        serving: 0,
-        k,
-        k_of_queue: v.text("k-of") == "queue",
-        buffer_of_queue,
-        tail_drop: v.text("overflow") == "tail",
-    })))
+    Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(
+        StrictPriority {
+            map,
+            levels,
+            busy: 0,
+            serving: 0,
+            k,
+            k_of_queue: v.text("k-of") == "queue",
+            buffer_of_queue,
+            tail_drop: v.text("overflow") == "tail",
+            common: false,
+        }
+        .built(),
+    )))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
@@ -256,137 +311,5 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Handle;
-    use crate::by_class::even_map;
-    use crate::testing::{Effect, Port, built, packet};
-    use forebay_param::Value;
-
-    fn strict(queues: usize) -> StrictPriority {
-        StrictPriority {
-            map: even_map(queues),
-            levels: vec![Level::default(); queues],
-            busy: 0,
-            serving: 0,
-            k: QueueState::UNLIMITED,
-            k_of_queue: false,
-            buffer_of_queue: false,
-            tail_drop: false,
-        }
-    }
-
-    fn port(s: StrictPriority, buffer: u64) -> Port {
-        Port::new(BufferedDiscipline::StrictPriority(s), QueueState::limit(QueueLen::Packets(buffer)))
-    }
-
-    fn arrive(p: &mut Port, class: u8) -> Verdict {
-        p.arrive(packet(1500, class, 0, 0))
-    }
-
-    const FULL: Verdict = Verdict::Drop(DropReason::Overflow);
-
-    #[test]
-    fn even_maps() {
-        assert_eq!(even_map(2), [1, 1, 1, 1, 0, 0, 0, 0]);
-        assert_eq!(even_map(4), [3, 3, 2, 2, 1, 1, 0, 0]);
-        assert_eq!(even_map(8), [7, 6, 5, 4, 3, 2, 1, 0]);
-    }
-
-    #[test]
-    fn urgent_first_and_first_come_inside_a_queue() {
-        let mut p = port(strict(8), 100);
-        for class in [0, 7, 3, 7, 0] {
-            assert_eq!(arrive(&mut p, class), Verdict::Accept);
-        }
-        let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
-        assert_eq!(order, [1, 3, 2, 0, 4]);
-    }
-
-    #[test]
-    fn overflow_drops_the_newest_of_the_lowest() {
-        let mut p = port(strict(4), 4);
-        for class in [3, 0, 0, 7] {
-            assert_eq!(arrive(&mut p, class), Verdict::Accept);
-        }
-        // The lowest queue holds 1 and 2.
-        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop(Handle(2), DropReason::Overflow)]);
-        assert_eq!(arrive(&mut p, 0), FULL);
-        assert_eq!(p.effects, []);
-        assert_eq!(arrive(&mut p, 3), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
-        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop(Handle(6), DropReason::Overflow)]);
-        let mut s = strict(4);
-        s.tail_drop = true;
-        let mut p = port(s, 1);
-        assert_eq!((arrive(&mut p, 0), arrive(&mut p, 7)), (Verdict::Accept, FULL));
-    }
-
-    #[test]
-    fn bytes_evict_as_many_as_needed_or_none() {
-        let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2)), QueueState::limit(QueueLen::Bytes(3000)));
-        p.arrive(packet(1500, 7, 0, 0));
-        p.arrive(packet(500, 0, 0, 0));
-        p.arrive(packet(1000, 0, 0, 0));
-        assert_eq!(p.arrive(packet(1501, 7, 0, 0)), FULL);
-        assert_eq!((p.effects.len(), p.backlog.len()), (0, 3));
-        assert_eq!(p.arrive(packet(1200, 7, 0, 0)), Verdict::Accept);
-        assert_eq!(p.effects.len(), 2);
-    }
-
-    #[test]
-    fn the_packet_in_service_counts_in_its_own_queue_and_stays() {
-        let mut s = strict(2);
-        s.levels[0].limit = Some(QueueState { packets: 2, bytes: u64::MAX });
-        s.buffer_of_queue = true;
-        let mut p = port(s, 3);
-        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-        assert_eq!(p.serve(), Some(0));
-        assert_eq!((arrive(&mut p, 7), arrive(&mut p, 7)), (Verdict::Accept, FULL));
-        // The ordinary queue has three places of its own.
-        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Accept, FULL] {
-            assert_eq!(arrive(&mut p, 0), expected);
-        }
-        assert_eq!(p.serve(), Some(1));
-        assert_eq!(p.serve(), Some(3));
-        assert_eq!((arrive(&mut p, 0), arrive(&mut p, 7)), (FULL, Verdict::Accept));
-        let mut p = port(strict(2), 1);
-        arrive(&mut p, 0);
-        p.serve();
-        assert_eq!(arrive(&mut p, 7), FULL, "the packet in service cannot be evicted");
-    }
-
-    #[test]
-    fn marks_on_the_sum_or_on_the_own_queue() {
-        let mut s = strict(2);
-        s.k = QueueState { packets: 2, bytes: u64::MAX };
-        let mut p = port(s.clone(), 100);
-        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
-            assert_eq!(arrive(&mut p, 0), expected);
-        }
-        assert_eq!(arrive(&mut p, 7), Verdict::Mark);
-        s.k_of_queue = true;
-        let mut p = port(s, 100);
-        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
-            assert_eq!(arrive(&mut p, 0), expected);
-        }
-        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-    }
-
-    #[test]
-    fn thresholds_of_single_queues_go_before_the_common_one() {
-        let lens = |list: &[u64]| Value::QueueLens(list.iter().map(|n| QueueLen::Packets(*n)).collect());
-        let given = [("queues", Value::Int(3)), ("k", Value::QueueLen(QueueLen::Packets(4))), ("ks", lens(&[1, 3]))];
-        let queue = built(&ENTRY, &given);
-        assert!(queue.marks() && queue.plain().is_none());
-        let Queue::Buffered(d) = queue else { panic!("it is buffered") };
-        let mut p = Port::new(d, QueueState::limit(QueueLen::Packets(100)));
-        // Queue 0 marks from its second packet on, queue 1 from its fourth, and queue 2 by the sum of all.
-        let verdicts = [7, 7, 4, 4, 4, 4, 0].map(|class| arrive(&mut p, class));
-        use Verdict::{Accept, Mark};
-        assert_eq!(verdicts, [Accept, Mark, Accept, Accept, Accept, Mark, Mark]);
-        assert!(!built(&ENTRY, &[]).marks() && built(&ENTRY, &[("ks", lens(&[1]))]).marks());
-    }
-}
+#[path = "strict_priority_tests.rs"]
+mod tests;

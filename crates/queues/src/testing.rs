@@ -140,7 +140,8 @@ impl Port {
     /// The transmitter takes the next packet.
     pub(crate) fn serve(&mut self) -> Option<u32> {
         self.effects.clear();
-        self.serving = self.discipline.pop(self.now, &mut self.effects);
+        let next = self.discipline.pop(self.now, &mut self.effects);
+        self.serving = next.and_then(|h| self.backlog.iter().find(|q| q.handle == h).copied());
         if let Some(q) = self.serving {
             self.backlog.retain(|w| w.handle != q.handle);
         }

@@ -3,8 +3,8 @@
 
 use crate::by_class::{ByClass, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
-    Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Queued, Verdict,
 };
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
@@ -32,6 +32,25 @@ impl Wfq {
     }
 }
 
+impl Wfq {
+    /// Where nothing waits and nothing is in service the busy period is over, and tags begin anew.
+    #[inline]
+    fn begin(&mut self, port: &PortState) {
+        if port.queue.packets == 0 {
+            self.now = 0;
+            self.start.fill(0);
+        }
+    }
+
+    /// A packet has joined queue `q`.
+    #[inline]
+    fn joined(&mut self, q: usize) {
+        if self.queues.packets(q) == 1 {
+            self.start[q] = self.start[q].max(self.now);
+        }
+    }
+}
+
 impl Discipline for Wfq {
     fn marks(&self) -> bool {
         self.queues.marks()
@@ -52,20 +71,23 @@ impl Discipline for Wfq {
 
 impl Buffered for Wfq {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        // Nothing waits and nothing is in service: the busy period is over, and tags begin anew.
-        if port.queue.packets == 0 {
-            self.now = 0;
-            self.start.fill(0);
-        }
-        if let Some(q) = self.queues.push(port, packet, effects)
-            && self.queues.packets(q) == 1
-        {
-            self.start[q] = self.start[q].max(self.now);
+        self.begin(port);
+        if let Some(q) = self.queues.push(port, packet, effects) {
+            self.joined(q);
         }
     }
 
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        self.begin(port);
+        let (verdict, q) = self.queues.offer(port, packet)?;
+        self.joined(q);
+        Some(verdict)
+    }
+
     /// The smallest tag; of equal ones that of the first queue.
-    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+    #[inline(always)]
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let tags = (0..self.queues.count()).filter_map(|q| Some((self.finish(q)?, q)));
         let (finish, q) = tags.min()?;
         self.now = finish;

@@ -221,8 +221,8 @@ impl<F> Port<F> {
                 let queue = &mut self.queue;
                 let (arriving, shared) = (None, false);
                 let mut sink = Sink { waiting, queue, arriving, arriving_marked: false, refused: false, shared, watch };
-                let queued = discipline.pop(now, &mut sink)?;
-                Some(waiting.remove(queued.handle))
+                let next = discipline.pop(now, &mut sink)?;
+                Some(waiting.remove(next))
             }
         }
     }

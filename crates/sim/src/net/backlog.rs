@@ -10,23 +10,21 @@ pub struct Backlog {
     pub(super) slab: Slab,
 }
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// The packets of a backlog by handle. Their `arrival` is the time since when they count in the statistics.
-#[derive(Default)]
 pub(super) struct Slab {
     packets: Vec<Packet>,
-    /// [`LIVE`] and [`BEFORE`], of each.
-    states: Vec<u8>,
+    /// The first place that is not in use: there is always one. Each of them has the next one in `seq`, or [`NONE`].
+    unused: u32,
+    /// How many are in use.
+    held: u32,
+    /// By handle: whether it was counted as sent before the end of the warm-up. Those behind its end were not.
+    before: Vec<bool>,
     /// What a packet with [`flag::EXT`] carries besides; no longer than it had to be.
     extras: Vec<Option<Extra>>,
-    unused: Vec<Handle>,
-    /// Wire bytes of those that are held.
-    bytes: u64,
 }
-
-/// There is such a packet.
-const LIVE: u8 = 1;
-/// It was counted as sent before the end of the warm-up.
-const BEFORE: u8 = 2;
 
 /// What disciplines may know of a packet.
 pub(super) fn facts(p: &Packet) -> Arrival {
@@ -36,27 +34,42 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 }
 
 impl Slab {
-    /// Takes in a packet that entered at `entered`.
+    /// None in use.
+    fn new() -> Slab {
+        let packets = vec![Packet { seq: NONE, ..Packet::default() }];
+        Slab { packets, unused: 0, held: 0, before: Vec::new(), extras: Vec::new() }
+    }
+
+    /// The handle of the packet that is taken in next.
     #[inline]
-    pub(super) fn insert(&mut self, packet: &Packet, extra: Option<&Extra>, entered: Time) -> Handle {
-        let packet = Packet { arrival: entered, ..*packet };
-        self.bytes += u64::from(packet.wire);
-        let handle = match self.unused.pop() {
-            Some(handle) => {
-                self.packets[handle.0 as usize] = packet;
-                self.states[handle.0 as usize] = LIVE;
-                handle
-            }
-            None => {
-                self.packets.push(packet);
-                self.states.push(LIVE);
-                Handle(self.packets.len() as u32 - 1)
-            }
-        };
+    pub(super) fn next(&self) -> Handle {
+        Handle(self.unused)
+    }
+
+    /// Takes in a packet that entered at some time, under the handle that is next.
+    #[inline]
+    pub(super) fn insert(&mut self, packet: &Packet, extra: Option<&Extra>, entered: Time) {
+        let handle = self.next();
+        let place = self.packet_mut(handle);
+        let unused = place.seq;
+        *place = *packet;
+        place.arrival = entered;
+        self.unused = unused;
+        self.held += 1;
+        if unused == NONE {
+            self.add_place();
+        }
         if extra.is_some() {
             self.keep(handle, extra);
         }
-        handle
+    }
+
+    /// All places are in use.
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) {
+        self.unused = self.packets.len() as u32;
+        self.packets.push(Packet { seq: NONE, ..Packet::default() });
     }
 
     #[inline(never)]
@@ -67,37 +80,65 @@ impl Slab {
         self.extras[handle.0 as usize] = extra.copied();
     }
 
-    /// What a packet that is held, or was given away last, carries besides.
+    /// What a packet that is held carries besides.
     #[inline]
     pub(super) fn extra(&self, handle: Handle, packet: &Packet) -> Option<&Extra> {
         if packet.has(flag::EXT) { self.extras.get(handle.0 as usize)?.as_ref() } else { None }
     }
 
     /// Gives a packet away; and whether it was counted as sent before the end of the warm-up.
-    #[inline]
     pub(super) fn remove(&mut self, handle: Handle) -> (Packet, bool) {
-        self.unused.push(handle);
-        let state = std::mem::take(&mut self.states[handle.0 as usize]);
-        debug_assert!(state & LIVE != 0);
-        let packet = self.packets[handle.0 as usize];
-        self.bytes -= u64::from(packet.wire);
-        (packet, state & BEFORE != 0)
+        let packet = *self.packet(handle);
+        (packet, self.release(handle))
+    }
+
+    /// Forgets a packet. Whether it was counted as sent before the end of the warm-up.
+    #[inline]
+    pub(super) fn release(&mut self, handle: Handle) -> bool {
+        self.packets[handle.0 as usize].seq = self.unused;
+        self.unused = handle.0;
+        self.held -= 1;
+        self.before.get_mut(handle.0 as usize).is_some_and(std::mem::take)
     }
 
     /// The packet of a handle.
-    pub(super) fn packet(&mut self, handle: Handle) -> &mut Packet {
+    #[inline]
+    pub(super) fn packet(&self, handle: Handle) -> &Packet {
+        &self.packets[handle.0 as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn packet_mut(&mut self, handle: Handle) -> &mut Packet {
         &mut self.packets[handle.0 as usize]
+    }
+
+    /// Whether none are held.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.held == 0
+    }
+
+    /// The handles of all that are held.
+    fn handles(&self) -> impl Iterator<Item = Handle> + use<> {
+        let mut held = vec![true; self.packets.len()];
+        let mut next = self.unused;
+        while next != NONE {
+            held[next as usize] = false;
+            next = self.packets[next as usize].seq;
+        }
+        held.into_iter().enumerate().filter(|(_, held)| *held).map(|(place, _)| Handle(place as u32))
     }
 
     /// All that are held, and whether each was counted as sent before the end of the warm-up.
     pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, bool)> {
-        self.packets.iter().zip(&self.states).filter(|(_, state)| **state & LIVE != 0).map(|(p, state)| (p, state & BEFORE != 0))
+        self.handles().map(|handle| (self.packet(handle), self.before.get(handle.0 as usize).is_some_and(|before| *before)))
     }
 }
 
 impl Backlog {
     pub(super) fn new(discipline: BufferedDiscipline) -> Backlog {
-        Backlog { discipline, slab: Slab::default() }
+        Backlog { discipline, slab: Slab::new() }
     }
 
     /// Its packets, in no particular order.
@@ -105,15 +146,11 @@ impl Backlog {
         self.slab.live().map(|(packet, _)| packet)
     }
 
-    /// Their wire bytes.
-    pub fn bytes(&self) -> u64 {
-        self.slab.bytes
-    }
-
     /// Time that they have waited up to `now`, from where it counts on, ps; from here on it counts from `now`.
     pub(super) fn settle(&mut self, now: Time) -> u128 {
         let mut waited = 0;
-        for (packet, _) in self.slab.packets.iter_mut().zip(&self.slab.states).filter(|(_, state)| **state & LIVE != 0) {
+        for handle in self.slab.handles() {
+            let packet = self.slab.packet_mut(handle);
             waited += u128::from((now - packet.arrival).0);
             packet.arrival = now;
         }
@@ -122,13 +159,15 @@ impl Backlog {
 
     /// From here on, what is there counts as sent before.
     pub(super) fn restart(&mut self) {
-        self.slab.states.iter_mut().filter(|state| **state & LIVE != 0).for_each(|state| *state |= BEFORE);
+        let mut before = vec![false; self.slab.packets.len()];
+        self.slab.handles().for_each(|handle| before[handle.0 as usize] = true);
+        self.slab.before = before;
     }
 
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        debug_assert_eq!(self.discipline.len(), self.slab.packets.len() - self.slab.unused.len());
-        self.slab.packets.len() == self.slab.unused.len()
+        debug_assert_eq!(self.discipline.len(), self.slab.held as usize);
+        self.slab.is_empty()
     }
 }

@@ -5,11 +5,14 @@
 //! Decisions are made late, but not differently: before an arrival, all transmissions that start before it ([`Port::serve`]); at the end
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
+//!
+//! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Work`), so that what one of them does not look at
+//! is not put together for it.
 
 use super::backlog::{Backlog, Slab, facts};
 use super::packet::{Extra, Packet};
 use super::port::Port;
-use forebay_queues::{Codepoint, DropReason, Effects, Handle, Queued, Verdict};
+use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Queued, Verdict, Work};
 use forebay_units::Time;
 
 /// Carries out what a discipline does to packets.
@@ -28,8 +31,9 @@ struct Sink<'a, L> {
 }
 
 impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
+    #[inline]
     fn mark(&mut self, packet: Handle) {
-        let p = self.slab.packet(packet);
+        let p = self.slab.packet_mut(packet);
         self.port.events.marked += u64::from(p.ecn() != Codepoint::Ce);
         p.meta.set_ecn(Codepoint::Ce);
     }
@@ -47,27 +51,213 @@ impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     }
 }
 
+/// [`Port::serve`], with a discipline.
+struct Serve<'a, L> {
+    port: &'a mut Port,
+    slab: &'a mut Slab,
+    until: Time,
+    lost: L,
+}
+
+impl<L: FnMut(&Packet)> Work for Serve<'_, L> {
+    type Output = Option<Time>;
+
+    #[inline(always)]
+    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+        self.port.serve_by(discipline, self.slab, self.until, self.lost)
+    }
+}
+
+/// An arrival.
+struct Arriving<'a, L> {
+    port: &'a mut Port,
+    slab: &'a mut Slab,
+    now: Time,
+    packet: &'a Packet,
+    extra: Option<&'a Extra>,
+    lost: L,
+}
+
+/// [`Port::line_up`], with a discipline.
+struct LineUp<'a, L>(Arriving<'a, L>);
+
+impl<L: FnMut(&Packet)> Work for LineUp<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with(self, discipline: &mut impl Buffered) {
+        let Arriving { port, slab, now, packet, extra, lost } = self.0;
+        port.line_up_by(discipline, slab, now, packet, extra, lost);
+    }
+}
+
+/// [`Port::pass`], with a discipline.
+struct Pass<'a, L>(Arriving<'a, L>);
+
+impl<L: FnMut(&Packet)> Work for Pass<'_, L> {
+    type Output = Option<Time>;
+
+    #[inline(always)]
+    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+        let Arriving { port, slab, now, packet, extra, lost } = self.0;
+        port.pass_by(discipline, slab, now, packet, extra, lost)
+    }
+}
+
+/// [`Port::admit`] where a shared memory is short, with a discipline.
+struct Push<'a, L>(Arriving<'a, L>, u64);
+
+impl<L: FnMut(&Packet)> Work for Push<'_, L> {
+    type Output = Option<Time>;
+
+    #[inline(always)]
+    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+        self.0.push(discipline, Some(self.1))
+    }
+}
+
+impl<L: FnMut(&Packet)> Arriving<'_, L> {
+    /// Takes in or drops the packet where this may concern packets that wait, and where the port may hold no more bytes than `memory`, after
+    /// [`Port::serve`].
+    #[inline(never)]
+    fn push(mut self, discipline: &mut impl Buffered, memory: Option<u64>) -> Option<Time> {
+        let Arriving { port, slab, now, packet, extra, lost } = &mut self;
+        let now = *now;
+        port.settle(now);
+        port.record(now);
+        let (state, handle) = (port.state(now, memory), slab.next());
+        slab.insert(packet, *extra, now);
+        let shared = memory.is_some();
+        let mut sink = Sink { port, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut *lost };
+        discipline.push(&state, Queued { handle, since: now, packet: facts(packet) }, &mut sink);
+        if sink.refused {
+            return None;
+        }
+        port.count_in(now, u64::from(packet.wire));
+        if port.busy_until < now {
+            // Idle, so the rest of the backlog is empty: it is in service at once.
+            let idle = port.ring.is_empty();
+            port.start_next(now, discipline, slab, lost);
+            return port.news(idle);
+        }
+        None
+    }
+}
+
 impl Port {
     /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
     /// [`Port::put_back`] must follow. `None`, and nothing changed, for others.
+    #[inline]
     fn take_backlog(&mut self) -> Option<Box<Backlog>> {
         self.backlog.take()
     }
 
+    #[inline]
     fn put_back(&mut self, backlog: Box<Backlog>) {
-        self.backlog = Some(backlog);
+        // There is none, so nothing has to be let go.
+        std::mem::forget(self.backlog.replace(backlog));
     }
 
     /// Makes the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns
     /// when the first of them arrives at the other end, if nothing was on the way there.
-    pub fn serve(&mut self, until: Time, mut lost: impl FnMut(&Packet)) -> Option<Time> {
+    #[inline(always)]
+    pub fn serve(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
-        let mut news = None;
-        while self.busy_until < until && !backlog.is_empty() {
-            news = news.or(self.start_next(self.busy_until, &mut backlog, &mut lost));
-        }
+        let Backlog { discipline, slab } = &mut *backlog;
+        let news = discipline.work(Serve { port: self, slab, until, lost });
         self.put_back(backlog);
         news
+    }
+
+    /// As [`Port::serve`].
+    #[inline(always)]
+    fn serve_by<D: Buffered>(
+        &mut self,
+        discipline: &mut D,
+        slab: &mut Slab,
+        until: Time,
+        mut lost: impl FnMut(&Packet),
+    ) -> Option<Time> {
+        let idle = self.ring.is_empty();
+        while self.busy_until < until && !slab.is_empty() {
+            self.start_next(self.busy_until, discipline, slab, &mut lost);
+        }
+        self.news(idle)
+    }
+
+    /// When what was sent arrives, if the link was `idle` before.
+    #[inline(always)]
+    fn news(&self, idle: bool) -> Option<Time> {
+        (idle && !self.ring.is_empty()).then(|| self.ring.packet(self.ring.head()).arrival)
+    }
+
+    /// As [`Port::line_up`].
+    #[inline(never)]
+    fn line_up_by<D: Buffered>(
+        &mut self,
+        discipline: &mut D,
+        slab: &mut Slab,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) {
+        self.record(now);
+        let handle = slab.next();
+        match discipline.offer(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
+            Some(Verdict::Accept) => {
+                self.count_in(now, u64::from(packet.wire));
+                slab.insert(packet, extra, now);
+            }
+            Some(Verdict::Mark) => {
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                self.count_in(now, u64::from(packet.wire));
+                slab.insert(packet, extra, now);
+                slab.packet_mut(handle).meta.set_ecn(Codepoint::Ce);
+            }
+            Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
+            None => {
+                Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None);
+            }
+        }
+    }
+
+    /// As [`Port::pass`].
+    #[inline(never)]
+    fn pass_by<D: Buffered>(
+        &mut self,
+        discipline: &mut D,
+        slab: &mut Slab,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) -> Option<Time> {
+        self.leave();
+        self.record(now);
+        let mark = match discipline.pass(&self.state(now, None), &facts(packet)) {
+            Some(Verdict::Accept) => Codepoint::NotEct,
+            Some(Verdict::Mark) => {
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                Codepoint::Ce
+            }
+            Some(Verdict::Drop(reason)) => {
+                self.drop_arriving(reason, packet, lost);
+                return None;
+            }
+            None => return Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None),
+        };
+        self.count_in(now, u64::from(packet.wire));
+        let idle = self.ring.is_empty();
+        self.transmit((now, now), packet, extra, mark);
+        self.news(idle)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_arriving(&mut self, reason: DropReason, packet: &Packet, mut lost: impl FnMut(&Packet)) {
+        self.drop(reason, u64::from(packet.wire));
+        lost(packet);
     }
 
     /// Whether a transmission can start before `until`.
@@ -77,48 +267,44 @@ impl Port {
     }
 
     /// When the next transmission starts; `None` while the backlog is empty.
+    #[inline]
     pub fn next_start(&self) -> Option<Time> {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
     }
 
-    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Returns its arrival if nothing was
-    /// on the way.
-    fn start_next(&mut self, start: Time, backlog: &mut Backlog, lost: impl FnMut(&Packet)) -> Option<Time> {
-        let Backlog { discipline, slab } = backlog;
-        let mut sink = Sink { port: self, slab, now: start, arriving: None, refused: false, shared: false, lost };
-        let next = discipline.pop(start, &mut sink)?;
-        let (packet, _) = slab.remove(next.handle);
-        self.transmit((packet.arrival, start), &packet, slab.extra(next.handle, &packet), Codepoint::NotEct)
+    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Not part of the loop that calls it: mostly it
+    /// is called once, and the loop would make itself ready for many.
+    #[inline(never)]
+    fn start_next(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
+        let mut sink = Sink { port: self, slab: &mut *slab, now: start, arriving: None, refused: false, shared: false, lost };
+        let Some(next) = discipline.pop(start, &mut sink) else { return };
+        // What was in service has left, at `start` at the latest. Nobody asks before a later time.
+        self.leave();
+        let packet = slab.packet(next);
+        self.transmit((packet.arrival, start), packet, slab.extra(next, packet), Codepoint::NotEct);
+        slab.release(next);
     }
 
-    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, marked or not (`Ce` or `NotEct`). Returns its
-    /// arrival if nothing was on the way.
-    fn transmit(
-        &mut self,
-        (entered, start): (Time, Time),
-        packet: &Packet,
-        extra: Option<&Extra>,
-        mark: Codepoint,
-    ) -> Option<Time> {
+    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
+    /// `NotEct`).
+    #[inline(always)]
+    fn transmit(&mut self, (entered, start): (Time, Time), packet: &Packet, extra: Option<&Extra>, mark: Codepoint) {
         if !self.ring.has_room() {
             self.make_room(start);
         }
-        let idle = self.ring.is_empty();
         let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
-        let arrival = departure + self.delay;
         self.damage(u64::from(packet.wire));
-        self.ring.push(packet, arrival, mark, |_| {});
+        self.ring.push(packet, departure + self.delay, mark, |_| {});
         if let Some(extra) = extra {
             self.ring.push_extra(extra);
         }
         self.add_sojourn(departure - entered);
-        idle.then_some(arrival)
     }
 
-    /// Takes in or drops a packet that is at the port completely at `now`, after [`Port::serve`] up to then; `memory` is the most bytes
-    /// the port may hold because of a shared memory. `lost` receives every packet that is dropped. Returns when the packet arrives at the
-    /// other end, if it is sent at once and nothing was on the way.
+    /// Takes in or drops a packet that is at the port completely at `now`, after the transmissions that start before; `memory` is the most bytes
+    /// the port may hold because of a shared memory. `lost` receives every packet that is dropped. Returns when the first packet that is sent
+    /// arrives at the other end, if nothing was on the way.
     pub fn admit(
         &mut self,
         now: Time,
@@ -127,60 +313,44 @@ impl Port {
         memory: Option<u64>,
         mut lost: impl FnMut(&Packet),
     ) -> Option<Time> {
-        self.settle(now);
-        self.record(now);
-        let mut backlog = self.take_backlog()?;
-        let state = self.state(now, memory);
-        if self.busy_until < now && memory.is_none() && backlog.is_empty() {
-            let facts = facts(packet);
-            if let Some(verdict) = backlog.discipline.pass(&state, &facts) {
-                self.put_back(backlog);
-                return self.pass(now, packet, extra, verdict, lost);
-            }
+        let news = self.serve(now, &mut lost);
+        if let Some(memory) = memory {
+            let mut backlog = self.take_backlog()?;
+            let Backlog { discipline, slab } = &mut *backlog;
+            let sent = discipline.work(Push(Arriving { port: self, slab, now, packet, extra, lost }, memory));
+            self.put_back(backlog);
+            return news.or(sent);
         }
-        let Backlog { discipline, slab } = &mut *backlog;
-        let handle = slab.insert(packet, extra, now);
-        let queued = Queued { handle, since: now, packet: facts(packet) };
-        let shared = memory.is_some();
-        let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut lost };
-        discipline.push(&state, queued, &mut sink);
-        let mut news = None;
-        if !sink.refused {
-            self.count_in(now, u64::from(packet.wire));
-            if self.busy_until < now {
-                // Idle, so the rest of the backlog is empty: it is in service at once.
-                news = self.start_next(now, &mut backlog, lost);
-            }
+        if self.is_busy(now) {
+            self.line_up(now, packet, extra, lost);
+            return news;
         }
-        self.put_back(backlog);
-        news
+        news.or(self.pass(now, packet, extra, lost))
     }
 
-    /// As the end of [`Port::admit`], of a packet that meets nobody and was decided about: it is in service at once, unless it is dropped.
-    #[inline]
-    fn pass(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        extra: Option<&Extra>,
-        verdict: Verdict,
-        mut lost: impl FnMut(&Packet),
-    ) -> Option<Time> {
-        let wire = u64::from(packet.wire);
-        let mark = match verdict {
-            Verdict::Accept => Codepoint::NotEct,
-            Verdict::Mark => {
-                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
-                Codepoint::Ce
-            }
-            Verdict::Drop(reason) => {
-                self.drop(reason, wire);
-                lost(packet);
-                return None;
-            }
-        };
-        self.count_in(now, wire);
-        self.transmit((now, now), packet, extra, mark)
+    /// Whether the transmitter is busy at `now`, up to which it has been served.
+    #[inline(always)]
+    pub(crate) fn is_busy(&self, now: Time) -> bool {
+        self.busy_until >= now
+    }
+
+    /// As [`Port::admit`], of a port that has been served, is busy, and is not short of memory.
+    #[inline(always)]
+    pub(crate) fn line_up(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) {
+        let Some(mut backlog) = self.take_backlog() else { return };
+        let Backlog { discipline, slab } = &mut *backlog;
+        discipline.work(LineUp(Arriving { port: self, slab, now, packet, extra, lost }));
+        self.put_back(backlog);
+    }
+
+    /// As [`Port::admit`], of a port that has been served, is idle, and is not short of memory.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) -> Option<Time> {
+        let mut backlog = self.take_backlog()?;
+        let Backlog { discipline, slab } = &mut *backlog;
+        let news = discipline.work(Pass(Arriving { port: self, slab, now, packet, extra, lost }));
+        self.put_back(backlog);
+        news
     }
 
     /// Counts a packet that was queued and will not be sent; `before`: it was counted as sent before the end of the warm-up.

@@ -19,11 +19,11 @@ impl Fabric {
         debug_assert_eq!(WIDE, self.fib.is_wide());
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
         let list = std::mem::take(&mut lane.handoffs);
-        let (mut list, count, next) = self.gather::<WIDE>(lane, node, (list, 0));
+        let (mut list, count, mut next) = self.gather::<WIDE>(lane, node, (list, 0));
         let start = lane.wheel.start;
         let handoffs = &mut list[..count];
         if self.nodes[node].special {
-            self.forward_special(lane, node, handoffs);
+            next = next.min(self.forward_special(lane, node, handoffs));
         } else {
             lane.sorter.sort(handoffs, self.lots);
             for m in &*handoffs {
@@ -89,9 +89,9 @@ impl Fabric {
         self.nodes[node].special
     }
 
-    /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
+    /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs. When the next transmission of those starts.
     #[inline(never)]
-    fn forward_special(&mut self, lane: &mut Lane, node: NodeId, handoffs: &mut [Handoff]) {
+    fn forward_special(&mut self, lane: &mut Lane, node: NodeId, handoffs: &mut [Handoff]) -> TimeOrNever {
         let (start, end) = (lane.wheel.start, lane.wheel.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
@@ -113,16 +113,31 @@ impl Fabric {
                 self.hop(lane, m, start);
             }
         }
-        for i in 0..self.nodes[node].buffered.len() {
-            let port = self.nodes[node].buffered[i];
-            if self.ports[port].next_start().is_none() {
-                continue;
-            }
-            self.serve(lane, port, end);
-            if let Some(start) = self.ports[port].next_start() {
-                lane.wheel.mark(node, start);
+        self.serve_waiting(lane, node, end)
+    }
+
+    /// Makes the transmissions of switch `node` that start before `end`, of ports with buffered disciplines. When the next one starts.
+    #[inline]
+    fn serve_waiting(&mut self, lane: &mut Lane, node: NodeId, end: Time) -> TimeOrNever {
+        let n = &self.nodes[node];
+        let (first, words) = (n.waiting_first, (n.buffered.len() as u32).div_ceil(WORD));
+        let mut next = TimeOrNever::NEVER;
+        for word in 0..words {
+            let mut bits = self.waiting[first + word];
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let port = self.nodes[node].buffered[(word * WORD + bit) as usize];
+                if self.ports[port].starts_before(end) {
+                    self.serve_here(lane, port, end);
+                }
+                match self.ports[port].next_start() {
+                    Some(start) => next = next.min(start.into()),
+                    None => self.waiting[first + word] &= !(1 << bit),
+                }
             }
         }
+        next
     }
 
     /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it ends here: a switch that stores and forwards
@@ -228,6 +243,7 @@ impl Fabric {
         if p.backlog().is_some() {
             let memory = Some(p.queued_bytes());
             self.admit(lane, to, now, packet, extra, memory);
+            self.note_waiting(to);
         } else {
             p.refuse(now, packet);
             lane.lose(packet);

@@ -36,6 +36,8 @@ pub(super) struct NodePorts {
     shared: Option<SharedBuffer>,
     /// Egress ports that are not FIFOs.
     buffered: Vec<PortId>,
+    /// First word of the bitmap of those at which something waits.
+    waiting_first: u32,
     /// Ports whose links damage packets on their way to it.
     erring: Vec<PortId>,
     /// Whether any of that is so.
@@ -51,6 +53,8 @@ pub(crate) struct Fabric {
     feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
     busy: Arena<u32, u64>,
+    /// Ports of switches at which something may wait, of all nodes that have ports that are not FIFOs.
+    waiting: Arena<u32, u64>,
     fib: Arc<Fib>,
     lots: Lots,
 }
@@ -75,6 +79,7 @@ impl Fabric {
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
+        let (mut place_of, mut waiting) = (vec![0; network.ports.len()], 0);
         for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
@@ -84,6 +89,11 @@ impl Fabric {
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
+            nodes[n].waiting_first = waiting;
+            for (place, port) in nodes[n].buffered.iter().enumerate() {
+                place_of[port.index()] = waiting * WORD + place as u32;
+            }
+            waiting += (nodes[n].buffered.len() as u32).div_ceil(WORD);
             feeder.extend(list);
             words += nodes[n].busy_words;
         }
@@ -98,11 +108,15 @@ impl Fabric {
             let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
             ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
         }
+        for (port, place) in ports.iter_mut().zip(place_of) {
+            port.place = place;
+        }
         Fabric {
             ports: Arena::new(ports),
             nodes: Arena::new(nodes.into_vec()),
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
+            waiting: Arena::new(vec![0; waiting as usize]),
             fib: Arc::new(fib),
             lots: Lots::new(seed),
         }
@@ -120,6 +134,7 @@ impl Fabric {
                 nodes: self.nodes.share(),
                 feeder: self.feeder.share(),
                 busy: self.busy.share(),
+                waiting: self.waiting.share(),
                 fib: self.fib.clone(),
                 lots: self.lots,
             }
@@ -208,7 +223,6 @@ impl Fabric {
         extra: Option<&Extra>,
     ) {
         if self.ports[port].backlog().is_some() {
-            self.serve(lane, port, now);
             return self.admit(lane, port, now, packet, extra, None);
         }
         self.ports[port].unwatch();
@@ -277,28 +291,49 @@ impl Fabric {
     }
 
     /// Hands a gathered packet to a port with a buffered discipline.
-    #[inline]
+    #[inline(always)]
     fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) {
         let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        self.serve(lane, to, now);
-        self.admit(lane, to, now, packet, extra, None);
+        if self.ports[to].starts_before(now) {
+            self.serve(lane, to, now);
+        }
+        let p = &mut self.ports[to];
+        if p.is_busy(now) {
+            p.line_up(now, packet, extra, |lost| lane.lose(lost));
+            self.note_waiting(to);
+        } else if let Some(arrival) = p.pass(now, packet, extra, |lost| lane.lose(lost)) {
+            let (node, input) = (p.to, p.input);
+            self.announce(lane, node, input, arrival);
+        }
+    }
+
+    /// Something may wait at a port of a switch from now on.
+    #[inline(always)]
+    fn note_waiting(&mut self, port: PortId) {
+        let place = self.ports[port].place;
+        self.waiting[place / WORD] |= 1 << (place % WORD);
     }
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
+    #[inline(never)]
     pub(super) fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
+        self.serve_here(lane, port, until);
+    }
+
+    /// As [`Fabric::serve`].
+    #[inline(always)]
+    fn serve_here(&mut self, lane: &mut Lane, port: PortId, until: Time) {
         let p = &mut self.ports[port];
-        if !p.starts_before(until) {
-            return;
-        }
         if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
             self.announce(lane, node, input, arrival);
         }
     }
 
-    /// Hands a packet to a port with a buffered discipline that has been served up to `now`.
+    /// Hands a packet to a port with a buffered discipline.
+    #[inline(never)]
     fn admit(&mut self, lane: &mut Lane, port: PortId, now: Time, packet: &Packet, extra: Option<&Extra>, memory: Option<u64>) {
         let p = &mut self.ports[port];
         if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| lane.lose(lost)) {

@@ -86,14 +86,13 @@ impl Port {
                 return Err(Refusal::Dropped);
             }
         }
-        self.settle(now);
+        self.settle_inline(now);
         self.record(now);
         let (queue, quiet) = (self.queue, self.quiet);
-        let mark = if !queue.fits(u32::from(packet.wire), self.limit) {
-            self.ask(now, packet)?
-        } else if queue.packets < quiet.packets && queue.bytes < quiet.bytes {
+        let fits = queue.fits(u32::from(packet.wire), self.limit);
+        let mark = if fits && queue.packets < quiet.packets && queue.bytes < quiet.bytes {
             Codepoint::NotEct
-        } else if !self.step {
+        } else if !fits || !self.step {
             self.ask(now, packet)?
         } else if packet.ecn().is_capable() {
             self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
@@ -108,7 +107,7 @@ impl Port {
     }
 
     /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         let state = self.state(now, None);
         let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Closely) };
@@ -163,6 +162,14 @@ impl Port {
     /// What the link does to a packet of `wire` bytes that is about to go into the ring.
     #[inline]
     pub(in crate::net) fn damage(&mut self, wire: u64) {
+        if self.errors.is_some() {
+            self.damage_some(wire);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn damage_some(&mut self, wire: u64) {
         if let Some(errors) = &mut self.errors
             && errors.damage(wire, self.ring.tail())
         {

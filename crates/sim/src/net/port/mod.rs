@@ -80,6 +80,8 @@ pub struct Port {
     errors: Option<Box<BitErrors>>,
     /// Whether [`Port::watch`] is in force.
     watched: bool,
+    /// Of a port with a buffered discipline: its place among all of them.
+    pub(crate) place: u32,
     /// Whether it is a host's.
     host: bool,
 }
@@ -163,6 +165,7 @@ impl Port {
             observer: None,
             errors: None,
             watched: false,
+            place: 0,
             host,
         }
     }
@@ -236,7 +239,7 @@ impl Port {
 
     /// When the last packet queued so far will have left, if no other comes in the meantime that is served before it.
     pub fn drained(&self) -> Time {
-        self.busy_until + self.backlog().map_or(Time::ZERO, |b| self.tx(b.bytes()))
+        self.busy_until + self.backlog().map_or(Time::ZERO, |_| self.tx(self.queue.bytes - u64::from(self.serving())))
     }
 
     /// Time to put `wire` bytes on the wire.
@@ -248,7 +251,12 @@ impl Port {
     /// The state that a packet meets that arrives at `now`; the queue is settled.
     #[inline]
     pub(super) fn state(&self, now: Time, memory: Option<u64>) -> PortState {
-        let serving = if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) };
-        PortState { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
+        PortState { now, queue: self.queue, limit: self.limit, memory, serving: self.serving(), idle_since: self.busy_until }
+    }
+
+    /// Wire bytes of the packet in service, of the first in the queue of a FIFO that is not settled; 0 when there is none.
+    #[inline]
+    fn serving(&self) -> u32 {
+        if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) }
     }
 }

@@ -15,13 +15,15 @@ impl Port {
     /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
     /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
-    #[inline]
     pub fn settle(&mut self, now: Time) {
-        if self.levels.are_on() {
-            return self.settle_counted(now);
-        }
+        self.settle_inline(now);
+    }
+
+    /// As `settle`.
+    #[inline(always)]
+    pub(super) fn settle_inline(&mut self, now: Time) {
         if self.observer.is_some() {
-            return self.settle_recorded(now);
+            return self.settle_observed(now);
         }
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
@@ -34,6 +36,32 @@ impl Port {
         self.queue.packets -= 1;
         self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
         self.departed = self.ring.next(self.departed);
+    }
+
+    /// The packet in service, if there is one, leaves a port with a buffered discipline, at which at most one packet has been sent and has not
+    /// left.
+    #[inline(always)]
+    pub(in crate::net) fn leave(&mut self) {
+        if self.departed == self.ring.tail() {
+            return;
+        }
+        if self.observer.is_some() {
+            self.note_leaving();
+        }
+        self.queue.packets -= 1;
+        self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
+        debug_assert_eq!(self.ring.next(self.departed), self.ring.tail());
+        self.departed = self.ring.tail();
+    }
+
+    #[inline(never)]
+    fn note_leaving(&mut self) {
+        if self.levels.are_on() {
+            // SAFETY: as in `settle_counted`.
+            unsafe { self.levels.shrink(self.queue.packets - 1, self.ring.packet(self.departed).arrival) };
+        } else {
+            self.tell(self.busy_until);
+        }
     }
 
     /// As `settle`, for a port whose `levels` are counted.
@@ -51,10 +79,12 @@ impl Port {
         }
     }
 
-    /// As `settle`, for a port with a recorder that sees every change.
-    #[cold]
+    /// As `settle`, for a port with a recorder, which sees every change unless `levels` are counted.
     #[inline(never)]
-    pub(super) fn settle_recorded(&mut self, now: Time) {
+    fn settle_observed(&mut self, now: Time) {
+        if self.levels.are_on() {
+            return self.settle_counted(now);
+        }
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
             self.record(self.ring.packet(self.departed).arrival - self.delay);
             self.depart();
@@ -101,15 +131,16 @@ impl Port {
 
     #[inline(always)]
     pub(in crate::net) fn record(&mut self, now: Time) {
-        if self.observer.is_some() && !self.levels.are_on() {
+        if self.observer.is_some() {
             self.tell(now);
         }
     }
 
-    #[cold]
     #[inline(never)]
     pub(super) fn tell(&mut self, now: Time) {
-        if let Some(o) = &mut self.observer {
+        if !self.levels.are_on()
+            && let Some(o) = &mut self.observer
+        {
             let c = Counters {
                 packets: self.queue.packets,
                 bytes: self.queue.bytes,
@@ -130,6 +161,7 @@ impl Port {
     }
 
     /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
+    #[inline(always)]
     pub(in crate::net) fn count_in(&mut self, now: Time, wire: u64) {
         if self.queue.packets >= self.events.max_pkts {
             self.set_longest(self.queue.packets + 1);

@@ -23,7 +23,7 @@ impl Port {
         #[rustfmt::skip]
         let Port {
             ring, departed: _, to: _, served, busy_until, delay: _, ps_per_byte: _, queue, alert: _, input: _, levels: _, sent_pkts, sent_bytes,
-            waited, waited_high, order: _, backlog: _, limit: _, quiet: _, step: _, events, before, latest, observer: _, errors: _, watched: _,
+            waited, waited_high, order: _, backlog: _, limit: _, quiet: _, step: _, events, before, latest, observer: _, errors: _, watched: _, place: _,
             host: _,
         } = self;
         v.same(u64::from(waiting));
