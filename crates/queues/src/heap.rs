@@ -20,7 +20,8 @@ impl Heap {
     }
 
     /// Items in it.
-    pub(crate) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.heap.len()
     }
 

@@ -1,10 +1,9 @@
 //! pFabric's port: the packet with the most bytes to go is dropped first, and the flow with the fewest is served first (Alizadeh et al.,
 //! SIGCOMM 2013; `proboscis.md` 6).
 //!
-//! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here two heaps know the most and the least urgent
-//! packet, so that large buffers do not cost more than their logarithm.
+//! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here packets are kept in order of urgency: the most
+//! and the least urgent one stand at the ends, and there most packets come and go. Whoever comes in between moves the shorter side.
 
-use crate::heap::Heap;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueState, Queued, Verdict,
@@ -12,19 +11,25 @@ use crate::{
 use forebay_param::Entry;
 use forebay_sampling::mix;
 use forebay_units::Time;
+use std::collections::VecDeque;
 
 /// No packet.
 const NONE: u32 = u32::MAX;
 
+/// Bits of an urgency below the rank.
+const NUMBER_BITS: u32 = 48;
+
 /// A packet of the backlog.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Waiting {
-    queued: Queued,
+    flow: u64,
     /// Its rank, above the number of its arrival.
     urgency: u64,
+    wire: u32,
     /// Its neighbours in its chain.
     before: u32,
     behind: u32,
+    chain: u32,
 }
 
 /// The oldest and the newest packet of the flows that share a hash.
@@ -37,131 +42,121 @@ struct Chain {
 /// The backlog.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pfabric {
-    /// By handle.
-    waiting: Vec<Option<Waiting>>,
+    /// By handle; what is not in `order` has left.
+    waiting: Vec<Waiting>,
     /// Chains in order of arrival. There are at least as many as packets, so that most hold one flow.
     chains: Vec<Chain>,
-    /// The largest rank first, of equal ones the newest.
-    worst: Heap,
-    /// The smallest rank first, of equal ones the oldest.
-    best: Heap,
+    /// Urgencies and handles, the smallest rank first, of equal ones the oldest.
+    order: VecDeque<(u64, u32)>,
     /// Packets admitted so far.
     admitted: u64,
-    /// What an arrival replaces.
-    replaced: Vec<u32>,
 }
 
 impl Pfabric {
-    fn at(&self, handle: u32) -> Option<&Waiting> {
-        self.waiting.get(handle as usize)?.as_ref()
-    }
-
     /// Drops the packets of largest rank, all above that of `packet`, until it fits; none if they are not enough. Of equal ranks the
     /// newest goes (our choice; the publication does not say).
     fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
-        self.replaced.clear();
-        let mut freed = QueueState::default();
+        let (mut freed, mut count) = (QueueState::default(), 0);
+        let mut worst = self.order.iter().rev();
         while !port.fits_without(freed, packet.wire) {
-            let worst = self.worst.first().and_then(|w| self.at(w)).map(|w| w.queued);
-            let Some(worst) = worst.filter(|w| w.packet.rank > packet.rank) else {
-                return self.spare_replaced();
-            };
-            freed.add(worst.packet.wire);
-            self.replaced.push(worst.handle.0);
-            self.worst.remove(worst.handle.0);
+            match worst.next() {
+                Some((urgency, handle)) if urgency >> NUMBER_BITS > u64::from(packet.rank) => {
+                    freed.add(self.waiting[*handle as usize].wire);
+                    count += 1;
+                }
+                _ => return false,
+            }
         }
-        for i in 0..self.replaced.len() {
-            if let Some(evicted) = self.take(self.replaced[i]) {
-                evicted.evict(effects);
+        for _ in 0..count {
+            if let Some((_, handle)) = self.order.pop_back() {
+                self.unlink(handle);
+                effects.drop(Handle(handle), DropReason::Overflow);
             }
         }
         true
     }
 
-    /// They would not be enough, so they all stay.
-    #[cold]
-    fn spare_replaced(&mut self) -> bool {
-        for &handle in &self.replaced {
-            if let Some(Some(w)) = self.waiting.get(handle as usize) {
-                self.worst.set(handle, w.urgency);
-            }
-        }
-        false
-    }
-
-    fn add(&mut self, queued: Queued) {
+    #[inline]
+    fn add(&mut self, queued: &Queued) {
         let handle = queued.handle.0;
-        if self.best.len() >= self.chains.len() {
+        if self.order.len() >= self.chains.len() {
             self.more_chains();
         }
-        if self.waiting.len() <= handle as usize {
-            self.waiting.resize(handle as usize + 1, None);
-        }
         self.admitted += 1;
-        let urgency = u64::from(queued.packet.rank) << 48 | self.admitted;
-        self.worst.set(handle, urgency);
-        self.best.set(handle, !urgency);
-        self.waiting[handle as usize] = Some(Waiting { queued, urgency, before: NONE, behind: NONE });
+        let Arrival { wire, rank, flow, .. } = queued.packet;
+        let urgency = u64::from(rank) << NUMBER_BITS | self.admitted;
+        let chain = self.chain_of(flow);
+        let waiting = Waiting { flow, urgency, wire, before: NONE, behind: NONE, chain };
+        match self.waiting.get_mut(handle as usize) {
+            Some(place) => *place = waiting,
+            None => self.waiting.resize(handle as usize + 1, waiting),
+        }
         self.append(handle);
+        if self.order.back().is_none_or(|last| last.0 < urgency) {
+            self.order.push_back((urgency, handle));
+        } else {
+            let place = self.order.partition_point(|other| other.0 < urgency);
+            self.order.insert(place, (urgency, handle));
+        }
     }
 
-    fn take(&mut self, handle: u32) -> Option<Queued> {
-        let Waiting { queued, before, behind, .. } = self.waiting.get_mut(handle as usize)?.take()?;
-        self.worst.remove(handle);
-        self.best.remove(handle);
-        let chain = self.chain_of(queued.packet.flow);
+    /// Takes a packet out of its chain.
+    #[inline]
+    fn unlink(&mut self, handle: u32) {
+        let Waiting { before, behind, chain, .. } = self.waiting[handle as usize];
         match self.waiting.get_mut(before as usize) {
-            Some(Some(w)) => w.behind = behind,
-            _ => self.chains[chain].oldest = behind,
+            Some(w) => w.behind = behind,
+            None => self.chains[chain as usize].oldest = behind,
         }
         match self.waiting.get_mut(behind as usize) {
-            Some(Some(w)) => w.before = before,
-            _ => self.chains[chain].newest = before,
+            Some(w) => w.before = before,
+            None => self.chains[chain as usize].newest = before,
         }
-        Some(queued)
     }
 
-    fn chain_of(&self, flow: u64) -> usize {
-        ((u128::from(mix(flow)) * self.chains.len() as u128) >> 64) as usize
+    #[inline]
+    fn chain_of(&self, flow: u64) -> u32 {
+        ((u128::from(mix(flow)) * self.chains.len() as u128) >> 64) as u32
     }
 
     /// Puts a packet of the backlog behind all others of its chain.
+    #[inline]
     fn append(&mut self, handle: u32) {
-        let Some(flow) = self.at(handle).map(|w| w.queued.packet.flow) else { return };
-        let chain = self.chain_of(flow);
-        let newest = std::mem::replace(&mut self.chains[chain].newest, handle);
+        let chain = &mut self.chains[self.waiting[handle as usize].chain as usize];
+        let newest = std::mem::replace(&mut chain.newest, handle);
         match self.waiting.get_mut(newest as usize) {
-            Some(Some(w)) => w.behind = handle,
-            _ => self.chains[chain].oldest = handle,
+            Some(w) => w.behind = handle,
+            None => chain.oldest = handle,
         }
-        if let Some(Some(w)) = self.waiting.get_mut(handle as usize) {
-            (w.before, w.behind) = (newest, NONE);
-        }
+        let w = &mut self.waiting[handle as usize];
+        (w.before, w.behind) = (newest, NONE);
     }
 
     /// Twice as many chains. What is in one goes to two, in the order in which it is there.
     #[cold]
+    #[inline(never)]
     fn more_chains(&mut self) {
         let more = vec![Chain { oldest: NONE, newest: NONE }; (2 * self.chains.len()).max(16)];
         for chain in std::mem::replace(&mut self.chains, more) {
             let mut handle = chain.oldest;
-            while let Some(behind) = self.at(handle).map(|w| w.behind) {
+            while let Some(&Waiting { flow, behind, .. }) = self.waiting.get(handle as usize) {
+                self.waiting[handle as usize].chain = self.chain_of(flow);
                 self.append(handle);
                 handle = behind;
             }
         }
     }
 
-    /// The oldest packet of a flow.
-    fn oldest_of(&self, flow: u64) -> Option<u32> {
-        let mut handle = self.chains[self.chain_of(flow)].oldest;
-        loop {
-            let w = self.at(handle)?;
-            if w.queued.packet.flow == flow {
-                return Some(handle);
-            }
-            handle = w.behind;
+    /// The oldest packet of the flow of a packet that waits.
+    #[inline]
+    fn oldest_of_its_flow(&self, handle: u32) -> u32 {
+        let Waiting { flow, chain, .. } = self.waiting[handle as usize];
+        let mut oldest = self.chains[chain as usize].oldest;
+        // It comes to `handle` at the latest.
+        while self.waiting[oldest as usize].flow != flow {
+            oldest = self.waiting[oldest as usize].behind;
         }
+        oldest
     }
 }
 
@@ -180,34 +175,45 @@ impl Discipline for Pfabric {
 }
 
 impl Buffered for Pfabric {
-    #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
-        port.fits(packet.packet.wire).then(|| {
-            self.add(*packet);
-            Verdict::Accept
-        })
-    }
-
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
-            self.add(packet);
+            self.add(&packet);
         } else {
             effects.drop(packet.handle, DropReason::Overflow);
         }
     }
 
+    #[inline(always)]
+    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        port.fits(packet.packet.wire).then(|| {
+            self.add(packet);
+            Verdict::Accept
+        })
+    }
+
+    #[inline(always)]
     fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then_some(Verdict::Accept)
     }
 
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
+    #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
-        let best = self.at(self.best.first()?)?.queued.packet.flow;
-        self.take(self.oldest_of(best)?).map(|q| q.handle)
+        let (_, best) = *self.order.front()?;
+        let next = self.oldest_of_its_flow(best);
+        if next == best {
+            self.order.pop_front();
+        } else {
+            let urgency = self.waiting[next as usize].urgency;
+            let place = self.order.partition_point(|other| other.0 < urgency);
+            self.order.remove(place);
+        }
+        self.unlink(next);
+        Some(Handle(next))
     }
 
     fn len(&self) -> usize {
-        self.best.len()
+        self.order.len()
     }
 }
 
@@ -295,6 +301,7 @@ mod tests {
             self.0.push(packet);
         }
 
+        #[inline(always)]
         fn pop(&mut self) -> Option<Queued> {
             let best = self.0.iter().min_by_key(|q| q.packet.rank)?.packet.flow;
             let first = self.0.iter().position(|q| q.packet.flow == best)?;
