@@ -15,6 +15,7 @@ mod facts;
 mod fq_codel;
 mod heap;
 mod lossy;
+mod ordered;
 mod pfabric;
 mod pie;
 mod plain;

@@ -2,8 +2,9 @@
 //! SIGCOMM 2013; `proboscis.md` 6).
 //!
 //! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here packets are kept in order of urgency: the most
-//! and the least urgent one stand at the ends, and there most packets come and go. Whoever comes in between moves the shorter side.
+//! and the least urgent one stand at the ends, and there most packets come and go.
 
+use crate::ordered::Ordered;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueState, Queued, Verdict,
@@ -11,7 +12,6 @@ use crate::{
 use forebay_param::Entry;
 use forebay_sampling::mix;
 use forebay_units::Time;
-use std::collections::VecDeque;
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -47,7 +47,7 @@ pub struct Pfabric {
     /// Chains in order of arrival. There are at least as many as packets, so that most hold one flow.
     chains: Vec<Chain>,
     /// Urgencies and handles, the smallest rank first, of equal ones the oldest.
-    order: VecDeque<(u64, u32)>,
+    order: Ordered,
     /// Packets admitted so far.
     admitted: u64,
 }
@@ -57,18 +57,18 @@ impl Pfabric {
     /// newest goes (our choice; the publication does not say).
     fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
         let (mut freed, mut count) = (QueueState::default(), 0);
-        let mut worst = self.order.iter().rev();
-        while !port.fits_without(freed, packet.wire) {
-            match worst.next() {
-                Some((urgency, handle)) if urgency >> NUMBER_BITS > u64::from(packet.rank) => {
-                    freed.add(self.waiting[*handle as usize].wire);
-                    count += 1;
-                }
-                _ => return false,
+        for (urgency, handle) in self.order.descending() {
+            if port.fits_without(freed, packet.wire) || urgency >> NUMBER_BITS <= u64::from(packet.rank) {
+                break;
             }
+            freed.add(self.waiting[handle as usize].wire);
+            count += 1;
+        }
+        if !port.fits_without(freed, packet.wire) {
+            return false;
         }
         for _ in 0..count {
-            if let Some((_, handle)) = self.order.pop_back() {
+            if let Some((_, handle)) = self.order.pop_last() {
                 self.unlink(handle);
                 effects.drop(Handle(handle), DropReason::Overflow);
             }
@@ -92,12 +92,7 @@ impl Pfabric {
             None => self.waiting.resize(handle as usize + 1, waiting),
         }
         self.append(handle);
-        if self.order.back().is_none_or(|last| last.0 < urgency) {
-            self.order.push_back((urgency, handle));
-        } else {
-            let place = self.order.partition_point(|other| other.0 < urgency);
-            self.order.insert(place, (urgency, handle));
-        }
+        self.order.insert(urgency, handle);
     }
 
     /// Takes a packet out of its chain.
@@ -199,14 +194,12 @@ impl Buffered for Pfabric {
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
-        let (_, best) = *self.order.front()?;
+        let (_, best) = self.order.first()?;
         let next = self.oldest_of_its_flow(best);
         if next == best {
-            self.order.pop_front();
+            self.order.pop_first();
         } else {
-            let urgency = self.waiting[next as usize].urgency;
-            let place = self.order.partition_point(|other| other.0 < urgency);
-            self.order.remove(place);
+            self.order.remove(self.waiting[next as usize].urgency);
         }
         self.unlink(next);
         Some(Handle(next))
