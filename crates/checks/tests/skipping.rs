@@ -116,6 +116,17 @@ fn not_over_what_is_to_come() {
     assert!(skipped(&said) > 40.0, "{said}");
 }
 
+/// A look at the state in the middle of a window leaves no mark in the next one. With one, an interval of deliveries ended when that window did,
+/// 2 us late.
+#[test]
+fn a_look_at_the_state_adds_no_window() {
+    let network = [
+        "topology.access={ rate = \"1Gbps\", delay = \"18us\" }",
+        "topology.bottleneck={ rate = \"131Mbps\", delay = \"18us\", buffer = \"18pkt\", queue = { kind = \"dctcp-step\", k = \"8pkt\" } }",
+    ];
+    said(DUMBBELL, &[network[0], network[1], "transport.mss=1180", "transport.rto-min=10ms", "duration=20s"]);
+}
+
 /// Rows of samples come again, with what is counted in them.
 #[test]
 fn samples_of_senders() {
@@ -129,10 +140,12 @@ fn nothing_is_skipped_where_it_would_not_be_exact() {
     let red = "topology.bottleneck.queue={ kind = \"red\", min = \"6KB\", max = \"14KB\" }";
     let lossy = "topology.bottleneck.queue={ kind = \"lossy\", p = 0.001 }";
     let poisson = "[[workload]]\nkind = \"poisson\"\nsizes = \"20KB\"\nload = 0.05\n";
-    let cases: [(&str, String, &str); 7] = [
+    let long = "topology.access.delay=300us";
+    let cases: [(&str, String, &str); 8] = [
         (red, DUMBBELL.to_owned(), "a queue remembers"),
         (lossy, DUMBBELL.to_owned(), "a queue remembers"),
         ("transport.send-jitter=1us", DUMBBELL.to_owned(), "numbers are drawn"),
+        (long, DUMBBELL.replace("delay = \"25us\", buffer", "delay = \"300us\", buffer"), "a delay of 268 us or more"),
         ("transport.cc=bbr", DUMBBELL.replace("ns2", "linux"), "a law"),
         ("transport.shim=proboscis", DUMBBELL.to_owned(), "shim"),
         ("seed=2", format!("{DUMBBELL}{poisson}"), "flows arrive on their own"),

@@ -225,9 +225,9 @@ impl Simulation {
         let (start, end) = self.core.window();
         let marked = self.core.calendar().marked();
         if at > start {
-            self.core.calendar().end = at;
+            self.core.calendar().run_part(at);
             self.run_part(skip);
-            self.core.calendar().end = end;
+            self.core.calendar().run_rest(end);
         }
         let limit = self.due.min(self.duration.unwrap_or(Time::NEVER)).min(self.injection.or_never());
         let ahead = Ahead { at, limit, every: self.core.noting_interval(), window: self.core.calendar().length() };

@@ -25,8 +25,10 @@ pub(crate) struct Wheel {
     window: u64,
     /// Start of the current window.
     pub(crate) start: Time,
-    /// End of the current window.
+    /// End of the current window, or of the part of it that is run.
     pub(crate) end: Time,
+    /// How many windows ahead a mark behind the end is at least: none while the end is that of a part.
+    least: u64,
     length: Time,
     /// 2^64 / length, for dividing by multiplication: rounded up where that gives the exact quotient for all times in the calendar.
     inverse: u64,
@@ -47,6 +49,7 @@ impl Wheel {
             window: 0,
             start: Time::ZERO,
             end: length,
+            least: 1,
             length,
             // With x the time, the quotient of a rounded inverse exceeds the exact one by less than x / 2^64, which does not reach the next
             // whole number while x < 2^64 / length; here x < 256 * length.
@@ -61,14 +64,14 @@ impl Wheel {
     #[inline]
     pub(crate) fn mark(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.start);
-        self.mark_in(node, time, self.windows_to(time).max(u64::from(time >= self.end)));
+        self.mark_in(node, time, self.windows_to(time).max(u64::from(time >= self.end) & self.least));
     }
 
     /// The same of a time that is not in the current window.
     #[inline(always)]
     pub(crate) fn mark_ahead(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.end);
-        self.mark_in(node, time, self.windows_to(time).max(1));
+        self.mark_in(node, time, self.windows_to(time).max(self.least));
     }
 
     /// Windows from the current one to that of `time`. In windows of 2^28 ps or more it may be one too few: early, which is allowed, except back into
@@ -133,6 +136,16 @@ impl Wheel {
     pub(super) fn follow(&mut self, other: (u64, Time)) {
         self.step(other.0 - self.window);
         self.end = other.1;
+    }
+
+    /// The window is run as far as `at` first: what its nodes mark in the rest of it stays there.
+    pub(super) fn run_part(&mut self, at: Time) {
+        (self.end, self.least) = (at, 0);
+    }
+
+    /// From here on the window is run to its end.
+    pub(super) fn run_rest(&mut self, end: Time) {
+        (self.end, self.least) = (end, 1);
     }
 
     /// The nodes that are marked in the current window.
