@@ -2,11 +2,12 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
-use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_sim::tcp::sender::CaState;
+use forebay_sim::tcp::sender::{CaState, Timer};
+use forebay_units::Time;
 
 fn classic(stack: &str, window: u32) -> TcpConfig {
     let mut c = config(stack, "newreno");
@@ -92,6 +93,65 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
             windows.push(t.cwnd());
         }
         assert!(high >= 8 && windows[4] >= windows[0] + 3.0, "{stack}: {windows:?}");
+    }
+}
+
+/// RFC 3168 section 6.1.2: ECE at a window of one segment lets nothing new out before the timer expires, whatever else comes. In ns-2 the sender
+/// goes on (TcpAgent::ecn), and the window of a kernel is two then.
+#[test]
+fn marks_at_a_window_of_one_rest_until_the_timer() {
+    for law in ["newreno", "cubic"] {
+        for (stack, recovery) in [("rfc", Recovery::Sack), ("rfc", Recovery::NewReno), ("rfc", Recovery::Rack)] {
+            let mut c = config(stack, law);
+            (c.ecn, c.init_cwnd, c.recovery) = (Ecn::Classic, 1, recovery);
+            let mut t = Script::new(c, 100);
+            assert_eq!(t.sent(), "0e");
+            t.at(300).ece(1);
+            assert_eq!((t.cwnd(), t.sent().as_str(), t.left(Timer::Rto)), (1.0, "", Some(1_000_000)), "{law}, {recovery:?}");
+            t.at(400).ece(1);
+            t.at(500).ack(1).write(1);
+            assert_eq!((t.sent().as_str(), t.left(Timer::Rto)), ("", Some(999_800)), "{law}, {recovery:?}");
+            assert_eq!((t.timer(), t.sent().as_str()), (999_800, "1we"), "{law}, {recovery:?}");
+            // Nothing was lost, and the next mark is answered in the same way.
+            assert_eq!((t.s.stats().losses.rtos, t.s.rto(&t.c)), (0, Time::from_ms(1000)));
+            let now = t.now + 100;
+            t.at(now).ece(2);
+            assert_eq!((t.timer(), t.sent().as_str()), (1_000_000, "2we"), "{law}, {recovery:?}");
+            let now = t.now + 100;
+            t.at(now).ack(3);
+            assert!(t.cwnd() >= 1.5 && t.sent().starts_with("3e"), "{law}, {recovery:?}");
+        }
+        for (stack, sent) in [("ns2", "1we"), ("linux", "1we 2e")] {
+            let mut c = config(stack, law);
+            (c.ecn, c.init_cwnd) = (Ecn::Classic, 1);
+            let mut t = Script::new(c, 100);
+            t.sent();
+            t.at(300).ece(1);
+            assert_eq!(t.sent(), sent, "{stack}, {law}");
+        }
+    }
+}
+
+/// What is outstanding when it comes is waited for, retransmitted if it must be, and does not end the rest with its ACK.
+#[test]
+fn what_is_outstanding_at_a_rest() {
+    for lost in [false, true] {
+        let mut t = Script::new(classic("rfc", 1), 0);
+        t.write_bytes(400, false);
+        t.write_bytes(500, false);
+        assert_eq!(t.sent(), "0(400)e @400(500)e");
+        t.write(3);
+        t.at(300).reply_bytes(400, &[], flag::ECE);
+        assert_eq!(t.sent(), "", "new data waits");
+        if lost {
+            assert_eq!((t.timer(), t.sent().as_str()), (1_000_000, "@400(500)r"));
+            assert_eq!(t.s.stats().losses.rtos, 1);
+        } else {
+            t.at(500).reply_bytes(900, &[], 0);
+            assert_eq!(t.sent(), "");
+            assert_eq!((t.timer(), t.sent().as_str()), (1_000_000, "@900we"));
+            assert_eq!(t.s.stats().losses.rtos, 0);
+        }
     }
 }
 

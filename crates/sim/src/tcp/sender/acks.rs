@@ -1,6 +1,6 @@
 //! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
 
-use super::{CaState, Phase, Sender, Timer};
+use super::{CaState, Cut, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::{Codepoint, Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
@@ -340,13 +340,14 @@ impl Sender {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);
+        let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
         self.stats.losses.ecn_cuts += 1;
         if let Some(alpha) = self.law.alpha() {
             *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
         self.begin_reduction(self.nxt);
-        self.cut_by_marks = true;
+        self.cut = Cut::Marks;
         if c.prr {
             self.begin_cwr(c);
         } else {
@@ -356,6 +357,21 @@ impl Sender {
             self.w.cwnd = window.cap(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
+        if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
+            self.rest_for_marks(c, ack.now);
+        }
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+    //# Therefore, the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window
+    //# is one. The sending TCP will then be able to send a new packet only when the retransmit timer expires.
+    /// ECE at a window of one segment (RFC 3168 section 6.1.2). ns-2 goes on at one segment a round trip (TcpAgent::ecn), and a kernel's window
+    /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
+    #[cold]
+    #[inline(never)]
+    fn rest_for_marks(&mut self, c: &TcpConfig, now: Time) {
+        self.cut = Cut::Rest;
+        self.arm_rto(c, now);
     }
 
     /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
@@ -364,13 +380,13 @@ impl Sender {
     pub(super) fn begin_reduction(&mut self, end: u64) {
         self.cwr_end = end;
         self.cwr_pending = self.ecn;
-        self.cut_by_marks = false;
+        self.cut = Cut::Other;
     }
 
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
     /// lets a loss in it rest with that.
     pub(super) fn marks_answered(&self) -> bool {
-        self.cut_by_marks && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
+        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).

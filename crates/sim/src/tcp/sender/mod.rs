@@ -30,6 +30,7 @@ mod usual;
 mod walk;
 
 use self::seldom::Seldom;
+pub(super) use self::state::Cut;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start::{self, SlowStart};
@@ -83,8 +84,8 @@ pub struct Sender {
     pub(super) closing: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
-    /// The last reduction answered ECE.
-    pub(super) cut_by_marks: bool,
+    /// What the last reduction answered.
+    pub(super) cut: Cut,
     /// Whether the window limits sending; `None` where the stack does not look.
     pub(super) window_limited: Option<bool>,
     pub(super) shift: u8,
@@ -268,7 +269,7 @@ impl Sender {
             closing: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
-            cut_by_marks: false,
+            cut: Cut::Other,
             window_limited: c.cwnd_validation.then_some(false),
             shift: offered_shift(c),
             dupacks: 0,

@@ -2,7 +2,7 @@
 
 use super::acks::whole_ticks;
 use super::delivered::{Ages, Delivered};
-use super::{CaState, Sender, Timer};
+use super::{CaState, Cut, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger, Window};
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::config::TcpConfig;
@@ -376,7 +376,7 @@ impl Sender {
         if running && c.reduce == Reduce::Cwnd {
             // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
             self.seldom.recover = self.cwr_end;
-            self.cut_by_marks = false;
+            self.cut = Cut::Other;
         } else {
             self.seldom.recover = self.nxt;
             self.begin_reduction(self.nxt);

@@ -40,3 +40,14 @@ pub enum Timer {
     /// RACK's reordering timer (RFC 8985 section 6.2).
     Reorder,
 }
+
+/// What the last reduction of the window answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tcp) enum Cut {
+    /// A loss; or there was none.
+    Other,
+    /// ECE.
+    Marks,
+    /// ECE at a window of one segment, and the timer still runs that nothing new is sent before.
+    Rest,
+}

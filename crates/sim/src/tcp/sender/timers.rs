@@ -1,6 +1,6 @@
 //! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
 
-use super::{CaState, Phase, Sender, Timer};
+use super::{CaState, Cut, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
@@ -129,6 +129,7 @@ impl Sender {
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
+        self.end_rest();
         self.stats.losses.rtos += 1;
         let (first_window, end) = (self.window_end, self.message_end);
         if self.una < first_window {
@@ -255,8 +256,21 @@ impl Sender {
         }
     }
 
+    /// The timer has expired that a sender rested for, if it did.
+    fn end_rest(&mut self) -> bool {
+        let rested = self.cut == Cut::Rest;
+        if rested {
+            self.cut = Cut::Marks;
+        }
+        rested
+    }
+
     #[cold]
     fn probe_window(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.end_rest() {
+            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+            return self.transmit(c, now, out);
+        }
         if self.nxt < self.stream_end() {
             return self.send_probe(c, now, out);
         }
@@ -267,7 +281,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn end_of_closed_window(&mut self) {
-        if self.timer == Timer::Rto && self.edge > self.nxt {
+        if self.timer == Timer::Rto && self.edge > self.nxt && self.cut != Cut::Rest {
             (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
             self.rtt.backoff = 0;
         }

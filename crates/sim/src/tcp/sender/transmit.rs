@@ -1,7 +1,7 @@
 //! What may be sent now, and sending it: new segments, and all segments' way to the wire.
 
 use super::host_queue::memory;
-use super::{CaState, Phase, Sender, Timer};
+use super::{CaState, Cut, Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
@@ -27,7 +27,7 @@ fn whole_bytes(window: f64) -> u64 {
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
     pub fn transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.phase != Phase::Established {
+        if self.phase != Phase::Established || (self.cut == Cut::Rest && self.still_rests(c, now)) {
             return;
         }
         if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
@@ -50,6 +50,21 @@ impl Sender {
         if self.timer == Timer::Idle && self.edge == self.nxt {
             self.wait_for_window(c, now);
         }
+    }
+
+    /// Nothing new is sent before the timer expires ([`Sender::rest_for_marks`]), which therefore runs on when all is acknowledged. A recovery
+    /// that begins meanwhile ends that.
+    #[cold]
+    #[inline(never)]
+    fn still_rests(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if self.ca >= CaState::Recovery {
+            self.cut = Cut::Marks;
+            return false;
+        }
+        if self.timer == Timer::Idle {
+            self.arm_rto(c, now);
+        }
+        true
     }
 
     /// New data ends here: with the stream, or with what the send buffer has taken so far. Our choice: a stream that is to be closed is handed over

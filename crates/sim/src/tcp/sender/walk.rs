@@ -17,7 +17,7 @@ impl Sender {
         #[rustfmt::skip]
         let Sender {
             numbers, generation: _, template, plain, usual: _, gated: _, by_scoreboard: _, hooks, hears: _, group: _, phase, ca, timer, fin, closing,
-            ecn, cwr_pending, cut_by_marks, window_limited, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
+            ecn, cwr_pending, cut, window_limited, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
             timer_due, armed, timed, last_tx, law, slow_start, host_queue, window_end, message_end, stats, balance,
             sack, rack_rtt, buffer, alarm, seldom,
         } = self;
@@ -26,7 +26,8 @@ impl Sender {
         v.same(*phase as u64);
         v.same(*ca as u64);
         v.same(*timer as u64);
-        [*plain, *fin, *closing, *ecn, *cwr_pending, *cut_by_marks].into_iter().for_each(|f| v.flag(f));
+        [*plain, *fin, *closing, *ecn, *cwr_pending].into_iter().for_each(|f| v.flag(f));
+        v.same(*cut as u64);
         v.same(window_limited.map_or(2, u64::from));
         v.same(u64::from(*shift));
         v.same(u64::from(*dupacks));
