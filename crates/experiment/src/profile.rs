@@ -137,7 +137,11 @@ pub const PARAMS: &[Param] = &[
         Kind::Choice(&choices::<3, _>(IDLE)),
         "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
     ),
-    p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
+    p(
+        "cwnd-validation",
+        Kind::Bool,
+        "no window growth while the application limits sending (RFC 9438 section 5.8); except in rfc, slow start also goes on while it uses more than half of the window (Linux); default in rfc: true with cubic",
+    ),
     p(
         "tsq",
         Kind::Bool,

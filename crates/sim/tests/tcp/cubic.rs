@@ -1,6 +1,8 @@
-//! RFC 9438, point by point, on the law alone: what one window of ACKs does.
+//! RFC 9438, point by point, mostly on the law alone: what one window of ACKs does.
 
-use crate::scripted::config_with;
+use crate::scripted::sender::Script;
+use crate::scripted::{config, config_with};
+use forebay_experiment::transport::Recovery;
 use forebay_param::Value;
 use forebay_sim::cc::{Ack, Event, Law, Reduction, Threshold, Trigger, Window};
 use forebay_units::Time;
@@ -296,4 +298,51 @@ fn linux_plateau() {
     let k = ((plateau - window) * 1024.0 / 410.0).cbrt();
     let t = f.time_to(plateau - 2.0);
     assert!(t < k && t > k - 2.0, "{t} for {k}");
+}
+
+/// Section 5.8 on a connection: messages that use less than the window leave it as it is, in slow start and beyond, on stack rfc; NewReno's grows
+/// (RFC 5681 asks nothing). The first window that is used in full grows again.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for (law, grows) in [("cubic", false), ("newreno", true)] {
+        for threshold in [1_000.0, 10.0] {
+            let mut t = Script::new(config("rfc", law), 8);
+            t.s.w_mut().ssthresh = threshold.into();
+            for round in 1..30 {
+                let now = t.now + 100;
+                t.at(now).ack(8 * round);
+                assert_eq!(t.s.flight(), 0);
+                assert_eq!(t.cwnd() > 10.0, grows, "{law}, {threshold}: {}", t.cwnd());
+                t.write(8);
+            }
+            if !grows {
+                t.write(92);
+                let now = t.now + 100;
+                t.at(now).ack(8 * 29 + 10);
+                assert!(t.cwnd() > 10.0 && t.cwnd() <= 11.0, "{threshold}: {}", t.cwnd());
+            }
+        }
+    }
+}
+
+/// While a timeout is repaired, what is lost uses the window.
+#[test]
+fn the_repair_after_a_timeout_uses_the_window() {
+    for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Rack] {
+        let mut c = config("rfc", "cubic");
+        c.recovery = recovery;
+        let mut t = Script::new(c, 10);
+        while t.s.stats().losses.rtos == 0 {
+            t.timer();
+        }
+        t.sent();
+        let mut windows = vec![];
+        for n in 1..=4 {
+            let now = t.now + 100;
+            windows.push((t.cwnd(), t.at(now).ack(n).sent()));
+        }
+        let sent = windows.iter().map(|w| w.1.as_str()).collect::<Vec<_>>();
+        assert_eq!(windows.iter().map(|w| w.0).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0], "{recovery:?}");
+        assert_eq!(sent, ["1r 2r", "3r 4r", "5r 6r", "7r 8r"], "{recovery:?}");
+    }
 }

@@ -121,13 +121,18 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// Linux has its own rules, and HyStart.
+//= https://www.rfc-editor.org/rfc/rfc9438#section-5.8
+//# CUBIC does not increase its congestion window if a flow is application limited.
+/// Linux has its own rules, and HyStart. The RFC's windows do not grow unused; ns-2's do.
 fn adjust(c: &mut Transport) {
-    if c.profile != Profile::Linux {
-        return;
+    match c.profile {
+        Profile::Linux => {
+            c.slow_start = slow_start::Kind::Hystart;
+            c.law.fill("rules", Value::Text("linux".into()));
+        }
+        Profile::Rfc => c.cwnd_validation = true,
+        Profile::Ns2 => {}
     }
-    c.slow_start = slow_start::Kind::Hystart;
-    c.law.fill("rules", Value::Text("linux".into()));
 }
 
 const RULES: &[(&str, Rules)] = &[("rfc9438", Rules::Rfc9438), ("linux", Rules::Linux)];

@@ -406,10 +406,7 @@ impl Sender {
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
-        // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
-        let used =
-            || self.window_limited == Some(true) || (self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out()));
-        if !held && (!c.cwnd_validation || used()) {
+        if !held && (!c.cwnd_validation || self.uses_window(c)) {
             match &self.slow_start {
                 None => self.law.cong_avoid(&mut self.w, ack),
                 Some(s) => {
@@ -418,6 +415,21 @@ impl Sender {
                 }
             }
         }
+    }
+
+    /// Whether the window limits sending.
+    #[inline(always)]
+    fn uses_window(&mut self, c: &TcpConfig) -> bool {
+        if self.window_limited == Some(true) {
+            return true;
+        }
+        if c.reduce == Reduce::Flight {
+            // RFC 9438 section 5.8: a flow is limited by its application when it sends less than the window allows. While a timeout is
+            // repaired, what is lost may wait for the window.
+            return self.ca == CaState::Loss && self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+        }
+        // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
+        self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out())
     }
 
     /// Most segments outstanding in the window of data under way.
