@@ -46,6 +46,22 @@ fn syn_ack_lost() {
     all("SYN-ACK", SIZES, 10 * SECONDS, |p| if p.number == 0 && !p.data { LOSE } else { PASS });
 }
 
+/// SYN-ACKs are lost until the third SYN: Linux learns from the fourth answer that the first SYN had arrived, and begins with its whole window;
+/// where no SYN arrived before the third it begins with one segment.
+#[test]
+fn a_first_window_after_spurious_timeouts_of_the_syn() {
+    for (answers, window) in [(true, 10), (false, 1)] {
+        let mut c = config("linux", "cubic");
+        c.timestamps = true;
+        let mut pipe = Pipe::new(c, move |p: &Seen| if p.data != answers && p.number < 3 { LOSE } else { PASS });
+        pipe.open();
+        pipe.write(30_000, true);
+        pipe.run(10 * SECONDS);
+        let first = pipe.log.iter().find(|p| p.len > 0).map(|p| p.now).unwrap();
+        assert_eq!(pipe.log.iter().filter(|p| p.len > 0 && p.now == first).count(), window, "{answers}");
+    }
+}
+
 #[test]
 fn syn_lost_five_times() {
     all("five SYNs", &[10_000], 100 * SECONDS, |p| if p.number < 5 && p.data { LOSE } else { PASS });

@@ -48,6 +48,41 @@ fn initial_window_after_lost_syns() {
     }
 }
 
+/// Linux: an answer to the first SYN says that the timeouts were spurious, and the window is as it was (tcp_try_undo_spurious_syn); the RTT is what
+/// that answer took. One to a later SYN cuts it.
+#[test]
+fn an_answer_to_the_first_syn_undoes_its_timeouts() {
+    for (stack, window) in [("linux", 10), ("rfc", 1)] {
+        for first in [true, false] {
+            let mut t = Script::closed(config_with(stack, "newreno", &[("timestamps", Value::Bool(true))], &[]));
+            for _ in 0..5 {
+                t.timer();
+            }
+            let now = t.now + 100;
+            t.at(now);
+            t.rtt = if first { now } else { 100 };
+            t.syn_ack();
+            t.write(100);
+            assert_eq!(t.flight(), if first { window } else { 1 }, "{stack}, {first}");
+            if stack == "linux" {
+                // In ticks: a SYN that was repeated tells no more.
+                assert_eq!(t.s.rtt().smoothed(), Time::from_ms((t.rtt / 1000).max(1)).into());
+            }
+        }
+    }
+}
+
+/// What a repeated SYN is answered with: the timestamp of the first in Linux (tcp_check_req), its own by RFC 7323 section 4.3.
+#[test]
+fn the_echo_of_a_repeated_syn() {
+    for (stack, echo) in [("linux", 0), ("rfc", 1_000_000)] {
+        let mut r = receiver::Script::closed(config_with(stack, "newreno", &[("timestamps", Value::Bool(true))], &[]));
+        assert_eq!(r.syn(0).ts, 0);
+        r.at(1_000);
+        assert_eq!(r.syn(0).ts, echo, "{stack}");
+    }
+}
+
 /// RFC 6298 sections 2.1, 5.5 and 5.7: 1 s, doubled; with no sample to be had, data starts with 3 s.
 #[test]
 fn syn_timeouts() {

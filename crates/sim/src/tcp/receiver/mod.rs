@@ -20,7 +20,7 @@ use crate::tcp::gro::Gro;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
-use forebay_experiment::transport::{Ecn, Recovery};
+use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
@@ -395,11 +395,14 @@ impl Receiver {
         if let Some(a) = &mut self.adaptive {
             a.on_syn(c, now);
         }
-        if self.rcv_nxt == 0 {
+        // tcp_check_req answers a repeated SYN as it did the first (`ts_recent` of the request); by RFC 7323 section 4.3 it is echoed itself.
+        let again = self.answered && c.rto_rule == RtoRule::Linux;
+        if self.rcv_nxt == 0 && !again {
             // RFC 7323 section 4.3: what is echoed beside a first hole.
             self.ts_recent = p.ts;
         }
-        let mut answer = Packet { seq: self.numbers.wire(self.rcv_nxt), ts: p.ts, ..self.template };
+        let ts = if again { self.ts_recent } else { p.ts };
+        let mut answer = Packet { seq: self.numbers.wire(self.rcv_nxt), ts, ..self.template };
         answer.flags |= flag::SYN;
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.1
         //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.

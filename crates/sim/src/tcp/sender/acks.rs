@@ -270,9 +270,12 @@ impl Sender {
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.window());
+        let linux = c.rto_rule == RtoRule::Linux;
+        // tcp_try_undo_spurious_syn: the first SYN had arrived.
+        let first = self.seldom.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());
         let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);
-        let echoed = c.timestamps.then(|| now.since(p.echo()));
-        let rtt = match (c.rto_rule == RtoRule::Linux, sent) {
+        let echoed = c.timestamps.then(|| first.map_or_else(|| now.since(p.echo()), |first| now - first));
+        let rtt = match (linux, sent) {
             (false, sent) => echoed.or(sent.map(|sent| now - sent)),
             (true, Some(sent)) => Some(microseconds(now, now - sent)),
             // Of a SYN that was sent again, what the echo says in ticks, one at least (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
@@ -285,9 +288,9 @@ impl Sender {
         //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
         //# MUST be one segment consisting of at most SMSS bytes.
         // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
-        // as the initial RTO of one second is short.
-        let forgiven = u32::from(c.rto_rule == RtoRule::Linux);
-        if self.rtt.backoff > forgiven {
+        // as the initial RTO of one second is short, and leaves the window as it is when the first SYN is answered after all.
+        let forgiven = u32::from(linux);
+        if self.rtt.backoff > forgiven && first.is_none() {
             self.w.cwnd = 1.0;
         }
         self.rto_after_handshake(c);

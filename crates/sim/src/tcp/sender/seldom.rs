@@ -30,6 +30,8 @@ pub(crate) struct Seldom {
     pub(super) first_partial: bool,
     /// The SYN was sent again.
     pub(super) syn_retx: bool,
+    /// When it was sent first, if it was sent again.
+    pub(super) first_syn: TimeOrNever,
     /// Departure times, for laws that give a rate.
     pub(super) pacer: Option<Box<Pacer>>,
     /// Tags the packets of transports with such a shim.
@@ -52,6 +54,7 @@ impl Seldom {
         begin: 0,
         first_partial: false,
         syn_retx: false,
+        first_syn: TimeOrNever::NEVER,
         pacer: None,
         tag: None,
         usage: Usage::NONE,
@@ -62,7 +65,7 @@ impl Seldom {
     pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Seldom {
-            recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, pacer, tag, usage,
+            recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, first_syn: _, pacer, tag, usage,
             behind,
         } = self;
         // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.

@@ -79,7 +79,9 @@ impl Sender {
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
-                self.seldom.syn_retx = true;
+                if !self.seldom.syn_retx {
+                    (self.seldom.syn_retx, self.seldom.first_syn) = (true, self.last_tx);
+                }
                 self.stats.losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
