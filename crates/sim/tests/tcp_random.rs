@@ -58,6 +58,24 @@ fn judge(w: Weather) -> impl FnMut(&Seen) -> Fate {
     }
 }
 
+/// Found by chance: of two segments so much is lost that an echo is hours old.
+#[test]
+fn echoes_of_hours_ago() {
+    let w = Weather {
+        lose_data: 128,
+        lose_acks: 128,
+        mark: 64,
+        late: 0,
+        twice: 0,
+        most: 1,
+        packets: usize::MAX,
+        seed: 8_048_172_091_343_151_751,
+    };
+    let c = config_with("linux", "reno", &[], &[]);
+    let limit = 20_000 * c.rto_max.0;
+    Pipe::new(c, judge(w)).transfer(1_570, limit);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -219,8 +219,10 @@ impl Autotune {
         let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
         let Some(echo) = acked.tick(c, now, heard) else { return };
         let ticks = ((now.as_us() / clock(c)).wrapping_sub(echo)) as u32;
-        if full && ticks > 0 {
-            self.update_rtt(ticks.saturating_mul(clock(c) as u32), false);
+        // tcp_rtt_tsopt_us: what is longer than 2^31 us is none.
+        let sample = u64::from(ticks) * clock(c);
+        if full && ticks > 0 && sample < 1 << 31 {
+            self.update_rtt(sample as u32, false);
         }
     }
 
@@ -237,13 +239,13 @@ impl Autotune {
             (true, (rcv_nxt as u32).wrapping_add(advertised as u32), us(now));
     }
 
-    /// tcp_rcv_rtt_update.
+    /// tcp_rcv_rtt_update, in whose 32 bits eighths of more than nine minutes have no place.
     fn update_rtt(&mut self, sample: u32, windowed: bool) {
-        let eighths = sample.saturating_mul(8);
-        if self.rtt == 0 || eighths < self.rtt {
-            self.rtt = eighths;
+        let eighths = u64::from(sample) * 8;
+        if self.rtt == 0 || eighths < u64::from(self.rtt) {
+            self.rtt = eighths as u32;
         } else if !windowed {
-            self.rtt = self.rtt - self.rtt / 8 + sample;
+            self.rtt = (self.rtt - self.rtt / 8).wrapping_add(sample);
         }
     }
 
