@@ -124,6 +124,21 @@ fn probe_timeout() {
     assert_eq!((t.s.rto(&t.c).as_ms(), t.left(Timer::Probe).unwrap() / 1000), (201, 201));
 }
 
+/// By the RFC alone: twice the RTT, and for a lone segment what its ACK may be delayed; the minimum RTO has nothing to do with it.
+#[test]
+fn probe_timeout_of_the_rfc() {
+    for stack in ["rfc", "ns2"] {
+        for (segments, ack_every, left) in [(1, 2, 100_200), (1, 1, 200), (2, 2, 200), (10, 1, 200)] {
+            let mut c = config_with(stack, "newreno", &[("recovery", Value::Text("rack".into()))], &[]);
+            (c.init_cwnd, c.ack_every, c.ack_delay) = (10, ack_every, Time::from_ms(100));
+            let mut t = Script::new(c, segments);
+            assert_eq!(t.left(Timer::Probe), Some(left), "{stack}, {segments} segments");
+            t.sent();
+            assert_eq!((t.timer(), t.sent()), (left, format!("{}r", segments - 1)));
+        }
+    }
+}
+
 /// Section 7.3: new data if there is any and the receive window takes it, the congestion window notwithstanding.
 #[test]
 fn probe_with_new_data() {

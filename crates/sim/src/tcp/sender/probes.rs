@@ -36,10 +36,18 @@ impl Sender {
     pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
         let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
-        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks. In whole ticks
-        // (usecs_to_jiffies).
-        let timeout = srtt * 2 + if alone { c.rto_min } else { c.rto_granularity * 2 };
-        if c.rto_rule == RtoRule::Linux { timeout.round_up(c.rto_granularity) } else { timeout }
+        if c.rto_rule == RtoRule::Linux {
+            // tcp_schedule_loss_probe: a lone segment, which may meet a delayed ACK, waits for the minimum RTO more; others for two clock ticks.
+            // In whole ticks (usecs_to_jiffies).
+            let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
+            return (srtt * 2 + more).round_up(c.rto_granularity);
+        }
+        //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
+        //# Third, when the FlightSize is one segment, the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a
+        //# potentially delayed acknowledgment and reduce the risk of spurious retransmissions.
+        // Our choice of what is "implementation specific": the timer of a receiver that delays ACKs.
+        let delays = alone && c.ack_every > 1;
+        srtt * 2 + if delays { c.ack_delay } else { Time::ZERO }
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
