@@ -72,6 +72,8 @@ pub(crate) struct Connection {
     /// When the SYN left and its timer fired, ps: an endpoint whose options turn out different begins again with them.
     syns: Vec<u64>,
     syn: Segment,
+    /// The peer's timestamps, each with the one of the simulator's clock that stands for it.
+    stamps: Vec<(u32, u32)>,
     /// The peer's latest timestamp, if no data came with it that the receiver has taken it from.
     echo: Option<u32>,
     /// The last acknowledgement number that was sent.
@@ -104,6 +106,7 @@ impl Connection {
             alarms: BTreeSet::new(),
             syns: Vec::new(),
             syn,
+            stamps: Vec::new(),
             echo: None,
             acked: 0,
             largest_window: 0,
@@ -205,10 +208,11 @@ impl Connection {
         let data = segment.len > 0 || fin;
         let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
         let mut answer = Tape::default();
+        let ts = options.ts.map_or(0, |t| self.own_stamp(now, t.0));
         if let Some(r) = self.receiver.as_mut().filter(|_| data) {
             let p = Packet {
                 seq: segment.seq,
-                ts: options.ts.map_or(0, |t| t.0),
+                ts,
                 len: segment.len as u16,
                 flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR),
                 meta: Meta::default().with_ecn(match segment.ecn {
@@ -306,14 +310,26 @@ impl Connection {
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         // The simulator's receiver always scales.
         let win = if scaled { ack.win } else { (u64::from(ack.win) << self.shift()).min(65_535) as u16 };
+        let echoed = || self.stamps.iter().rev().find(|s| s.1 == ack.ts).map_or(ack.ts, |s| s.0);
         let options = Options {
-            ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or(ack.ts))),
+            ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or_else(echoed))),
             sack: extra.map_or_else(Vec::new, |Extra::Sack(s)| s.iter().collect()),
             ..Options::default()
         };
         let segment =
             Segment { ecn: field(p), flags: flags | echo, seq, len, ack: ack.seq, win: Some(win), options: Some(options) };
         self.push(now, segment);
+    }
+
+    /// What stands for timestamp `value` of the peer: its first one left a second before it comes, as a script's clock may run ahead of its times.
+    pub(super) fn own_stamp(&mut self, now: u64, value: u32) -> u32 {
+        let first = *self.stamps.first().unwrap_or(&(value, clock(now).wrapping_sub(1_000_000_000)));
+        let ns = i64::from(value.wrapping_sub(first.0) as i32) * self.settings.tick;
+        let own = first.1.wrapping_add(ns as u32);
+        if !self.stamps.contains(&(value, own)) {
+            self.stamps.push((value, own));
+        }
+        own
     }
 
     fn push(&mut self, time: u64, segment: Segment) {

@@ -135,6 +135,27 @@ fn blackout_both_ways() {
     all("blackout", &[30_000], 100 * SECONDS, |p| if (SECONDS / 10_000..2 * SECONDS).contains(&p.now) { LOSE } else { PASS });
 }
 
+/// The first flight is so late that repetitions overtake it: with timestamps its originals are too old by then, and are dropped.
+#[test]
+fn originals_that_come_after_their_repetitions() {
+    for (stack, law) in combinations() {
+        for timestamps in [false, true] {
+            let mut c = config(stack, law);
+            c.timestamps = timestamps;
+            let late = 2 * c.rto_min.0.max(SECONDS / 1000);
+            let mut pipe =
+                Pipe::new(
+                    c,
+                    move |p: &Seen| {
+                        if p.data && p.len > 0 && p.again == 0 && p.offset < 10_000 { Fate { late, ..PASS } } else { PASS }
+                    },
+                );
+            pipe.transfer(20_000, 100 * SECONDS);
+            assert_eq!(pipe.rejected > 0, timestamps, "{stack} {law}: {}", pipe.rejected);
+        }
+    }
+}
+
 #[test]
 fn everything_twice_and_late() {
     all("duplicates", &[30_000], 10 * SECONDS, |p| Fate {

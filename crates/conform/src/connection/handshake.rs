@@ -30,7 +30,8 @@ impl Connection {
 
     /// Sends the SYN-ACK, by the receiver.
     pub(super) fn answer_syn(&mut self, now: u64) {
-        let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts: self.echo.unwrap_or(0), ..Packet::default() };
+        let ts = self.echo.map_or(0, |value| self.own_stamp(now, value));
+        let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts, ..Packet::default() };
         p.flags |= if self.syn.flags & flag::ECE != 0 { packet::flag::ECE } else { 0 };
         p.flags |= if self.syn.flags & flag::CWR != 0 { packet::flag::CWR } else { 0 };
         let mut tape = Tape::default();

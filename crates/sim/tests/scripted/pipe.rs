@@ -2,7 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_experiment::transport::{Recovery, Reduce};
+use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
@@ -103,6 +103,11 @@ pub(crate) struct Pipe<J> {
     owed: Option<u64>,
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
+    /// TS.Recent as the time at which that segment left, and Last.ACK.sent (RFC 7323 section 4.3).
+    recent: Option<Time>,
+    acked: u64,
+    /// Segments that were too old.
+    pub(crate) rejected: usize,
     /// The sender after every step that changed its window, threshold or alpha.
     pub(crate) trace: Vec<Point>,
     /// Every packet of the sender: (time, offset, flags, ECN field).
@@ -159,6 +164,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             left: BTreeMap::new(),
             owed: None,
             reached: BTreeMap::new(),
+            recent: None,
+            acked: 0,
+            rejected: 0,
             trace: Vec::new(),
             log: Vec::new(),
         }
@@ -241,7 +249,11 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             {
                 return;
             }
-            self.note_arrival(&p);
+            if self.is_acceptable(&p) {
+                self.note_arrival(&p);
+            } else {
+                self.rejected += 1;
+            }
             if p.len > 0 {
                 self.owed.get_or_insert(self.now);
             }
@@ -268,6 +280,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     /// What the endpoints sent, through their shims if there are any.
     fn launch(&mut self, mut tape: Tape) {
         self.alarms.append(&mut tape.1);
+        for (ack, _) in tape.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
+            self.acked = u64::from(ack.seq.wrapping_sub(self.isn).wrapping_sub(1));
+        }
         let Some(s) = &mut self.shims else { return self.transmit(tape) };
         let mut below = Tape::default();
         for (p, extra) in tape.0 {
@@ -356,6 +371,31 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     /// Whether the sender has a scoreboard.
     fn sack(&self) -> bool {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
+    }
+
+    /// RFC 7323 section 5: whether `p` is not older than the segment whose timestamp is remembered; in Linux a tick older is not too old, and a
+    /// repeated SYN is not remembered.
+    fn is_acceptable(&mut self, p: &Packet) -> bool {
+        if !self.c.timestamps {
+            return true;
+        }
+        let linux = self.c.rto_rule == RtoRule::Linux;
+        let left = Time(self.now).saturating_sub(Time(self.now).since(p.ts));
+        let ticks = |time: Time| time / self.c.timestamp_clock;
+        if p.has(flag::SYN) {
+            self.recent = self.recent.filter(|_| linux || self.acked > 0).or(Some(left));
+            return true;
+        }
+        let recent = self.recent.unwrap_or(Time::ZERO);
+        let data = p.len > 0 || p.has(flag::FIN);
+        if data && ticks(left) + u64::from(linux) < ticks(recent) {
+            return false;
+        }
+        let offset = p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32;
+        if p.has(flag::PROBE) || (data && i64::from(offset) <= self.acked as i64 && left >= recent) {
+            self.recent = Some(left);
+        }
+        true
     }
 
     /// The model of the stream: plain intervals, no knowledge of the receiver's.

@@ -324,3 +324,34 @@ fn exact_echo_counts_exactly() {
         }
     }
 }
+
+/// RFC 7323 section 5.3: a segment that left before the one whose timestamp is remembered is acknowledged and dropped, also if it is the next one:
+/// an original that repetitions have overtaken. In Linux a tick of a millisecond is no age (tcp_paws_check), and what is there already is reported
+/// (tcp_send_dupack).
+#[test]
+fn segments_that_are_too_old() {
+    for (stack, young, old, duplicate) in
+        [("linux", 499_000, 498_999, "1[0-1]"), ("rfc", 500_000, 499_999, "1[0-1]"), ("ns2", 500_000, 499_999, "1")]
+    {
+        let mut c = config(stack, "newreno");
+        (c.timestamps, c.ack_every) = (true, 1);
+        let mut r = Script::new(c.clone());
+        r.at(500_500).late(0, 500_000);
+        assert_eq!(r.acks(), "1", "{stack}");
+        r.late(1, old);
+        assert_eq!((r.acks().as_str(), r.r.delivered()), ("1", 1000), "{stack}: the next one");
+        r.late(3, old);
+        assert_eq!((r.acks().as_str(), r.r.delivered()), ("1", 1000), "{stack}: one beyond it");
+        r.late(0, old);
+        assert_eq!((r.acks().as_str(), r.r.delivered()), (duplicate, 1000), "{stack}: one that is there");
+        r.late(1, young);
+        assert_eq!((r.acks().as_str(), r.r.delivered()), ("2", 2000), "{stack}");
+        // What was remembered has not gone back, nor has it aged by more than a timestamp counts.
+        r.at(500_500 + 4_294_967).late(2, 500_500 + 4_294_900);
+        assert_eq!((r.acks().as_str(), r.r.delivered()), ("3", 3000), "{stack}: after 2^32 ns");
+        c.timestamps = false;
+        let mut r = Script::new(c);
+        r.at(500_500).late(0, 500_000).late(1, old);
+        assert_eq!(r.r.delivered(), 2000, "{stack} without timestamps");
+    }
+}

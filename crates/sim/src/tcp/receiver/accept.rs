@@ -49,7 +49,7 @@ impl Receiver {
     }
 
     /// What is at stream offsets [start, end) was there already.
-    fn repeated(&mut self, start: u64, end: u64) {
+    pub(super) fn repeated(&mut self, start: u64, end: u64) {
         self.ooo.repeated(self.wire((start, end)));
     }
 }

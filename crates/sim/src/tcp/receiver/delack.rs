@@ -32,6 +32,11 @@ pub(super) struct Taken {
     pub stored: bool,
 }
 
+/// Segments that quick mode lasts for at most (tcp_incr_quickack).
+fn most_quick(window: u64, a: &Adaptive) -> u32 {
+    ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2)
+}
+
 impl Receiver {
     /// After data segment `p` was taken in.
     #[inline(never)]
@@ -113,16 +118,14 @@ impl Receiver {
             }
             return;
         }
-        // tcp_incr_quickack.
-        let most = |a: &Adaptive| ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2);
         let mut quick = 0_u32;
         if taken.in_order {
             if a.note_arrival(c, now) {
-                quick = c.quick_acks.min(most(a));
+                quick = c.quick_acks.min(most_quick(window, a));
             }
         } else if taken.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
             // A retransmission of what is there (tcp_enter_quickack_mode).
-            quick = c.quick_acks.min(most(a));
+            quick = c.quick_acks.min(most_quick(window, a));
             a.ato = c.ack_delay.into();
         }
         let latched = matches!(self.echo, Echo::Classic { latched: true });
@@ -136,6 +139,15 @@ impl Receiver {
             a.ato = c.ack_delay.into();
         }
         a.seen = a.seen & !LATCHED | if latched { LATCHED } else { 0 } | if p.ecn() == Codepoint::NotEct { 0 } else { CAPABLE };
+        self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
+    }
+
+    /// A retransmission of what is there has come: the ACKs of it may have been lost (tcp_enter_quickack_mode).
+    pub(super) fn expect_repetitions(&mut self, c: &TcpConfig) {
+        let window = self.window;
+        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks && c.quick_acks > 0) else { return };
+        let quick = c.quick_acks.min(most_quick(window, a));
+        a.ato = c.ack_delay.into();
         self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
     }
 

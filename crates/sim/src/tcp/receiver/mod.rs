@@ -1,11 +1,12 @@
 //! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
 //! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `accept` (reassembly),
-//! `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
+//! `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
 mod accept;
 mod acks;
 mod delack;
 mod gro;
+mod paws;
 mod usual;
 mod walk;
 
@@ -62,6 +63,8 @@ pub struct Receiver {
     pub(super) quick: u16,
     pub(super) last_ack: u64,
     ts_recent: u32,
+    /// When that came.
+    recent_seen: Time,
     /// When a delayed ACK is due, or segments that wait for more are.
     pub(crate) timer_due: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
@@ -189,12 +192,13 @@ impl Receiver {
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            usual: c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none(),
+            usual: c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps,
             elaborate: sack || window_shim.is_some(),
             pending: 0,
             quick: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
             last_ack: 0,
             ts_recent: 0,
+            recent_seen: Time::ZERO,
             timer_due: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
             deliver_at: u64::MAX,
@@ -291,6 +295,11 @@ impl Receiver {
             return self.on_empty(c, now, p, out);
         }
         let offset = self.numbers.offset(p.seq, self.rcv_nxt);
+        // Timestamps wrap, so that what looks older may be none.
+        let older = now.since(p.ts) > now.since(self.ts_recent);
+        if older && c.timestamps && self.is_too_old(c, now, p) {
+            return self.reject(c, now, p, out);
+        }
         let ce = p.ecn() == Codepoint::Ce;
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
@@ -309,8 +318,8 @@ impl Receiver {
         //# the TSvals to echo, ignoring the others.
         // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
         // the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
-        if offset <= self.last_ack as i64 && (offset == self.rcv_nxt as i64 || !self.is_stale(now, p)) {
-            self.ts_recent = p.ts;
+        if offset <= self.last_ack as i64 && !(older && self.is_older(now, p)) {
+            self.note_stamp(now, p.ts);
         }
         let (before, waited) = (self.rcv_nxt, self.out_of_order());
         if self.adaptive.is_some() {
@@ -340,13 +349,6 @@ impl Receiver {
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
-    }
-
-    /// Whether a segment that is here now left before the one whose timestamp is remembered. Timestamps are of the past, and wrap: their ages tell.
-    #[cold]
-    #[inline(never)]
-    fn is_stale(&self, now: Time, p: &Packet) -> bool {
-        now.since(p.ts) > now.since(self.ts_recent)
     }
 
     pub(super) fn take_quick(&mut self) -> bool {
@@ -381,7 +383,7 @@ impl Receiver {
             a.on_established(c, now, p);
         }
         if p.has(flag::PROBE) {
-            self.ts_recent = p.ts;
+            self.note_stamp(now, p.ts);
             self.answer(c, now, out);
         }
     }
@@ -399,7 +401,7 @@ impl Receiver {
         let again = self.answered && c.rto_rule == RtoRule::Linux;
         if self.rcv_nxt == 0 && !again {
             // RFC 7323 section 4.3: what is echoed beside a first hole.
-            self.ts_recent = p.ts;
+            self.note_stamp(now, p.ts);
         }
         let ts = if again { self.ts_recent } else { p.ts };
         let mut answer = Packet { seq: self.numbers.wire(self.rcv_nxt), ts, ..self.template };
