@@ -220,3 +220,24 @@ fn impossible_acknowledgements() {
     t.dup(90, 5);
     assert_eq!((t.cwnd(), t.s.una(), t.s.timer_due(), t.sent().as_str()), (before.0, before.1, before.2, ""));
 }
+
+/// RFC 5681 section 2 (e): also before anything is acknowledged an ACK with a window of its own is no duplicate; but not the first one behind a
+/// SYN-ACK, whose window was not scaled.
+#[test]
+fn a_new_window_before_any_progress_is_no_duplicate() {
+    for window in [1_000_000, 60_000] {
+        let mut c = config("ns2", "newreno");
+        (c.rcv_wnd, c.init_cwnd) = (window, 8);
+        let mut t = Script::new(c, 8);
+        t.sent();
+        t.dup(0, 2);
+        assert_eq!(t.s.ca(), CaState::Disorder, "{window}");
+        for more in 1..4 {
+            t.window = window - more * 2_000;
+            t.ack(0);
+        }
+        assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Disorder, ""), "{window}");
+        t.ack(0);
+        assert_eq!((t.s.ca(), t.sent().as_str()), (CaState::Recovery, "0r"), "{window}");
+    }
+}

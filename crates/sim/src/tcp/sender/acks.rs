@@ -59,8 +59,10 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
         //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming
         //# acknowledgment.
-        // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
-        let window_update = edge != self.edge && ack == self.una && ack > 0;
+        // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable where others are scaled, as it was
+        // not (RFC 7323 section 2.2); it says no more than 65 535.
+        let comparable = ack > 0 || self.shift == 0 || self.edge > 65_535;
+        let window_update = edge != self.edge && ack == self.una && comparable;
         // tcp_may_update_window: a window that shrinks is none.
         let widens = edge > self.edge;
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
