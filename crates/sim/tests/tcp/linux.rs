@@ -3,9 +3,10 @@
 use crate::scripted::config;
 use crate::scripted::receiver::Script as Receiver;
 use crate::scripted::sender::Script;
-use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_sim::tcp::sender::CaState;
 
 fn linux(window: u32) -> TcpConfig {
     let mut c = config("linux", "newreno");
@@ -83,4 +84,37 @@ fn cwr_is_acknowledged_at_once() {
     assert_eq!(r.acks(), "2");
     r.segment(2, flag::CWR, false);
     assert_eq!(r.acks(), "3");
+}
+
+/// tcp_check_reno_reordering: without SACK ten duplicates of ten segments say that packets are out of order by as much. That outlives the scoreboard,
+/// which is let go when everything is acknowledged: the third duplicate of the next flight is no loss, the tenth is.
+#[test]
+fn a_raised_threshold_of_duplicates_outlives_the_scoreboard() {
+    for raised in [false, true] {
+        let mut c = linux(20);
+        (c.recovery, c.eifel, c.frto, c.timestamps) = (Recovery::NewReno, false, false, false);
+        let mut t = Script::new(c, 10);
+        if raised {
+            // The first one opens the window, of which a SYN-ACK says no more than 64 KB.
+            t.at(200).dup(0, 11);
+            assert_eq!(t.s.ca(), CaState::Recovery);
+        }
+        t.at(300).ack(10);
+        t.write(1);
+        t.at(400).ack(11);
+        // Everything has arrived, and the connection is idle for a moment.
+        assert_eq!((t.s.flight(), t.s.ca()), (0, CaState::Open), "{raised}");
+        t.s.w_mut().cwnd = 20.0;
+        t.at(500).write(20);
+        t.sent();
+        let cuts = t.s.stats().losses.loss_cuts;
+        t.at(600).dup(11, 2);
+        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Disorder, cuts), "{raised}");
+        t.dup(11, 1);
+        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the third");
+        t.dup(11, 6);
+        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the ninth");
+        t.dup(11, 1);
+        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
+    }
 }

@@ -346,3 +346,46 @@ fn a_window_update_settles_no_probe() {
         assert_eq!(t.s.stats().losses.loss_cuts, cuts, "update {update}");
     }
 }
+
+/// Section 6.3: a timeout is one of the first segment and of those that have been under way for as long as RACK would wait; what has just left is
+/// not lost, and not sent again (tcp_timeout_mark_lost). Without RACK all is lost (RFC 6675 section 5.1).
+#[test]
+fn young_segments_are_left_alone_by_a_timeout() {
+    for (stack, recovery, write, lost) in
+        [("linux", "rack", 340_000, 5), ("rfc", "rack", 1_180_000, 5), ("rfc", "sack", 1_090_000, 6)]
+    {
+        let mut c = config_with(stack, "newreno", &[("recovery", Value::Text(recovery.into()))], &[]);
+        c.init_cwnd = 10;
+        let flight = || {
+            let mut t = Script::closed(c.clone());
+            (t.now, t.rtt) = (50_000, 50_000);
+            t.syn_ack();
+            t.write(1);
+            t.at(100_000).ack(1);
+            t.write(5);
+            t
+        };
+        // A probe has left by then, and the timeout is due 250 ms after the first segment, or a second after that or the probe.
+        let mut t = flight();
+        t.at(write).write(1);
+        assert!(t.sent().ends_with('6'));
+        while t.s.stats().losses.rtos == 0 {
+            t.timer();
+        }
+        assert!(t.now < write + 45_000, "{stack}, {recovery}: {}", t.now);
+        assert_eq!(t.s.counts(&t.c).lost, lost, "{stack}, {recovery}");
+        assert!(t.sent().ends_with("1r"), "{stack}, {recovery}");
+        // It arrives, and what was lost is repaired.
+        let timeout = t.now;
+        t.at(timeout + 45_000).sack(1, &[(6, 7)]);
+        for n in 2..=6 {
+            t.at(timeout + 50_000 * (n - 1));
+            if n == 6 {
+                t.ack(7)
+            } else {
+                t.sack(n, &[(6, 7)])
+            };
+        }
+        assert!(t.s.all_acked() && !t.sent().contains("6r"), "{stack}, {recovery}");
+    }
+}
