@@ -284,7 +284,10 @@ impl Connection {
                 let (info, extra) = ack.take().unwrap_or_else(|| self.due_ack());
                 let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
                 let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
-                let seq = if p.len == 0 && fin == 0 {
+                let seq = if p.has(packet::flag::PROBE) {
+                    // One that has been acknowledged (tcp_xmit_probe_skb), so that the peer answers.
+                    p.seq.wrapping_sub(1)
+                } else if p.len == 0 && fin == 0 {
                     self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1))
                 } else {
                     p.seq

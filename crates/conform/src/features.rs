@@ -166,9 +166,6 @@ fn of_arrival(segment: &Segment, sockets: &mut Sockets, add: &mut impl FnMut(Str
     if !has(flag::ACK | flag::SYN) {
         add("segments without ACK".into());
     }
-    if has(flag::ACK) && !has(flag::SYN) && segment.win == Some(0) {
-        add("a closed receive window (persist timer)".into());
-    }
     if has(flag::SYN) && !has(flag::ACK) {
         if sockets.actives > 0 {
             add("simultaneous open".into());

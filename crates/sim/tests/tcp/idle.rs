@@ -3,6 +3,7 @@
 use crate::scripted::config;
 use crate::scripted::sender::Script;
 use forebay_param::Value;
+use forebay_units::Time;
 
 /// A connection with a window of 40 and an RTO of 201 ms (linux), 200 ms (ns2), 1 s (rfc), idle since 1 ms.
 fn idle(stack: &str, law: &str) -> Script {
@@ -81,4 +82,35 @@ fn cubic_does_not_grow_while_idle() {
     };
     let (short, long) = (grown(0), grown(60_000_000));
     assert!((short - long).abs() < 1e-3, "{short} and {long}");
+}
+
+/// RFC 5681 section 4.1 restarts "before beginning transmission": a window that the receiver keeps closed is not reduced again and again meanwhile,
+/// but when it opens; so does Linux (tcp_ack_update_window), which asks later after every ACK that leaves it closed (tcp_ack_probe).
+#[test]
+fn a_closed_window_is_restarted_from_when_it_opens() {
+    for (stack, restarted) in [("linux", 10.0_f64), ("rfc", 10.0), ("ns2", f64::INFINITY)] {
+        let mut c = config(stack, "newreno");
+        (c.init_cwnd, c.rto_min) = (10, Time::from_ms(200));
+        let mut t = Script::new(c, 100);
+        t.s.w_mut().cwnd = 40.0;
+        t.s.w_mut().ssthresh = 40.0.into();
+        let flight = t.s.high() / 1000;
+        t.window = 0;
+        t.at(200).ack(flight);
+        let before = t.cwnd();
+        t.sent();
+        assert_eq!((t.timer() / 10_000, t.sent().as_str()), (20, "P"), "{stack}");
+        let asked = t.now;
+        // Half of what the next wait of 0.4 s is: Linux waits for all of it again.
+        t.at(asked + 200_000).ack(flight);
+        assert_eq!((t.cwnd(), t.sent().as_str()), (before, ""), "{stack}");
+        let again = t.timer() / 10_000;
+        assert!(if stack == "linux" { (40..44).contains(&again) } else { (19..21).contains(&again) }, "{stack}: {again}");
+        assert_eq!((t.cwnd(), t.sent().as_str()), (before, "P"), "{stack}");
+        t.window = 1 << 20;
+        let now = t.now + 1_000;
+        t.at(now).ack(flight);
+        assert_eq!(t.cwnd(), restarted.min(before), "{stack}");
+        assert!(t.sent().starts_with(&format!("{flight} {}", flight + 1)), "{stack}");
+    }
 }

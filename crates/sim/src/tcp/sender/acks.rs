@@ -107,10 +107,11 @@ impl Sender {
             if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
                 self.fill_buffer(c);
             }
-            if self.una == self.nxt {
-                self.end_of_closed_window();
+            let closed = self.una == self.nxt && self.timer == Timer::Rto;
+            if closed {
+                self.end_of_closed_window(c, now);
             }
-            self.transmit(c, now, out);
+            self.transmit_after(c, now, closed, out);
             self.rest(c);
         }
     }

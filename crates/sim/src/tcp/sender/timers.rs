@@ -279,13 +279,18 @@ impl Sender {
         (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
     }
 
-    /// The window may be open again: then nobody asks any more (tcp_ack_probe).
+    /// An ACK has come while data waits for the window. If that is open again nobody asks any more; if not, Linux asks later (tcp_ack_probe).
     #[cold]
     #[inline(never)]
-    pub(super) fn end_of_closed_window(&mut self) {
-        if self.timer == Timer::Rto && self.edge > self.nxt && self.cut != Cut::Rest {
+    pub(super) fn end_of_closed_window(&mut self, c: &TcpConfig, now: Time) {
+        if self.cut == Cut::Rest {
+            return;
+        }
+        if self.edge > self.nxt {
             (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
             self.rtt.backoff = 0;
+        } else if c.rto_rule == RtoRule::Linux {
+            self.arm_rto(c, now);
         }
     }
 

@@ -26,12 +26,18 @@ fn whole_bytes(window: f64) -> u64 {
 
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
+    #[inline(always)]
     pub fn transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.transmit_after(c, now, false, out);
+    }
+
+    /// The same; `closed`: what is to be sent has waited for the receive window.
+    pub(super) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
         if self.phase != Phase::Established || (self.cut == Cut::Rest && self.still_rests(c, now)) {
             return;
         }
         if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
-            self.after_idle(c, now);
+            self.after_idle(c, now, closed);
         }
         if self.nxt < self.stream_end() {
             self.wake(c);
@@ -369,13 +375,20 @@ impl Sender {
         }
     }
 
-    /// First transmission after everything was acknowledged.
-    fn after_idle(&mut self, c: &TcpConfig, now: Time) {
+    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
+    fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.last_tx.get() else { return };
-        let idle = now - last_tx;
-        self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+        let (idle, shut) = (now - last_tx, self.edge == self.nxt);
+        if !shut {
+            self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+        }
         let rto = self.rtt.rto(c);
         if c.idle == Idle::Keep || idle <= rto || self.hooks.control() {
+            return;
+        }
+        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
+        // receive window has no room yet.
+        if shut && (closed || c.idle != Idle::Halve) {
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1
