@@ -217,7 +217,8 @@ const PHASE: &str = "each flow begins PROBE_BW in a phase that the kernel draws 
                      simulator has 1193 to 1874 retransmissions and a kernel 1429 to 1823, and where the simulator's draw is the kernel's a \
                      flow goes on as there";
 /// Of many receivers at one host.
-const TICK: &str = "of delayed ACKs that the receiver owes in the same tick another goes first; from then on full queues drop other packets";
+const TICK: &str =
+    "of delayed ACKs that the receiver owes in the same tick another goes first; from then on full queues drop other packets";
 /// Of the profile of another simulator.
 const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 

@@ -1,9 +1,10 @@
 //! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
-//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `accept` (reassembly),
+//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `control` (packets without data), `accept` (reassembly),
 //! `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
 mod accept;
 mod acks;
+mod control;
 mod delack;
 mod gro;
 mod paws;
@@ -21,7 +22,7 @@ use crate::tcp::gro::Gro;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
-use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
@@ -373,57 +374,6 @@ impl Receiver {
             }
             self.acknowledge_early(out);
         }
-    }
-
-    /// A packet without sequence space: the ACK of a handshake, which asks for nothing, or a probe, which asks for an ACK.
-    #[cold]
-    #[inline(never)]
-    fn on_empty(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        if let Some(a) = &mut self.adaptive {
-            a.on_established(c, now, p);
-        }
-        if p.has(flag::PROBE) {
-            self.note_stamp(now, p.ts);
-            self.answer(c, now, out);
-        }
-    }
-
-    /// Answers a SYN, also a repeated one whose answer was lost. Datagrams come here too: with the flag of a SYN they cost segments no
-    /// further question.
-    fn on_syn(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        if p.has(flag::DATAGRAM) {
-            return self.on_datagram(p);
-        }
-        if let Some(a) = &mut self.adaptive {
-            a.on_syn(c, now);
-        }
-        // tcp_check_req answers a repeated SYN as it did the first (`ts_recent` of the request); by RFC 7323 section 4.3 it is echoed itself.
-        let again = self.answered && c.rto_rule == RtoRule::Linux;
-        if self.rcv_nxt == 0 && !again {
-            // RFC 7323 section 4.3: what is echoed beside a first hole.
-            self.note_stamp(now, p.ts);
-        }
-        let ts = if again { self.ts_recent } else { p.ts };
-        let mut answer = Packet { seq: self.numbers.wire(self.rcv_nxt), ts, ..self.template };
-        answer.flags |= flag::SYN;
-        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.1
-        //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
-        // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees. The first SYN counts: it is not asked for again, but
-        // answered again as it was (tcp_check_req).
-        if (p.has(flag::ECE | flag::CWR) || self.answered) && self.echo != Echo::Off {
-            answer.flags |= flag::ECE;
-        } else {
-            self.echo = Echo::Off;
-            self.template.meta.set_ecn(Codepoint::NotEct);
-            answer.meta.set_ecn(Codepoint::NotEct);
-        }
-        self.answered = true;
-        // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
-        let window = self.window_shim.as_mut().map_or(self.window, |s| s.advertise(0, false));
-        answer.win = window.min(65_535) as u16;
-        answer.len = u16::from(self.shift);
-        self.note_sent();
-        out.emit(answer, None);
     }
 
     /// Updates the echo. True when a DCTCP run of equal CE values ends here.

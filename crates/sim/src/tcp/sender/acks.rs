@@ -1,15 +1,15 @@
 //! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
 
-use super::{CaState, Cut, Phase, Sender, Timer};
-use crate::cc::{Ack, Event, Trigger};
-use crate::net::packet::{Codepoint, Extra, Packet, SackBlocks, Wire, flag};
+use super::{CaState, Phase, Sender, Timer};
+use crate::cc::Ack;
+use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
 use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
-fn microseconds(now: Time, time: Time) -> Time {
+pub(super) fn microseconds(now: Time, time: Time) -> Time {
     Time::from_us((now.as_us() - now.saturating_sub(time).as_us()).max(1))
 }
 
@@ -256,148 +256,6 @@ impl Sender {
     pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
         self.rtt.sample(c, rtt, Sent { una: self.una, nxt: self.nxt });
         self.stats.note_rtt(rtt);
-    }
-
-    fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.phase = Phase::Established;
-        self.timer = Timer::Idle;
-        self.timer_due = TimeOrNever::NEVER;
-        // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
-        self.ecn &= p.has(flag::ECE) && !p.has(flag::CWR);
-        if !self.ecn {
-            self.template.meta.set_ecn(Codepoint::NotEct);
-        }
-        self.plain &= self.ecn == (c.ecn != Ecn::Off);
-        self.shift = p.window_shift();
-        //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
-        //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
-        // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
-        self.edge = u64::from(p.window());
-        let linux = c.rto_rule == RtoRule::Linux;
-        // tcp_try_undo_spurious_syn: the first SYN had arrived.
-        let first = self.seldom.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());
-        let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);
-        let echoed = c.timestamps.then(|| first.map_or_else(|| now.since(p.echo()), |first| now - first));
-        let rtt = match (linux, sent) {
-            (false, sent) => echoed.or(sent.map(|sent| now - sent)),
-            (true, Some(sent)) => Some(microseconds(now, now - sent)),
-            // Of a SYN that was sent again, what the echo says in ticks, one at least (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
-            (true, None) => echoed.map(|rtt| whole_ticks(c, now, now.saturating_sub(rtt))),
-        };
-        if let Some(rtt) = rtt {
-            self.take_rtt(c, rtt);
-        }
-        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
-        //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
-        //# MUST be one segment consisting of at most SMSS bytes.
-        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
-        // as the initial RTO of one second is short, and leaves the window as it is when the first SYN is answered after all.
-        let forgiven = u32::from(linux);
-        if self.rtt.backoff > forgiven && first.is_none() {
-            self.w.cwnd = 1.0;
-        }
-        self.rto_after_handshake(c);
-        self.first_timeout(c);
-        self.law.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
-        self.send_ack(c, now, out);
-        if self.buffer.is_some() {
-            return self.take_and_transmit(c, now, out);
-        }
-        self.transmit(c, now, out);
-    }
-
-    /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
-    fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let mut ack = self.packet(c, now);
-        ack.seq = self.numbers.wire(self.una);
-        self.balance = self.balance.wrapping_add(1);
-        out.emit(ack, None);
-    }
-
-    fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.phase = Phase::Done;
-        self.host_queue = None;
-        self.timer = Timer::Idle;
-        self.timer_due = TimeOrNever::NEVER;
-        if p.has(flag::FIN) {
-            // The peer's own FIN. TIME-WAIT changes nothing on the wire.
-            self.send_ack(c, now, out);
-        }
-    }
-
-    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
-    //# TCP should not react to congestion indications more than once every window of data (or more loosely, more than
-    //# once every round-trip time).
-    /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
-    #[inline(always)]
-    pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
-        // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
-        let reduces = ack.ece
-            && self.ca < CaState::Cwr
-            && (ack.snd_una > self.cwr_end || (c.reduce == Reduce::Cwnd && self.sack.is_some()));
-        if reduces {
-            self.cut_on_ece(c, &{ *ack });
-        }
-        reduces
-    }
-
-    #[inline(never)]
-    pub(super) fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
-        // What was in the network when the mark was set: with what this ACK has taken out of it.
-        let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
-        let before = (self.reducible(c) + delivered).min(self.w.cwnd);
-        let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
-        self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
-        self.stats.losses.ecn_cuts += 1;
-        if let Some(alpha) = self.law.alpha() {
-            *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
-        }
-        self.begin_reduction(self.nxt);
-        self.cut = Cut::Marks;
-        if c.prr {
-            self.begin_cwr(c);
-        } else {
-            // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
-            let kernel = c.reduce == Reduce::Cwnd;
-            let window = if kernel { self.w.ssthresh } else { self.law.window_after_marks(before, self.w.ssthresh) };
-            self.w.cwnd = window.cap(self.w.cwnd);
-            self.law.cwnd_event(&mut self.w, Event::Complete);
-        }
-        if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
-            self.rest_for_marks(c, ack.now);
-        }
-    }
-
-    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
-    //# Therefore, the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window
-    //# is one. The sending TCP will then be able to send a new packet only when the retransmit timer expires.
-    /// ECE at a window of one segment (RFC 3168 section 6.1.2). ns-2 goes on at one segment a round trip (TcpAgent::ecn), and a kernel's window
-    /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
-    #[cold]
-    #[inline(never)]
-    fn rest_for_marks(&mut self, c: &TcpConfig, now: Time) {
-        self.cut = Cut::Rest;
-        self.arm_rto(c, now);
-    }
-
-    /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
-    /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
-    #[inline]
-    pub(super) fn begin_reduction(&mut self, end: u64) {
-        self.cwr_end = end;
-        self.cwr_pending = self.ecn;
-        self.cut = Cut::Other;
-    }
-
-    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
-    /// lets a loss in it rest with that.
-    pub(super) fn marks_answered(&self) -> bool {
-        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
-    }
-
-    /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
-    pub(super) fn reducing(&self) -> bool {
-        matches!(self.ca, CaState::Cwr | CaState::Recovery) && self.una < self.cwr_end
     }
 
     /// Growth on an ACK that advanced and reduced nothing.

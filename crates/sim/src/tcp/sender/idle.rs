@@ -2,8 +2,11 @@
 //! last round trip that RACK saw, as long as nothing unusual has happened.
 
 use super::{Phase, Sender};
+use crate::cc::Event;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sack_state::SackState;
+use forebay_experiment::transport::Idle;
+use forebay_units::Time;
 
 impl Sender {
     /// What a scoreboard is at first; `lent`: memory of another one.
@@ -57,5 +60,47 @@ impl Sender {
         if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(una)) {
             self.rack_rtt = s.rack.rtt;
         }
+    }
+
+    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
+    pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
+        let Some(last_tx) = self.last_tx.get() else { return };
+        let (idle, shut) = (now - last_tx, self.edge == self.nxt);
+        if !shut {
+            self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+        }
+        let rto = self.rtt.rto(c);
+        if c.idle == Idle::Keep || idle <= rto || self.hooks.control() {
+            return;
+        }
+        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
+        // receive window has no room yet.
+        if shut && (closed || c.idle != Idle::Halve) {
+            return;
+        }
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1
+        //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
+        //# interval exceeding the retransmission timeout.
+        // RFC 5681 section 4.1: restart window.
+        let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
+        match c.idle {
+            Idle::Keep => {}
+            Idle::Restart => self.w.cwnd = restart,
+            Idle::Halve => {
+                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
+                let cwnd = self.w.cwnd as u32;
+                self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+                let mut left = idle - rto;
+                while self.w.cwnd > restart {
+                    self.w.cwnd = (self.w.cwnd / 2.0).floor();
+                    if left <= rto {
+                        break;
+                    }
+                    left = left - rto;
+                }
+                self.w.cwnd = self.w.cwnd.max(restart);
+            }
+        }
+        self.law.cwnd_event(&mut self.w, Event::Restart);
     }
 }

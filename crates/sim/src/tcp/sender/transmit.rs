@@ -2,13 +2,12 @@
 
 use super::host_queue::memory;
 use super::{CaState, Cut, Phase, Sender, Timer};
-use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
 use crate::tcp::usage::Usage;
-use forebay_experiment::transport::{Idle, Recovery, Reduce};
+use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_units::Time;
 
 /// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
@@ -373,47 +372,5 @@ impl Sender {
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
         }
-    }
-
-    /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
-    fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
-        let Some(last_tx) = self.last_tx.get() else { return };
-        let (idle, shut) = (now - last_tx, self.edge == self.nxt);
-        if !shut {
-            self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
-        }
-        let rto = self.rtt.rto(c);
-        if c.idle == Idle::Keep || idle <= rto || self.hooks.control() {
-            return;
-        }
-        // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
-        // receive window has no room yet.
-        if shut && (closed || c.idle != Idle::Halve) {
-            return;
-        }
-        //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1
-        //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
-        //# interval exceeding the retransmission timeout.
-        // RFC 5681 section 4.1: restart window.
-        let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
-        match c.idle {
-            Idle::Keep => {}
-            Idle::Restart => self.w.cwnd = restart,
-            Idle::Halve => {
-                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
-                let cwnd = self.w.cwnd as u32;
-                self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
-                let mut left = idle - rto;
-                while self.w.cwnd > restart {
-                    self.w.cwnd = (self.w.cwnd / 2.0).floor();
-                    if left <= rto {
-                        break;
-                    }
-                    left = left - rto;
-                }
-                self.w.cwnd = self.w.cwnd.max(restart);
-            }
-        }
-        self.law.cwnd_event(&mut self.w, Event::Restart);
     }
 }

@@ -1,0 +1,78 @@
+//! How a connection opens and ends at its sender, beside the SYN itself: the answer to it, and the FIN.
+
+use super::acks::{microseconds, whole_ticks};
+use super::{Phase, Sender, Timer};
+use crate::cc::Event;
+use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Ecn, RtoRule};
+use forebay_units::{Time, TimeOrNever};
+
+impl Sender {
+    pub(super) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        self.phase = Phase::Established;
+        self.timer = Timer::Idle;
+        self.timer_due = TimeOrNever::NEVER;
+        // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
+        self.ecn &= p.has(flag::ECE) && !p.has(flag::CWR);
+        if !self.ecn {
+            self.template.meta.set_ecn(Codepoint::NotEct);
+        }
+        self.plain &= self.ecn == (c.ecn != Ecn::Off);
+        self.shift = p.window_shift();
+        //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
+        //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
+        // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
+        self.edge = u64::from(p.window());
+        let linux = c.rto_rule == RtoRule::Linux;
+        // tcp_try_undo_spurious_syn: the first SYN had arrived.
+        let first = self.seldom.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());
+        let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);
+        let echoed = c.timestamps.then(|| first.map_or_else(|| now.since(p.echo()), |first| now - first));
+        let rtt = match (linux, sent) {
+            (false, sent) => echoed.or(sent.map(|sent| now - sent)),
+            (true, Some(sent)) => Some(microseconds(now, now - sent)),
+            // Of a SYN that was sent again, what the echo says in ticks, one at least (tcp_ack_update_rtt, tcp_rtt_tsopt_us).
+            (true, None) => echoed.map(|rtt| whole_ticks(c, now, now.saturating_sub(rtt))),
+        };
+        if let Some(rtt) = rtt {
+            self.take_rtt(c, rtt);
+        }
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+        //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
+        //# MUST be one segment consisting of at most SMSS bytes.
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
+        // as the initial RTO of one second is short, and leaves the window as it is when the first SYN is answered after all.
+        let forgiven = u32::from(linux);
+        if self.rtt.backoff > forgiven && first.is_none() {
+            self.w.cwnd = 1.0;
+        }
+        self.rto_after_handshake(c);
+        self.first_timeout(c);
+        self.law.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
+        self.send_ack(c, now, out);
+        if self.buffer.is_some() {
+            return self.take_and_transmit(c, now, out);
+        }
+        self.transmit(c, now, out);
+    }
+
+    /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
+    pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let mut ack = self.packet(c, now);
+        ack.seq = self.numbers.wire(self.una);
+        self.balance = self.balance.wrapping_add(1);
+        out.emit(ack, None);
+    }
+
+    pub(super) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        self.phase = Phase::Done;
+        self.host_queue = None;
+        self.timer = Timer::Idle;
+        self.timer_due = TimeOrNever::NEVER;
+        if p.has(flag::FIN) {
+            // The peer's own FIN. TIME-WAIT changes nothing on the wire.
+            self.send_ack(c, now, out);
+        }
+    }
+}
