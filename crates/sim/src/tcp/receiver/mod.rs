@@ -1,6 +1,6 @@
 //! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
-//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `control` (packets without data), `accept` (reassembly),
-//! `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
+//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `control` (packets without data),
+//! `accept` (reassembly), `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
 mod accept;
 mod acks;
