@@ -96,6 +96,8 @@ pub(crate) fn trim() {
     // A full packet of 1538 bytes on the wire.
     let params = ["packet_ps=123040000", "guard=369", "buffer=12304"].map(str::to_owned).to_vec();
     let request = Request { program: "trim".into(), name: Some(NAME.into()), default: true, params, ..Request::default() };
+    // Of an attempt that failed.
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
     lab.left.run(|| attach(&request)).unwrap_or_else(|e| panic!("{e}"));
     let plain = trains(&run(&Testbed, "off"));
     let mut before = counted(&lab);

@@ -4,6 +4,7 @@ use super::{CaState, Sender, Timer};
 use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 use std::num::NonZeroU64;
@@ -109,8 +110,9 @@ impl Sender {
 
     /// Whether the last segment still waits in the interface of its host, so that there is no point in sending it again (skb_still_in_host_queue).
     fn is_last_in_interface(&self, c: &TcpConfig, now: Time) -> bool {
-        let last = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1).map(|last| s.board.get(last).sent()));
-        let newest = last.is_some() && last == self.last_tx.get().map(|time| self.stamp(c, time));
+        let Some(board) = self.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
+        let last = board.get(board.len() - 1);
+        let newest = !last.is(SACKED) && self.last_tx.get().is_some_and(|time| last.sent() == self.stamp(c, time));
         newest && self.host_queue.as_ref().is_some_and(|q| q.holds_last(now))
     }
 
