@@ -182,6 +182,13 @@ pub struct EventRow {
     pub pairs: Option<u64>,
 }
 
+impl EventRow {
+    /// One that moves no connection, from `time` on.
+    pub fn of(time: Time, kind: EventKind, port: Option<PortId>, packets: Option<u64>) -> EventRow {
+        EventRow { time_ps: time.0, kind, port, until_ps: None, packets, flows: None, pairs: None }
+    }
+}
+
 /// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {

@@ -165,26 +165,17 @@ impl Ports {
 
     /// What the network did to packets all the time: rows of events, as the simulator's (`engine/core/faults.rs`). Statistics count from `measured` on.
     pub(crate) fn events(&self, network: &Network, measured: Time) -> Vec<EventRow> {
-        let row = |time: Time, kind, port, packets| EventRow {
-            time_ps: time.0,
-            kind,
-            port,
-            until_ps: None,
-            packets,
-            flows: None,
-            pairs: None,
-        };
         let mut rows = Vec::new();
         if network.faults.balance == Balance::Packet {
-            rows.push(row(Time::ZERO, EventKind::Spraying, None, None));
+            rows.push(EventRow::of(Time::ZERO, EventKind::Spraying, None, None));
         }
         for c in &network.faults.corruption {
-            rows.push(row(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
+            rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(c.port), Some(self.list[c.port].ever_damaged)));
         }
         for (id, port) in network.ports.enumerate() {
             let lost = self.list[id].dropped[2];
             if port.queue.loses() && lost > 0 {
-                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(lost)));
+                rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(lost)));
             }
         }
         rows

@@ -61,25 +61,16 @@ impl Core {
 
     /// What happened to the network, whose `ports` these are, in order of time. Statistics count from `measured` on.
     pub(super) fn events(&mut self, end: Time, measured: Time, ports: &[PortRow]) -> Vec<EventRow> {
-        let row = |time: Time, kind, port, packets| EventRow {
-            time_ps: time.0,
-            kind,
-            port,
-            until_ps: None,
-            packets,
-            flows: None,
-            pairs: None,
-        };
         let mut rows = Vec::new();
         if self.network.faults.balance == Balance::Packet {
-            rows.push(row(Time::ZERO, EventKind::Spraying, None, None));
+            rows.push(EventRow::of(Time::ZERO, EventKind::Spraying, None, None));
         }
         for ((id, port), numbers) in self.network.ports.ids().zip(self.fabric.ports.iter()).zip(ports) {
             if let Some(errors) = port.errors() {
-                rows.push(row(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
+                rows.push(EventRow::of(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
             }
             if self.network.ports[id].queue.loses() && numbers.dropped_early > 0 {
-                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
+                rows.push(EventRow::of(measured, EventKind::RandomLoss, Some(id), Some(numbers.dropped_early)));
             }
         }
         if let Some(failures) = &mut self.failures {

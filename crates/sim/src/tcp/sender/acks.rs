@@ -104,9 +104,7 @@ impl Sender {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
-            if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
-                self.fill_buffer(c);
-            }
+            self.refill_buffer(c);
             let closed = self.una == self.nxt && self.timer == Timer::Rto;
             if closed {
                 self.end_of_closed_window(c, now);

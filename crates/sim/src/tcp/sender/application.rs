@@ -85,6 +85,14 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
+    /// The same where it waits for space, or has more.
+    #[inline]
+    pub(super) fn refill_buffer(&mut self, c: &TcpConfig) {
+        if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
+            self.fill_buffer(c);
+        }
+    }
+
     /// The application hands over what there is space for.
     #[cold]
     #[inline(never)]

@@ -72,10 +72,8 @@ impl Sender {
         }
         self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
-            if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
-                // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
-                self.fill_buffer(c);
-            }
+            // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
+            self.refill_buffer(c);
             self.transmit(c, now, out);
         }
         self.set_alarm(out);
