@@ -51,6 +51,12 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
+        if !W::SHIM && sender.is_usual_duplicate(c, p) {
+            if sender.take_duplicate(c) {
+                self.transmit_more(node, conn, now);
+            }
+            return self.usual_ack_done(node, conn, now);
+        }
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c));
         if W::SHIM {
             sender.on_packet(c, now, p, extra, &mut out);
@@ -128,6 +134,10 @@ impl Core {
     fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
         let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
+        if !W::SHIM && receiver.is_plain(p) {
+            receiver.take_plain(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.lane), host, now));
+            return self.data_done(node, conn, now);
+        }
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();

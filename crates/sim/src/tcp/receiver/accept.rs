@@ -43,7 +43,7 @@ impl Receiver {
         if in_order {
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
         } else {
-            self.ooo.insert(offset, end);
+            self.ooo.insert(offset, end, self.adaptive.is_some());
         }
         in_order
     }

@@ -296,8 +296,7 @@ impl Receiver {
             return self.on_empty(c, now, p, out);
         }
         let offset = self.numbers.offset(p.seq, self.rcv_nxt);
-        // Timestamps wrap, so that what looks older may be none.
-        let older = now.since(p.ts) > now.since(self.ts_recent);
+        let older = self.looks_older(now, p);
         if older && c.timestamps && self.is_too_old(c, now, p) {
             return self.reject(c, now, p, out);
         }
@@ -314,14 +313,7 @@ impl Receiver {
             *state = ce;
         }
         let gap_before = !self.ooo.is_empty();
-        //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
-        //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
-        //# the TSvals to echo, ignoring the others.
-        // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
-        // the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
-        if offset <= self.last_ack as i64 && !(older && self.is_older(now, p)) {
-            self.note_stamp(now, p.ts);
-        }
+        self.note_left_edge(now, p, offset, older);
         let (before, waited) = (self.rcv_nxt, self.out_of_order());
         if self.adaptive.is_some() {
             self.report_others(c, now, offset, p.len.into(), out);

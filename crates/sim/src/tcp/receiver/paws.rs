@@ -19,6 +19,24 @@ impl Receiver {
         (self.ts_recent, self.recent_seen) = (ts, now);
     }
 
+    /// Whether `p` has an older timestamp than the one remembered. Timestamps wrap, so that what looks older may be none.
+    #[inline(always)]
+    pub(super) fn looks_older(&self, now: Time, p: &Packet) -> bool {
+        now.since(p.ts) > now.since(self.ts_recent)
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
+    //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
+    //# the TSvals to echo, ignoring the others.
+    /// RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
+    /// the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
+    #[inline(always)]
+    pub(super) fn note_left_edge(&mut self, now: Time, p: &Packet, offset: i64, older: bool) {
+        if offset <= self.last_ack as i64 && !(older && self.is_older(now, p)) {
+            self.note_stamp(now, p.ts);
+        }
+    }
+
     /// When `p` left, and when the segment whose timestamp is remembered. Timestamps wrap after 4.29 s, and no packet is on its way for so long.
     fn departures(&self, now: Time, p: &Packet) -> (Time, Time) {
         let left = |seen: Time, ts: u32| seen.saturating_sub(seen.since(ts));

@@ -140,19 +140,23 @@ impl Sender {
         self.flight().wrapping_sub(self.pipe()) as i64
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc3042#section-2
+    //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
+    //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
+    //# duplicate ACKs when the following conditions are satisfied:
+    /// RFC 3042: the first two duplicate ACKs let one new segment out each, so many bytes beyond the window. With SACK they do so by making the
+    /// pipe smaller (RFC 6675 section 5, step 3).
+    #[inline(always)]
+    pub(super) fn beyond_window(&self, c: &TcpConfig) -> u64 {
+        let limited = self.ca == CaState::Disorder && c.limited_transmit && self.sack.is_none();
+        if limited { u64::from(self.dupacks.min(2) * c.mss) } else { 0 }
+    }
+
     /// True if something was sent. Once in each of its two callers, of which one is cold.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
-        //= https://www.rfc-editor.org/rfc/rfc3042#section-2
-        //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
-        //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
-        //# duplicate ACKs when the following conditions are satisfied:
-        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
-        // pipe smaller (RFC 6675 section 5, step 3).
-        let disorder = self.ca == CaState::Disorder;
-        let extra =
-            if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
+        let (disorder, extra) = (self.ca == CaState::Disorder, self.beyond_window(c));
         let mut pipe = self.pipe();
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         // tcp_cwnd_test counts segments, a short one as much as a full one.

@@ -1,8 +1,8 @@
-//! The usual ACK: of a connection without scoreboard that repairs nothing, it acknowledges a part of what is outstanding, and lets full segments
-//! out. What happens then is what `acks`, `cumulative` and `transmit` do with every ACK, without the questions
-//! whose answers are known: 50 instructions less for an ACK and its segment.
+//! The usual ACKs, of a connection without scoreboard: one that acknowledges a part of what is outstanding where nothing is repaired, and lets full
+//! segments out; and a duplicate that begins no repair. What happens then is what `acks`, `cumulative` and `transmit` do with every ACK, without
+//! the questions whose answers are known (ARCHITECTURE.md says what that is worth).
 
-use super::{CaState, Phase, Sender};
+use super::{CaState, Cut, Phase, Sender, Timer};
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::Ecn;
@@ -55,6 +55,42 @@ impl Sender {
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
         // Something is outstanding, and so written.
         self.send_full_until(c, now, self.edge.min(self.written - 1).min(ack + window), out);
+        let full_waits = self.nxt + mss <= self.written && self.flight() + mss > window;
+        !full_waits && self.nxt < self.stream_end()
+    }
+
+    /// Whether a packet of the ACK direction is a usual duplicate: it has the number and the window of the ACK before it, and is not the one by which
+    /// recovery may begin.
+    #[inline(always)]
+    pub(crate) fn is_usual_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
+        self.usual
+            && !self.hears.0
+            && self.phase == Phase::Established
+            && p.seq == self.numbers.wire(self.una)
+            && p.flags & (flag::SYN | flag::ECE) == 0
+            && self.edge == self.una + (u64::from(p.window()) << self.shift)
+            && self.flight() > 0
+            && self.timer == Timer::Rto
+            && self.cut != Cut::Rest
+            && c.probe_after == 0
+            && match self.ca {
+                CaState::Open | CaState::Disorder => self.dupacks + 1 < c.dup_thresh,
+                CaState::Recovery => true,
+                CaState::Cwr | CaState::Loss => false,
+            }
+    }
+
+    /// A usual duplicate arrived. Whether something may be sent for it, which is [`Sender::transmit`]'s.
+    #[inline(always)]
+    pub(crate) fn take_duplicate(&mut self, c: &TcpConfig) -> bool {
+        self.dupacks += 1;
+        if self.ca == CaState::Recovery {
+            self.w.cwnd += 1.0;
+            self.note_largest_window();
+        } else {
+            self.ca = CaState::Disorder;
+        }
+        let (mss, window) = (u64::from(c.mss), self.window_bytes(c) + self.beyond_window(c));
         let full_waits = self.nxt + mss <= self.written && self.flight() + mss > window;
         !full_waits && self.nxt < self.stream_end()
     }
