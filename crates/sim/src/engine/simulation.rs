@@ -453,7 +453,7 @@ impl Simulation {
                 let node = NodeId::new((word as u32) << 6 | bit);
                 match &self.tiers {
                     Some(tiers) => self.core.run_group(&self.apps, &[node], tiers[node]),
-                    None => self.core.run_node(&self.apps, node),
+                    None => self.core.run_one(&self.apps, node),
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Some nodes of one tier at a time, in networks that do not fit into the caches (`engine/tiers.rs`).
 
 use super::{Apps, Core};
+use crate::engine::nodes::Nodes;
 use crate::engine::tiers::{Tier, tiers};
 use crate::net::packet::flag;
 use crate::net::prefetch;
@@ -21,7 +22,7 @@ impl Core {
         match tier {
             Tier::HOSTS => {
                 self.prefetch_hosts(group);
-                group.iter().for_each(|&node| self.run_host(apps, node));
+                group.iter().for_each(|&node| self.run_hosts(apps, Nodes::one(node)));
             }
             _ if self.fabric.fib().is_wide() => self.forward_in::<true>(group, tier),
             _ => self.forward_in::<false>(group, tier),
@@ -30,7 +31,7 @@ impl Core {
 
     fn forward_in<const WIDE: bool>(&mut self, group: &[NodeId], tier: Tier) {
         match tier {
-            Tier::ALONE => group.iter().for_each(|&node| self.fabric.forward::<WIDE>(&mut self.lane, node)),
+            Tier::ALONE => group.iter().for_each(|&node| self.fabric.forward::<WIDE>(&mut self.lane, Nodes::one(node))),
             _ => self.fabric.forward_group::<WIDE>(&mut self.lane, group),
         }
     }

@@ -74,7 +74,8 @@ pub(crate) struct Core {
     lane: Lane,
     recorder: Recorder,
     seed: u64,
-    is_host: Arena<NodeId, bool>,
+    /// Which nodes are hosts, a word for 64 of them.
+    host_bits: Arena<u32, u64>,
     network: Arc<Network>,
     ended: Ended,
     deliveries: Deliveries,
@@ -149,7 +150,7 @@ impl Core {
             paths: Arc::default(),
             recorder,
             seed,
-            is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
+            host_bits: Arena::new(host_bits(network)),
             ended: Ended::new(groups),
             deliveries: Deliveries::new(&config.workloads, groups, config.duration),
             way: Vec::new(),
@@ -168,7 +169,7 @@ impl Core {
     /// Whether `node` is a host.
     #[inline]
     pub(super) fn is_host(&self, node: NodeId) -> bool {
-        self.is_host[node]
+        self.host_bits[node.get() >> 6] >> (node.get() & 63) & 1 == 1
     }
 
     /// When which node has to be looked at.
@@ -281,4 +282,13 @@ impl Core {
             self.streams[conn].before = (held != Held::default()).then(|| Box::new(held));
         }
     }
+}
+
+/// Which nodes are hosts, as the calendar's bitmaps have nodes.
+fn host_bits(network: &Network) -> Vec<u64> {
+    let mut words = vec![0; network.nodes.len().div_ceil(64).max(1)];
+    for (id, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
+        words[id.index() / 64] |= 1 << (id.index() % 64);
+    }
+    words
 }

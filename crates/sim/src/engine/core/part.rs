@@ -4,6 +4,7 @@
 use super::{Apps, Core};
 use crate::engine::ended::Ended;
 use crate::engine::lane::Lane;
+use crate::engine::nodes::Nodes;
 use crate::engine::slots::Slots;
 use crate::engine::tiers::{GROUP, Tier, take_group};
 use crate::net::packet::{Extra, Packet};
@@ -57,7 +58,7 @@ impl Core {
                 lane,
                 recorder: self.recorder.of_part(),
                 seed: self.seed,
-                is_host: self.is_host.share(),
+                host_bits: self.host_bits.share(),
                 network: self.network.clone(),
                 ended: Ended::new(0),
                 deliveries: Deliveries::default(),
@@ -179,13 +180,10 @@ impl Core {
     fn run_one_by_one(&mut self, apps: &Apps, words: usize) -> u64 {
         let mut activations = 0;
         for word in 0..words {
-            let mut bits = self.lane.wheel.take(word);
-            while bits != 0 {
-                let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
-                bits &= bits - 1;
-                activations += 1;
-                self.run_node(apps, node);
-            }
+            let bits = self.lane.wheel.take(word);
+            activations += u64::from(bits.count_ones());
+            let hosts = self.host_bits[word as u32];
+            self.run_nodes(apps, Nodes::new(word, bits & hosts), Nodes::new(word, bits & !hosts));
         }
         activations
     }
@@ -204,14 +202,23 @@ impl Core {
         activations
     }
 
-    /// Works off what node `node` has in the current window, in a network that is not run in groups: so it is not wide.
+    /// Works off what some nodes have in the current window, in a network that is not run in groups: so it is not wide.
     #[inline(always)]
-    pub(in crate::engine) fn run_node(&mut self, apps: &Apps, node: NodeId) {
-        if self.is_host(node) {
-            self.run_host(apps, node);
-        } else {
-            self.fabric.forward::<false>(&mut self.lane, node);
+    pub(in crate::engine) fn run_nodes(&mut self, apps: &Apps, hosts: Nodes, switches: Nodes) {
+        if !hosts.are_none() {
+            self.run_hosts(apps, hosts);
         }
+        if !switches.are_none() {
+            self.fabric.forward::<false>(&mut self.lane, switches);
+        }
+    }
+
+    /// The same of one.
+    #[cfg(debug_assertions)]
+    pub(in crate::engine) fn run_one(&mut self, apps: &Apps, node: NodeId) {
+        let (one, none) = (Nodes::one(node), Nodes::new(0, 0));
+        let (hosts, switches) = if self.is_host(node) { (one, none) } else { (none, one) };
+        self.run_nodes(apps, hosts, switches);
     }
 
     /// The link behind `port` is cut in two ([`Fabric::split`](crate::engine::fabric::Fabric::split)).

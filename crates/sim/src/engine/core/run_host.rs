@@ -2,6 +2,7 @@
 
 use super::Core;
 use crate::engine::hosts::Wake;
+use crate::engine::nodes::Nodes;
 use crate::net::packet::{Packet, flag};
 use crate::net::ring::Ring;
 use forebay_traffic::App;
@@ -18,11 +19,18 @@ pub(in crate::engine) fn called(app: &Mutex<App>) -> MutexGuard<'_, App> {
 }
 
 impl Core {
-    /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first. Where
-    /// packets are recorded it calls a function that nobody else needs: a second copy of this one would keep the endpoints' work from being part
-    /// of it.
+    /// Works off the packets and timers that some hosts have in the current window.
     #[inline(never)]
-    pub(in crate::engine) fn run_host(&mut self, apps: &Apps, node: NodeId) {
+    pub(in crate::engine) fn run_hosts(&mut self, apps: &Apps, hosts: Nodes) {
+        for node in hosts {
+            self.run_host(apps, node);
+        }
+    }
+
+    /// Those of one host, in order of time; at the same time packets come first. Where packets are recorded it calls a function that nobody else
+    /// needs: a second copy of this one would keep the endpoints' work from being part of it.
+    #[inline(always)]
+    fn run_host(&mut self, apps: &Apps, node: NodeId) {
         self.run_by(Some(node));
         let end = self.lane.wheel.end;
         let input = self.hosts[node].input;

@@ -72,7 +72,7 @@ impl Core {
     fn walk(&mut self, now: Time, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Core {
-            fabric, hosts, tcp, generations: _, streams, senders, outgoing, receivers, incoming, slots, lane, recorder, seed: _, is_host,
+            fabric, hosts, tcp, generations: _, streams, senders, outgoing, receivers, incoming, slots, lane, recorder, seed: _, host_bits: _,
             network, ended, deliveries: _, way: _, endpoint_shims, paths: _, measuring, measured_from: _, arrived_before: _, window_shims,
             failures, grown: _, tape: _, fired: _, held_up: _, elsewhere: _,
         } = self;
@@ -104,7 +104,7 @@ impl Core {
                 incoming[conn].walk(v);
             }
         }
-        for node in network.nodes.ids().filter(|node| is_host[*node]) {
+        for node in network.nodes.enumerate().filter(|(_, n)| n.host).map(|(node, _)| node) {
             hosts[node].walk(v);
         }
         let una = |conn: ConnSlot, generation| {

@@ -3,6 +3,7 @@
 use super::{Fabric, WORD};
 use crate::engine::handoff::{Handoff, PORT_BITS, doubled, sort_across_ports};
 use crate::engine::lane::Lane;
+use crate::engine::nodes::Nodes;
 use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
@@ -12,26 +13,29 @@ use forebay_experiment::topology::address::destination;
 use forebay_units::{NodeId, PortId, Time, TimeOrNever};
 
 impl Fabric {
-    /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits. `WIDE` says how packets
+    /// Forwards all packets that reach some switches in the current window, and marks each for the next one that waits. `WIDE` says how packets
     /// of this network are to be read ([`Fib::is_wide`](forebay_experiment::topology::Fib::is_wide)).
     #[inline(never)]
-    pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, lane: &mut Lane, node: NodeId) {
+    pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, lane: &mut Lane, switches: Nodes) {
         debug_assert_eq!(WIDE, self.fib.is_wide());
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
-        let list = std::mem::take(&mut lane.handoffs);
-        let (mut list, count, mut next) = self.gather::<WIDE>(lane, node, (list, 0));
+        let mut list = std::mem::take(&mut lane.handoffs);
         let start = lane.wheel.start;
-        let handoffs = &mut list[..count];
-        if self.nodes[node].special {
-            next = next.min(self.forward_special(lane, node, handoffs));
-        } else {
-            lane.sorter.sort(handoffs, self.lots);
-            for m in &*handoffs {
-                self.hop(lane, m, start);
+        for node in switches {
+            let (count, mut next);
+            (list, count, next) = self.gather::<WIDE>(lane, node, (list, 0));
+            let handoffs = &mut list[..count];
+            if self.nodes[node].special {
+                next = next.min(self.forward_special(lane, node, handoffs));
+            } else {
+                lane.sorter.sort(handoffs, self.lots);
+                for m in &*handoffs {
+                    self.hop(lane, m, start);
+                }
             }
-        }
-        if let Some(next) = next.get() {
-            lane.wheel.mark_ahead(node, next);
+            if let Some(next) = next.get() {
+                lane.wheel.mark_ahead(node, next);
+            }
         }
         lane.handoffs = list;
     }
