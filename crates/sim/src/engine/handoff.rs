@@ -106,14 +106,8 @@ impl Sorter {
         if handoffs.len() > FEW {
             return self.sort_many(handoffs, lots);
         }
-        // Mostly one is not in order; where none is not, that is found without a call.
-        let mut last = 0;
-        for (i, m) in handoffs.iter().enumerate() {
-            if m.key <= last && i > 0 {
-                self.drawn += sort_few(handoffs, i, lots);
-                return;
-            }
-            last = m.key;
+        if handoffs.len() > 1 {
+            self.drawn += sort_few(handoffs, lots);
         }
     }
 
@@ -158,15 +152,15 @@ impl Sorter {
     }
 }
 
-/// Sorts packets, of which the first `sorted`, at least one, are in order, by insertion. Out of line, and by pointers, so that what it works on stays in registers.
+/// Sorts packets, at least one, by insertion. Out of line, and by pointers, so that what it works on stays in registers.
 /// Returns how often lots decided.
 #[inline(never)]
-fn sort_few(handoffs: &mut [Handoff], sorted: usize, lots: Lots) -> u64 {
+fn sort_few(handoffs: &mut [Handoff], lots: Lots) -> u64 {
     let mut drawn = 0;
     let Range { start: first, end } = handoffs.as_mut_ptr_range();
     // SAFETY: `first` <= `before` < `place` < `next` <= `end` throughout, in the slice, which is this function's alone.
     unsafe {
-        let mut next = first.add(sorted);
+        let mut next = first.add(1);
         while next < end {
             let mut place = next;
             next = next.add(1);
