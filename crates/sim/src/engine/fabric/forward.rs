@@ -172,15 +172,14 @@ impl Fabric {
     ) -> (Box<[Handoff]>, usize, TimeOrNever) {
         let (start, end) = (lane.wheel.start, lane.wheel.end);
         let n = &self.nodes[node];
-        let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
+        let (mut first, mut word, behind) = (n.in_first, n.busy_first, n.busy_first + n.busy_words);
         let route = self.fib.at(node);
         let mut next = TimeOrNever::NEVER;
         let mut places = list[filled..].as_mut_ptr_range();
-        let mut word = 0;
-        while word < busy_words {
-            let mut bits = self.busy[busy_first + word];
+        loop {
+            let mut bits = self.busy[word];
             while bits != 0 {
-                let from = self.feeder[first + word * WORD + bits.trailing_zeros()];
+                let from = self.feeder[first + bits.trailing_zeros()];
                 let rest = bits & (bits - 1);
                 let ring = &self.ports[from].ring;
                 let (mut position, tail) = (ring.head(), ring.tail());
@@ -212,7 +211,7 @@ impl Fabric {
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
                         // The next packet on this link sets the bit again.
-                        self.busy[busy_first + word] ^= bits ^ rest;
+                        self.busy[word] ^= bits ^ rest;
                         break;
                     }
                 }
@@ -221,6 +220,10 @@ impl Fabric {
                 bits = rest;
             }
             word += 1;
+            if word >= behind {
+                break;
+            }
+            first += WORD;
         }
         // SAFETY: both ends lie in the list.
         let unused = unsafe { places.end.offset_from_unsigned(places.start) };

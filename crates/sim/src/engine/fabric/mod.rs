@@ -83,7 +83,8 @@ impl Fabric {
         for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
-            nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
+            // One at least, so that nobody need ask whether there is one.
+            nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
             nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].erring.is_empty();
             for (slot, &port) in list.iter().enumerate() {
