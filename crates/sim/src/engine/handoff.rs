@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Bits of [`Handoff::key`] below the time.
 pub(super) const PORT_BITS: u32 = 24;
 
-/// More packets than this are merged, fewer sorted by insertion.
+/// Up to so many packets are sorted by insertion.
 const FEW: usize = 16;
 
 /// A packet that a switch forwards in the current window.
@@ -94,6 +94,8 @@ pub(super) struct Sorter {
     /// Where the runs end that are in order already: what one link brought, at least.
     runs: Vec<usize>,
     merged: Vec<Handoff>,
+    /// Where the packets of each part of a window begin.
+    begins: Vec<u32>,
     /// How often lots have decided.
     pub(super) drawn: u64,
 }
@@ -102,22 +104,64 @@ impl Sorter {
     /// Sorts by time, and by lot among packets of the same time and port; those to different ports are then in the order of ports, which
     /// nothing depends on. A window brings a node a handful of packets, mostly in order already.
     #[inline(always)]
-    pub(super) fn sort(&mut self, handoffs: &mut [Handoff], lots: Lots) {
+    pub(super) fn sort(&mut self, handoffs: &mut [Handoff], window: Time, lots: Lots) {
         if handoffs.len() > FEW {
-            return self.sort_many(handoffs, lots);
+            return self.sort_many(handoffs, window, lots);
         }
         if handoffs.len() > 1 {
             self.drawn += sort_few(handoffs, lots);
         }
     }
 
-    /// As `sort`. Most keys differ, so that lots are drawn among those alone that do not.
+    /// As `sort`. Packets are mostly spread over the window: dealt into as many parts of it, they are in order but for neighbours. Where they are not,
+    /// runs are merged; most keys differ, so that lots are drawn among those alone that do not.
     #[inline(never)]
-    fn sort_many(&mut self, handoffs: &mut [Handoff], lots: Lots) {
+    fn sort_many(&mut self, handoffs: &mut [Handoff], window: Time, lots: Lots) {
+        if self.deal(handoffs, window) {
+            self.drawn += sort_few(handoffs, lots);
+            return;
+        }
         self.merge_runs(handoffs);
         for tied in handoffs.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
             self.drawn += sort_tied(tied, lots);
         }
+    }
+
+    /// Puts packets into order by the part of the window in which they arrive. False, and nothing done, if one of the parts has more than a few.
+    fn deal(&mut self, handoffs: &mut [Handoff], window: Time) -> bool {
+        let parts = handoffs.len().next_power_of_two();
+        let bits = PORT_BITS + u64::BITS - (window.0 - 1).leading_zeros();
+        let part_of = |m: &Handoff| (m.key >> bits.saturating_sub(parts.trailing_zeros())) as usize;
+        let (begins, dealt) = (&mut self.begins, &mut self.merged);
+        begins.clear();
+        begins.resize(parts, 0);
+        for m in &*handoffs {
+            debug_assert!(m.after() < window);
+            // SAFETY: times are shorter than the window, which the number of bits holds.
+            unsafe { *begins.get_unchecked_mut(part_of(m)) += 1 };
+        }
+        let (mut sum, mut most) = (0, 0);
+        for begin in &mut *begins {
+            most = most.max(*begin);
+            sum += std::mem::replace(begin, sum);
+        }
+        if most > FEW as u32 {
+            return false;
+        }
+        if dealt.len() < handoffs.len() {
+            dealt.resize(handoffs.len(), NO_HANDOFF);
+        }
+        for m in &*handoffs {
+            // SAFETY: as above; each packet has the next place of its part.
+            unsafe {
+                let place = begins.get_unchecked_mut(part_of(m));
+                *dealt.get_unchecked_mut(*place as usize) = *m;
+                *place += 1;
+            }
+        }
+        let count = handoffs.len();
+        handoffs.copy_from_slice(&dealt[..count]);
+        true
     }
 
     /// Sorts by key: merges neighbouring runs until there is one. Each link has brought its packets in order, so there are few. (With the
@@ -266,7 +310,7 @@ mod tests {
             let mut handoffs = gathered(&mut rng, 1 + round % 40, &packets);
             let mut expected = handoffs.clone();
             expected.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| lots.order(a, b)));
-            sorter.sort(&mut handoffs, lots);
+            sorter.sort(&mut handoffs, Time([20, 1 << 39][round as usize % 2]), lots);
             let places = |list: &[Handoff]| list.iter().map(|h| h.packet).collect::<Vec<_>>();
             assert_eq!(places(&handoffs), places(&expected), "round {round}");
         }

@@ -164,6 +164,7 @@ impl Wheel {
     }
 
     /// Length of a window.
+    #[inline(always)]
     pub(super) fn length(&self) -> Time {
         self.length
     }

@@ -28,7 +28,7 @@ impl Fabric {
             if self.nodes[node].special {
                 next = next.min(self.forward_special(lane, node, handoffs));
             } else {
-                lane.sorter.sort(handoffs, self.lots);
+                lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
                 for m in &*handoffs {
                     self.hop(lane, m, start);
                 }
@@ -64,7 +64,7 @@ impl Fabric {
         let mut first = 0;
         for (&node, &(end, next)) in group.iter().zip(&gathered) {
             let handoffs = &mut list[first..end];
-            lane.sorter.sort(handoffs, self.lots);
+            lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
             for m in &*handoffs {
                 self.hop(lane, m, start);
             }
@@ -101,7 +101,7 @@ impl Fabric {
             // What goes to different ports competes for the same memory.
             lane.sorter.drawn += sort_across_ports(handoffs, self.lots);
         } else {
-            lane.sorter.sort(handoffs, self.lots);
+            lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
         }
         let checks = !self.nodes[node].erring.is_empty();
         let shares = self.nodes[node].shared.is_some();
