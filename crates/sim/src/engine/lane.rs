@@ -63,6 +63,8 @@ pub(super) struct Lane {
     pub(crate) stale: u64,
     /// Memory of messages.
     pub(crate) spare: Vec<Oldest>,
+    /// How often nodes were run.
+    pub(super) activations: u64,
 }
 
 impl Lane {
@@ -81,6 +83,7 @@ impl Lane {
             done: 0,
             stale: 0,
             spare: Vec::new(),
+            activations: 0,
         }
     }
 
@@ -106,7 +109,7 @@ impl Lane {
     /// Goes through what it knows at the end of a window.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         // Who runs alone knows of no other processes.
-        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _ } =
+        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _, activations: _ } =
             self;
         v.same((dropped.len() + notices.len() + handovers.len() + asked.len()) as u64);
         v.same(open.cast_unsigned());

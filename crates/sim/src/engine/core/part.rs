@@ -167,39 +167,35 @@ impl Core {
     /// there are `tiers`. Returns how many they were.
     #[inline(always)]
     pub(in crate::engine) fn run_marked(&mut self, apps: &Apps, words: usize, tiers: Option<&IndexVec<NodeId, Tier>>) -> u64 {
-        let activations = match tiers {
+        let before = self.lane.activations;
+        match tiers {
             Some(tiers) => self.run_in_groups(apps, words, tiers),
             None => self.run_one_by_one(apps, words),
-        };
+        }
         self.lane.wheel.finish();
         self.run_by(None);
-        activations
+        self.lane.activations - before
     }
 
     #[inline(always)]
-    fn run_one_by_one(&mut self, apps: &Apps, words: usize) -> u64 {
-        let mut activations = 0;
+    fn run_one_by_one(&mut self, apps: &Apps, words: usize) {
         for word in 0..words {
             let bits = self.lane.wheel.take(word);
-            activations += u64::from(bits.count_ones());
             let hosts = self.host_bits[word as u32];
             self.run_nodes(apps, Nodes::new(word, bits & hosts), Nodes::new(word, bits & !hosts));
         }
-        activations
     }
 
     #[inline(never)]
-    fn run_in_groups(&mut self, apps: &Apps, words: usize, tiers: &IndexVec<NodeId, Tier>) -> u64 {
-        let (mut activations, mut group) = (0, [NodeId::new(0); GROUP]);
+    fn run_in_groups(&mut self, apps: &Apps, words: usize, tiers: &IndexVec<NodeId, Tier>) {
+        let mut group = [NodeId::new(0); GROUP];
         for word in 0..words {
             let mut bits = self.lane.wheel.take(word);
             while bits != 0 {
                 let (count, tier) = take_group(tiers, word, &mut bits, &mut group);
-                activations += count as u64;
                 self.run_group(apps, &group[..count], tier);
             }
         }
-        activations
     }
 
     /// Works off what some nodes have in the current window, in a network that is not run in groups: so it is not wide.

@@ -23,6 +23,7 @@ impl Core {
     #[inline(never)]
     pub(in crate::engine) fn run_hosts(&mut self, apps: &Apps, hosts: Nodes) {
         for node in hosts {
+            self.lane.activations += 1;
             self.run_host(apps, node);
         }
     }

@@ -22,6 +22,7 @@ impl Fabric {
         let mut list = std::mem::take(&mut lane.handoffs);
         let start = lane.wheel.start;
         for node in switches {
+            lane.activations += 1;
             let (count, mut next);
             (list, count, next) = self.gather::<WIDE>(lane, node, (list, 0));
             let handoffs = &mut list[..count];
@@ -43,6 +44,7 @@ impl Fabric {
     /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
     #[inline(never)]
     pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, lane: &mut Lane, group: &[NodeId]) {
+        lane.activations += group.len() as u64;
         for &node in group {
             self.each_busy_input(node, prefetch);
         }
