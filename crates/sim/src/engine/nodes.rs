@@ -23,6 +23,7 @@ impl Nodes {
     }
 
     /// One node.
+    #[cfg(debug_assertions)]
     pub(super) fn one(node: NodeId) -> Nodes {
         Nodes { word: node.get() >> 6, bits: 1 << (node.get() & 63) }
     }

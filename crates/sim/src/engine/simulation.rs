@@ -3,6 +3,8 @@
 use super::core::{Apps, Core, called};
 use super::fabric::Fabric;
 use super::lane::Lane;
+#[cfg(debug_assertions)]
+use super::nodes::Nodes;
 use super::pace::Pace;
 use super::parts::Parts;
 use super::processes::{Ended, Processes};
@@ -452,7 +454,7 @@ impl Simulation {
                 self.activations += 1;
                 let node = NodeId::new((word as u32) << 6 | bit);
                 match &self.tiers {
-                    Some(tiers) => self.core.run_group(&self.apps, &[node], tiers[node]),
+                    Some(tiers) => self.core.run_group(&self.apps, Nodes::one(node), tiers[node]),
                     None => self.core.run_one(&self.apps, node),
                 }
             }

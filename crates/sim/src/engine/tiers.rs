@@ -5,6 +5,7 @@
 //! before. It must not matter that packets are taken out of rings at one switch before another has added to its own, so no two of them are
 //! neighbours: switches at the same distance from hosts mostly are not.
 
+use super::nodes::Nodes;
 use forebay_experiment::network::Network;
 #[cfg(doc)]
 use forebay_experiment::topology::Fib;
@@ -58,15 +59,10 @@ fn distances(network: &Network, special: impl Fn(NodeId) -> bool) -> IndexVec<No
     tiers
 }
 
-/// Takes the next nodes of one tier out of `bits`, those of word `word` of a bitmap of nodes: at least one. Returns how many.
+/// Takes the next nodes of one tier out of `bits`, those of word `word` of a bitmap of nodes: at least one.
 #[inline]
-pub(super) fn take_group(
-    tiers: &IndexVec<NodeId, Tier>,
-    word: usize,
-    bits: &mut u64,
-    group: &mut [NodeId; GROUP],
-) -> (usize, Tier) {
-    let (mut count, mut tier) = (0, Tier::ALONE);
+pub(super) fn take_group(tiers: &IndexVec<NodeId, Tier>, word: usize, bits: &mut u64) -> (Nodes, Tier) {
+    let (all, mut count, mut tier) = (*bits, 0, Tier::ALONE);
     while *bits != 0 && count < GROUP {
         let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
         if count == 0 {
@@ -75,8 +71,7 @@ pub(super) fn take_group(
             break;
         }
         *bits &= *bits - 1;
-        group[count] = node;
         count += 1;
     }
-    (count, tier)
+    (Nodes::new(word, all & !*bits), tier)
 }

@@ -18,40 +18,40 @@ impl Core {
 
     /// Works off what each of some nodes of one tier has in the current window.
     #[inline(never)]
-    pub(in crate::engine) fn run_group(&mut self, apps: &Apps, group: &[NodeId], tier: Tier) {
+    pub(in crate::engine) fn run_group(&mut self, apps: &Apps, group: Nodes, tier: Tier) {
         match tier {
             Tier::HOSTS => {
                 self.prefetch_hosts(group);
-                group.iter().for_each(|&node| self.run_hosts(apps, Nodes::one(node)));
+                self.run_hosts(apps, group);
             }
             _ if self.fabric.fib().is_wide() => self.forward_in::<true>(group, tier),
             _ => self.forward_in::<false>(group, tier),
         }
     }
 
-    fn forward_in<const WIDE: bool>(&mut self, group: &[NodeId], tier: Tier) {
+    fn forward_in<const WIDE: bool>(&mut self, group: Nodes, tier: Tier) {
         match tier {
-            Tier::ALONE => group.iter().for_each(|&node| self.fabric.forward::<WIDE>(&mut self.lane, Nodes::one(node))),
+            Tier::ALONE => self.fabric.forward::<WIDE>(&mut self.lane, group),
             _ => self.fabric.forward_group::<WIDE>(&mut self.lane, group),
         }
     }
 
     /// Asks for what hosts are about to touch: themselves, their ports, and the half of the connection that the next packet is for.
-    fn prefetch_hosts(&self, group: &[NodeId]) {
+    fn prefetch_hosts(&self, group: Nodes) {
         let ports = &self.fabric.ports;
-        group.iter().for_each(|&node| prefetch::prefetch_lines(self.hosts.look(node), WHOLE));
-        for &node in group {
+        group.for_each(|node| prefetch::prefetch_lines(self.hosts.look(node), WHOLE));
+        for node in group {
             let host = self.hosts.look(node);
             prefetch::prefetch(&ports[host.input]);
             prefetch::prefetch_lines(&ports[host.nic], 2);
         }
-        for &node in group {
+        for node in group {
             let host = self.hosts.look(node);
             let (taken, filled) = (&ports[host.input].ring, &ports[host.nic].ring);
             prefetch::line(taken.place(taken.head()).cast());
             prefetch::line(filled.place(filled.tail()).cast());
         }
-        for &node in group {
+        for node in group {
             let ring = &ports[self.hosts.look(node).input].ring;
             if !ring.is_empty() {
                 let p = ring.packet(ring.head());

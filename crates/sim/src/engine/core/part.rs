@@ -6,7 +6,7 @@ use crate::engine::ended::Ended;
 use crate::engine::lane::Lane;
 use crate::engine::nodes::Nodes;
 use crate::engine::slots::Slots;
-use crate::engine::tiers::{GROUP, Tier, take_group};
+use crate::engine::tiers::{Tier, take_group};
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::deliveries::Deliveries;
@@ -188,12 +188,11 @@ impl Core {
 
     #[inline(never)]
     fn run_in_groups(&mut self, apps: &Apps, words: usize, tiers: &IndexVec<NodeId, Tier>) {
-        let mut group = [NodeId::new(0); GROUP];
         for word in 0..words {
             let mut bits = self.lane.wheel.take(word);
             while bits != 0 {
-                let (count, tier) = take_group(tiers, word, &mut bits, &mut group);
-                self.run_group(apps, &group[..count], tier);
+                let (group, tier) = take_group(tiers, word, &mut bits);
+                self.run_group(apps, group, tier);
             }
         }
     }

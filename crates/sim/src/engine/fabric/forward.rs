@@ -43,18 +43,18 @@ impl Fabric {
 
     /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
     #[inline(never)]
-    pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, lane: &mut Lane, group: &[NodeId]) {
-        lane.activations += group.len() as u64;
-        for &node in group {
+    pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, lane: &mut Lane, group: Nodes) {
+        for node in group {
+            lane.activations += 1;
             self.each_busy_input(node, prefetch);
         }
-        for &node in group {
+        for node in group {
             self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
         }
         let mut list = std::mem::take(&mut lane.handoffs);
         let mut gathered = [(0, TimeOrNever::NEVER); GROUP];
         let mut count = 0;
-        for (&node, gathered) in group.iter().zip(&mut gathered) {
+        for (node, gathered) in group.zip(&mut gathered) {
             let next;
             (list, count, next) = self.gather::<WIDE>(lane, node, (list, count));
             *gathered = (count, next);
@@ -64,7 +64,7 @@ impl Fabric {
         }
         let start = lane.wheel.start;
         let mut first = 0;
-        for (&node, &(end, next)) in group.iter().zip(&gathered) {
+        for (node, &(end, next)) in group.zip(&gathered) {
             let handoffs = &mut list[first..end];
             lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
             for m in &*handoffs {
