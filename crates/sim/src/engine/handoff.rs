@@ -81,10 +81,26 @@ impl Lots {
         a.served.cmp(&b.served).then_with(|| self.drawn(a).cmp(&self.drawn(b)))
     }
 
+    /// Moves those before `place`, from `first` on, that have the key of `moved` and come after it, one place up. Returns what place becomes free.
+    ///
+    /// # Safety
+    /// Both are in one slice, in which `place` is free.
+    #[cold]
     #[inline(never)]
-    fn behind(self, a: &Handoff, b: &Handoff, drawn: &mut u64) -> bool {
-        *drawn += u64::from(a.served == b.served);
-        self.order(a, b) == Ordering::Greater
+    unsafe fn pass(self, first: *mut Handoff, mut place: *mut Handoff, moved: &Handoff, drawn: &mut u64) -> *mut Handoff {
+        // SAFETY: `first` < `place`, by the condition of the loop.
+        unsafe {
+            while place > first && (*place.sub(1)).key == moved.key {
+                let before = place.sub(1);
+                *drawn += u64::from((*before).served == moved.served);
+                if self.order(&*before, moved) != Ordering::Greater {
+                    break;
+                }
+                *place = *before;
+                place = before;
+            }
+        }
+        place
     }
 }
 
@@ -202,27 +218,26 @@ impl Sorter {
 fn sort_few(handoffs: &mut [Handoff], lots: Lots) -> u64 {
     let mut drawn = 0;
     let Range { start: first, end } = handoffs.as_mut_ptr_range();
-    // SAFETY: `first` <= `before` < `place` < `next` <= `end` throughout, in the slice, which is this function's alone.
+    // SAFETY: `first` < `place` < `next` <= `end` wherever what lies before `place` is looked at, in the slice, which is this function's alone.
     unsafe {
         let mut next = first.add(1);
         while next < end {
             let mut place = next;
             next = next.add(1);
-            let mut before = place.sub(1);
-            if (*before).key < (*place).key {
+            if (*place.sub(1)).key < (*place).key {
                 continue;
             }
             let moved = *place;
-            while (*before).key != moved.key || lots.behind(&*before, &moved, &mut drawn) {
-                *place = *before;
-                place = before;
+            while (*place.sub(1)).key > moved.key {
+                *place = *place.sub(1);
+                place = place.sub(1);
                 if place == first {
                     break;
                 }
-                before = place.sub(1);
-                if (*before).key < moved.key {
-                    break;
-                }
+            }
+            if place > first && (*place.sub(1)).key == moved.key {
+                // A copy, so that what is moved need not lie in memory.
+                place = lots.pass(first, place, &{ moved }, &mut drawn);
             }
             *place = moved;
         }
