@@ -109,8 +109,8 @@ impl Lane {
     /// Goes through what it knows at the end of a window.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         // Who runs alone knows of no other processes.
-        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _, activations: _ } =
-            self;
+        #[rustfmt::skip]
+        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _, activations: _ } = self;
         v.same((dropped.len() + notices.len() + handovers.len() + asked.len()) as u64);
         v.same(open.cast_unsigned());
         v.count(done);
