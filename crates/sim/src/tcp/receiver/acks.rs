@@ -1,5 +1,6 @@
 //! The ACKs that a receiver sends: cumulative, with the ECN echo, SACK blocks and the window of a shim.
 
+use super::close::WITH_ACK;
 use super::{Echo, Receiver};
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use forebay_units::TimeOrNever;
@@ -13,7 +14,7 @@ impl Receiver {
             Echo::Classic { latched } => latched,
             Echo::Exact { ce } => ce,
         };
-        let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
+        let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() && self.fins == WITH_ACK { flag::FIN } else { 0 };
         let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;

@@ -14,6 +14,9 @@ impl Receiver {
         if let Some(a) = &mut self.adaptive {
             a.on_established(c, now, p);
         }
+        if self.has_closed() {
+            self.end();
+        }
         if p.has(flag::PROBE) {
             self.note_stamp(now, p.ts);
             self.answer(c, now, out);

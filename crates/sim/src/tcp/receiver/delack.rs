@@ -8,7 +8,7 @@ use crate::tcp::adaptive::{Adaptive, CAPABLE, LATCHED, LONGEST};
 use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
-use forebay_units::Time;
+use forebay_units::{Time, TimeOrNever};
 
 /// Duplicate ACKs that are sent before they are compressed (TCP_FASTRETRANS_THRESH).
 const DUPLICATES: u8 = 3;
@@ -91,7 +91,9 @@ impl Receiver {
         } else {
             self.delay_ack(c, now, held, out);
         }
-        if taken.in_order {
+        if taken.in_order && self.finished() {
+            self.close(c, now, waiting, out);
+        } else if taken.in_order {
             self.read(c, now, (taken.offset.max(0) as u64 + u64::from(p.len)).min(self.rcv_nxt), pushed, waiting, out);
         }
     }
@@ -171,12 +173,14 @@ impl Receiver {
         }
         // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
         let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
+        // tcp_fin: quick mode is over (inet_csk_enter_pingpong_mode).
+        let ends = taken.in_order && self.finished();
         (many && wide)
-            || self.quick > 0
+            || (self.quick > 0 && !ends)
             || taken.closes_run
             || reduced
-            // tcp_data_queue: when nothing is missing any more, or at the end.
-            || (taken.in_order && taken.forced && complete)
+            // tcp_data_queue: when nothing is missing any more. What waits behind a FIN is forgotten before it looks at that.
+            || (taken.in_order && taken.forced && complete && !(ends && p.has(flag::FIN)))
             // Duplicate ACKs without SACK are counted.
             || !(self.is_sack() || (taken.in_order && complete))
     }
@@ -265,11 +269,13 @@ impl Receiver {
     }
 
     /// Sends an ACK with the window of a buffer of which `held` bytes are occupied: one less in quick mode (tcp_dec_quickack_mode).
-    fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+    pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let (shift, left) = (self.shift, Autotune::left(self.window, self.last_ack, self.rcv_nxt));
         if let Some(joined) = self.ooo.joined() {
             joined.tell(now);
         }
+        // The timer of its FIN runs on.
+        let runs_on = if self.has_closed() { self.timer_due } else { TimeOrNever::NEVER };
         if let Some(a) = &mut self.adaptive {
             a.compressed = 0;
             a.acked.note(c, now);
@@ -288,6 +294,7 @@ impl Receiver {
             self.leave_quick_mode(c);
         }
         self.acknowledge(out);
+        self.timer_due = runs_on;
     }
 
     /// Answers a sender that asks, also for the window.
@@ -347,6 +354,9 @@ impl Receiver {
 
     /// The timer of such a receiver is due.
     pub(super) fn on_adaptive_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.has_closed() {
+            return self.send_fin(c, now, out);
+        }
         let compressed = self.adaptive.as_ref().is_some_and(|a| a.compressed > 0);
         if !compressed {
             self.inflate_ato(c);

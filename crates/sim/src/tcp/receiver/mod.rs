@@ -1,9 +1,10 @@
 //! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
 //! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `control` (packets without data),
-//! `accept` (reassembly), `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
+//! `accept` (reassembly), `close` (the end of the stream), `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
 mod accept;
 mod acks;
+mod close;
 mod control;
 mod delack;
 mod gro;
@@ -78,6 +79,8 @@ pub struct Receiver {
     pub(crate) balance: u64,
     /// A SYN has been answered.
     answered: bool,
+    /// How often its own FIN has been sent, or [`close::WITH_ACK`].
+    fins: u8,
     /// The shim that sets its window, if there is one.
     pub(crate) window_shim: Option<Box<windows::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
@@ -206,6 +209,7 @@ impl Receiver {
             group: 0,
             balance: 0,
             answered: false,
+            fins: if c.adaptive_acks { 0 } else { close::WITH_ACK },
             window_shim,
             adaptive: Adaptive::of(c, tuned),
             gro: Gro::of(c),

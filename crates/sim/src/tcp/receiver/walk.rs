@@ -10,7 +10,7 @@ impl Receiver {
         #[rustfmt::skip]
         let Receiver {
             template, numbers: _, generation: _, rcv_nxt, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
-            last_ack, ts_recent, recent_seen, timer_due, armed, deliver_at, group: _, balance, answered, window_shim, adaptive, gro,
+            last_ack, ts_recent, recent_seen, timer_due, armed, deliver_at, group: _, balance, answered, fins, window_shim, adaptive, gro,
         } = self;
         v.same(u64::from(template.win) << 16 | u64::from(template.flags) << 8 | template.meta.ecn() as u64);
         [rcv_nxt, last_ack].into_iter().for_each(|offset| v.offset(offset));
@@ -24,7 +24,7 @@ impl Receiver {
             Echo::Exact { ce } => 4 | u64::from(*ce),
         });
         v.same(u64::from(*pending));
-        v.same(u64::from(*quick));
+        v.same(u64::from(*quick) << 8 | u64::from(*fins));
         v.stamp(ts_recent);
         v.past(recent_seen);
         let waits = !timer_due.is_never();

@@ -41,7 +41,8 @@ impl Sender {
             Phase::Established if !p.has(flag::SYN) => {}
             // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
             Phase::Established => return self.send_ack(c, now, out),
-            Phase::Closed | Phase::SynSent | Phase::Done => return,
+            Phase::Waiting if p.has(flag::FIN) => return self.finish(c, now, p, out),
+            Phase::Closed | Phase::SynSent | Phase::Waiting | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);
         let offset = self.numbers.offset(p.ack_number(), self.una);

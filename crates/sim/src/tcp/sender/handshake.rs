@@ -66,12 +66,12 @@ impl Sender {
     }
 
     pub(super) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.phase = Phase::Done;
+        self.phase = if p.has(flag::FIN) { Phase::Done } else { Phase::Waiting };
         self.host_queue = None;
         self.timer = Timer::Idle;
         self.timer_due = TimeOrNever::NEVER;
-        if p.has(flag::FIN) {
-            // The peer's own FIN. TIME-WAIT changes nothing on the wire.
+        if self.phase == Phase::Done {
+            // TIME-WAIT changes nothing on the wire.
             self.send_ack(c, now, out);
         }
     }

@@ -9,7 +9,9 @@ pub enum Phase {
     SynSent,
     /// Data may flow.
     Established,
-    /// Everything including the FIN is acknowledged.
+    /// Everything including the FIN is acknowledged, and the peer has not closed yet (FIN-WAIT-2).
+    Waiting,
+    /// The peer has closed as well.
     Done,
 }
 

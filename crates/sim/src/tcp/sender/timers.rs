@@ -89,7 +89,7 @@ impl Sender {
             (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
             (Phase::Established, Timer::Reorder) if self.sack.is_some() => self.on_reorder_timer(c, now, out),
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
-            (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::Done, _) => {
+            (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::Waiting | Phase::Done, _) => {
                 self.timer = Timer::Idle;
                 self.timer_due = TimeOrNever::NEVER;
             }
