@@ -7,6 +7,9 @@ use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, Walk};
 use std::num::NonZeroU64;
 
+/// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
+pub(super) const MAX_REORDERING: u32 = 300;
+
 /// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.
 #[derive(Debug, Clone, Default)]
 pub struct Rack {
@@ -21,8 +24,8 @@ pub struct Rack {
     /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
     pub(super) advanced: bool,
     reordering_seen: bool,
-    /// Packets have been out of order by more than duplicate ACKs are waited for (Linux `reordering`).
-    pub(crate) far: bool,
+    /// By how many segments packets have been out of order, where that was more than duplicate ACKs are waited for (Linux `reordering`); else 0.
+    pub(crate) far: u32,
     /// Multiplier of the reordering window, minus one.
     extra: u32,
     persist: u32,
@@ -48,8 +51,8 @@ impl Rack {
         v.offset(end);
         v.duration(*rtt);
         v.mark(fack);
-        [*advanced, *reordering_seen, *far, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
-        [*extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
+        [*advanced, *reordering_seen, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
+        [*far, *extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
         v.mark(dsack_round);
         v.flag(probe_end.is_some());
         if let Some(end) = probe_end {
@@ -62,8 +65,8 @@ impl Rack {
     /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `una`: the round trip.
     pub(super) fn is_usual(&self, una: u64) -> bool {
         debug_assert!(self.fack == una, "all has been delivered");
-        let unusual = self.reordering_seen || self.far || self.probe_end.is_some();
-        !unusual && self.extra | self.persist | self.duplicates == 0
+        let unusual = self.reordering_seen || self.probe_end.is_some();
+        !unusual && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
     /// As it was when everything up to `una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
@@ -102,10 +105,12 @@ impl Rack {
         self.reordering_seen
     }
 
-    /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering), where `waited` are waited for.
-    pub(super) fn note_reordering(&mut self, distance: u64, waited: u64) {
+    /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
+    pub(super) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
         self.reordering_seen = true;
-        self.far |= distance > waited;
+        if distance > u64::from(self.far.max(c.dup_thresh) * c.mss) {
+            self.far = (distance.div_ceil(c.mss.into()) as u32).min(MAX_REORDERING);
+        }
     }
 
     /// So many segments are reported as duplicates; whether they can be repetitions of ours, of which there were so many.

@@ -36,7 +36,7 @@ pub(super) struct SendBuffer {
     pushed: u32,
     /// Largest window of the receiver.
     window: u32,
-    /// Largest congestion window that it has space for, segments.
+    /// Largest congestion window, or reordering, that it has space for, segments.
     cwnd: u32,
     /// The application waits for space.
     full: bool,
@@ -60,6 +60,8 @@ pub(super) struct Sending {
     pub windows: u64,
     /// Segments that have become one with SACKed ones before them, and have no memory of their own beside their payload (tcp_shift_skb_data).
     pub merged: u64,
+    /// How many segments packets are out of order by, as far as seen.
+    pub reordering: u64,
 }
 
 impl SendBuffer {
@@ -218,7 +220,7 @@ impl SendBuffer {
             // window is not full then. The application is notified when a third of the buffer is free.
             let sends = u64::from(self.taken.min(s.reach) > s.nxt);
             if s.in_flight + sends < s.cwnd {
-                self.expand(s, s.cwnd);
+                self.expand(s, s.cwnd.max(s.reordering + 1));
             }
             let occupied = self.occupied(s);
             let size = u64::from(self.size);

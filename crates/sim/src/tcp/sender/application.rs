@@ -113,6 +113,7 @@ impl Sender {
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.hooks.paces() { 3 } else { 2 },
             merged,
+            reordering: self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).into()),
         });
     }
 

@@ -6,6 +6,7 @@ use super::{CaState, Sender};
 use crate::cc::{Ack, Event};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rack::MAX_REORDERING;
 use crate::tcp::sack_state::SackState;
 
 /// What is left to do of an ACK when its recovery has been looked at.
@@ -262,9 +263,6 @@ impl Sender {
         self.ca = if suspicious { CaState::Disorder } else { CaState::Open };
     }
 }
-
-/// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
-const MAX_REORDERING: u32 = 300;
 
 impl SackState {
     /// One more duplicate, if this is one. Segments newly known to be delivered.

@@ -141,7 +141,7 @@ impl Sender {
         // tcp_ack_is_dubious: any other ACK leaves the state open.
         let dubious = was != CaState::Open || ack.ece || news.sacked || news.dsack || ack.acked == 0;
         // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
-        let raises = ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far));
+        let raises = ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far > 0));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
         let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
         if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
@@ -222,7 +222,7 @@ impl Sender {
         if let Some(late) = late.filter(|_| linux && (self.ca != CaState::Loss || episode.undo.open)) {
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
             let highest = board.highest_sacked().unwrap_or(self.una);
-            rack.note_reordering(highest.saturating_sub(late), u64::from(c.dup_thresh * c.mss));
+            rack.note_reordering(highest.saturating_sub(late), c);
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records() {

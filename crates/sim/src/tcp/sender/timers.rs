@@ -204,7 +204,9 @@ impl Sender {
                     s.board.sacked_segs = 0;
                 }
                 // tcp_enter_loss: with many duplicates before it, a timeout says that reordering was overestimated.
-                s.rack.far &= !(disordered && s.board.sacked_segs >= c.dup_thresh);
+                if disordered && s.board.sacked_segs >= c.dup_thresh {
+                    s.rack.far = 0;
+                }
                 s.rack.probe_end = None;
                 s.episode.rescued = false;
                 self.report_losses(now);

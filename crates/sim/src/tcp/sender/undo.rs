@@ -73,7 +73,7 @@ impl Sender {
             if linux && self.ca == CaState::Recovery && !recovered {
                 // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
                 let highest = s.board.highest_sacked().unwrap_or(self.una);
-                s.rack.note_reordering(highest.saturating_sub(self.una - ack.acked), u64::from(c.dup_thresh * c.mss));
+                s.rack.note_reordering(highest.saturating_sub(self.una - ack.acked), c);
             }
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
