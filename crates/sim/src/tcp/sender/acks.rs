@@ -105,12 +105,15 @@ impl Sender {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
-            self.refill_buffer(c);
+            let closes = self.refill_buffer(c);
             let closed = self.una == self.nxt && self.timer == Timer::Rto;
             if closed {
                 self.end_of_closed_window(c, now);
             }
-            self.transmit_after(c, now, closed, out);
+            match closes {
+                true => self.take_and_transmit(c, now, out),
+                false => self.transmit_after(c, now, closed, out),
+            }
             self.rest(c);
         }
     }

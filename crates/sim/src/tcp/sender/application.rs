@@ -66,6 +66,10 @@ impl Sender {
     #[cold]
     pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c);
+        if self.closing && self.is_waiting() {
+            // The rest has to be handed over first.
+            return self.transmit(c, now, out);
+        }
         let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
         if short > 0 || self.closing {
             self.written -= short;
@@ -85,12 +89,18 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
-    /// The same where it waits for space, or has more.
+    /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::take_and_transmit`]'s.
     #[inline]
-    pub(super) fn refill_buffer(&mut self, c: &TcpConfig) {
+    pub(super) fn refill_buffer(&mut self, c: &TcpConfig) -> bool {
         if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
             self.fill_buffer(c);
         }
+        self.closing && !self.is_waiting()
+    }
+
+    /// Whether it waits for space.
+    fn is_waiting(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
     }
 
     /// The application hands over what there is space for.

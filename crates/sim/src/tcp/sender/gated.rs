@@ -73,8 +73,10 @@ impl Sender {
         self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
             // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
-            self.refill_buffer(c);
-            self.transmit(c, now, out);
+            match self.refill_buffer(c) {
+                true => self.take_and_transmit(c, now, out),
+                false => self.transmit(c, now, out),
+            }
         }
         self.set_alarm(out);
     }

@@ -72,12 +72,11 @@ impl Sender {
         true
     }
 
-    /// New data ends here: with the stream, or with what the send buffer has taken so far. Our choice: a stream that is to be closed is handed over
-    /// at once, as it closes with a FIN of its own whenever that was.
+    /// New data ends here: with the stream, or with what the send buffer has taken so far.
     pub(super) fn handed_over(&self) -> u64 {
         let end = self.stream_end();
         match &self.buffer {
-            Some(b) if !(self.fin || self.closing) => end.min(b.limit()),
+            Some(b) if !self.fin => end.min(b.limit()),
             _ => end,
         }
     }
