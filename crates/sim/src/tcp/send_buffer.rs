@@ -49,7 +49,7 @@ pub(super) struct Sending {
     pub mss: u64,
     pub una: u64,
     pub nxt: u64,
-    /// How far the windows let it go.
+    /// How far windows and interface let it go.
     pub reach: u64,
     /// Segments in the network (tcp_packets_in_flight).
     pub in_flight: u64,

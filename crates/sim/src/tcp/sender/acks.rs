@@ -105,7 +105,7 @@ impl Sender {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
-            let closes = self.refill_buffer(c);
+            let closes = self.refill_buffer(c, now);
             let closed = self.una == self.nxt && self.timer == Timer::Rto;
             if closed {
                 self.end_of_closed_window(c, now);

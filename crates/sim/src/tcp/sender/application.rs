@@ -65,7 +65,7 @@ impl Sender {
     /// (tcp_should_autocork): until the first of those has left, or an ACK comes.
     #[cold]
     pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.fill_buffer(c);
+        self.fill_buffer(c, now);
         if self.closing && self.is_waiting() {
             // The rest has to be handed over first.
             return self.transmit(c, now, out);
@@ -91,9 +91,9 @@ impl Sender {
 
     /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::take_and_transmit`]'s.
     #[inline]
-    pub(super) fn refill_buffer(&mut self, c: &TcpConfig) -> bool {
+    pub(super) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
         if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
-            self.fill_buffer(c);
+            self.fill_buffer(c, now);
         }
         self.closing && !self.is_waiting()
     }
@@ -106,9 +106,12 @@ impl Sender {
     /// The application hands over what there is space for.
     #[cold]
     #[inline(never)]
-    pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
+    pub(super) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
         let window = (self.w.cwnd * f64::from(c.mss)) as u64;
-        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
+        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge).min(self.interface_takes(c));
         let in_flight = self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
         let merged = self.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let Some(b) = &mut self.buffer else { return };

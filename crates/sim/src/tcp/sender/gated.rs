@@ -73,7 +73,7 @@ impl Sender {
         self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
             // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
-            match self.refill_buffer(c) {
+            match self.refill_buffer(c, now) {
                 true => self.take_and_transmit(c, now, out),
                 false => self.transmit(c, now, out),
             }

@@ -17,29 +17,44 @@ impl Sender {
         }
     }
 
+    /// An estimate of the segments outstanding where there is no list of them.
+    fn outstanding(&self, c: &TcpConfig) -> u64 {
+        self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.len() as u64)
+    }
+
+    /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding. Before the first ACK of
+    /// data there is no pacing rate.
+    fn small_queue(&mut self, c: &TcpConfig, data: u64, segments: u64) -> Option<u64> {
+        let (paced, burst) = (self.hooks.paces(), self.burst_size(c));
+        if self.una == 0 {
+            return None;
+        }
+        let rate = || match paced {
+            true => self.law.pacing_rate(c.mss),
+            false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
+        };
+        let rate = match &mut self.host_queue {
+            Some(q) => *q.rate.get_or_insert_with(rate),
+            None => rate(),
+        };
+        let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
+        Some(limit(rate, pair, paced))
+    }
+
     #[inline(never)]
     fn exceeds(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
-        let flight = self.flight();
-        // An estimate of the segments outstanding where there is no list of them.
-        let segments = self.sack.as_ref().map_or(flight.div_ceil(u64::from(c.mss)), |s| s.board.len() as u64);
         let new = factor == 1;
         let burst = self.burst_size(c);
-        let Some(q) = &mut self.host_queue else { return false };
-        if new && (self.nxt + 1..=self.nxt + burst).contains(&q.burst) {
+        let begun = (self.nxt + 1..=self.nxt + burst).contains(&self.host_queue.as_ref().map_or(0, |q| q.burst));
+        if new && begun {
             // The rest of a burst goes with its beginning.
             return false;
         }
-        // Before the first ACK of data there is no pacing rate; and at most one segment outstanding never waits.
-        if self.una == 0 || segments <= 1 {
-            return false;
-        }
-        let paced = self.hooks.paces();
-        let rate = *q.rate.get_or_insert_with(|| match paced {
-            true => self.law.pacing_rate(c.mss),
-            false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
-        });
-        let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
-        let limit = limit(rate, pair, paced) * factor;
+        // At most one segment outstanding never waits.
+        let segments = self.outstanding(c);
+        let Some(limit) = self.small_queue(c, data, segments).filter(|_| segments > 1) else { return false };
+        let limit = limit * factor;
+        let Some(q) = &mut self.host_queue else { return false };
         // What a socket has in use is counted from one (`sk_wmem_alloc`).
         if q.bytes < limit {
             if new && c.tso.is_some() {
@@ -49,6 +64,14 @@ impl Sender {
         }
         q.wait_for(limit);
         true
+    }
+
+    /// The stream offset up to which the interface takes full segments at once.
+    pub(super) fn interface_takes(&mut self, c: &TcpConfig) -> u64 {
+        let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
+        let Some(limit) = self.small_queue(c, mss, self.outstanding(c)).filter(|_| c.tsq) else { return u64::MAX };
+        let room = limit.saturating_sub(self.host_queue.as_ref().map_or(0, |q| q.bytes));
+        self.nxt + room.div_ceil(size) * mss
     }
 }
 
