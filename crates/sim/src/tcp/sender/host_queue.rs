@@ -1,9 +1,13 @@
 //! TCP small queues in the sender: whether the next segment must wait until others have left the host's interface.
 
 use super::Sender;
+use crate::cc::Window;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::limit;
 use crate::tcp::send_buffer::HEAD;
+
+/// TCP_INIT_CWND.
+const INITIAL: f64 = 10.0;
 
 impl Sender {
     /// Whether the next segment, of `data` bytes of payload, must wait until others have left the interface; retransmissions may have `factor` 2 times
@@ -22,16 +26,16 @@ impl Sender {
         self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.len() as u64)
     }
 
-    /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding. Before the first ACK of
-    /// data there is no pacing rate.
+    /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
     fn small_queue(&mut self, c: &TcpConfig, data: u64, segments: u64) -> Option<u64> {
         let (paced, burst) = (self.hooks.paces(), self.burst_size(c));
-        if self.una == 0 {
-            return None;
-        }
+        // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
+        // was sent again has left a window of one segment (tcp_enter_loss).
+        let first = Window { cwnd: if self.seldom.syn_retx { 1.0 } else { INITIAL }, ..self.w };
+        let (window, segments) = if self.una > 0 { (self.w, segments) } else { (first, 0) };
         let rate = || match paced {
             true => self.law.pacing_rate(c.mss),
-            false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
+            false => window.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
         };
         let rate = match &mut self.host_queue {
             Some(q) => *q.rate.get_or_insert_with(rate),
