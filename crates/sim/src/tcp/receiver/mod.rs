@@ -304,7 +304,12 @@ impl Receiver {
         if older && c.timestamps && self.is_too_old(c, now, p) {
             return self.reject(c, now, p, out);
         }
-        let ce = p.ecn() == Codepoint::Ce;
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
+        //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
+        //# current window.
+        // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue).
+        let news = offset + i64::from(p.len) > self.rcv_nxt as i64;
+        let ce = if news { p.ecn() == Codepoint::Ce } else { self.echo == Echo::Exact { ce: true } };
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
