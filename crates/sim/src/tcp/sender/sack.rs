@@ -107,6 +107,10 @@ impl Sender {
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
         }
+        if probe_lost && linux && self.ca < CaState::Recovery {
+            // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
+            self.react_to_probe(c);
+        }
         let partial = self.ca == CaState::Recovery && self.una < self.seldom.recover;
         // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
         let by_duplicates = spurious && self.undo(!linux || self.ca == CaState::Loss);
@@ -114,7 +118,7 @@ impl Sender {
         if !mistaken {
             self.leave_episode(c);
         }
-        if probe_lost && (self.ca < CaState::Cwr || linux && self.ca == CaState::Cwr) {
+        if probe_lost && !linux && self.ca < CaState::Cwr {
             self.react_to_probe(c);
         }
         if ack.acked > 0 {
