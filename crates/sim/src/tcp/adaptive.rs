@@ -14,8 +14,10 @@ pub(super) const LONGEST: Time = Time::from_ms(200);
 pub(super) const LATCHED: u8 = 1;
 /// An ECN-capable segment has come.
 pub(super) const CAPABLE: u8 = 2;
-/// The timer is in a slot.
+/// The timer is in a slot,
 const IN_SLOT: u8 = 4;
+/// and the engine has an entry for that.
+const IN_PLACE: u8 = 8;
 
 /// State of one receiver; every connection has one.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +36,7 @@ pub(super) struct Adaptive {
     answered: bool,
     /// When ACKs left.
     pub(super) acked: Acked,
-    /// [`LATCHED`], [`CAPABLE`], [`IN_SLOT`].
+    /// [`LATCHED`], [`CAPABLE`], [`IN_SLOT`], [`IN_PLACE`].
     pub(super) seen: u8,
     /// Tick at which the delayed ACK is due, the low 16 bits; the timer wheel may be late for it.
     pub(super) timeout: u16,
@@ -113,8 +115,28 @@ impl Adaptive {
 
     /// The timer is put into the slot of the wheel that expires at `time`.
     pub(super) fn enter_slot(&mut self, c: &TcpConfig, time: Time) {
-        self.slot = (time / c.rto_granularity) as u8;
+        let slot = (time / c.rto_granularity) as u8;
+        if slot != self.slot {
+            self.seen &= !IN_PLACE;
+        }
+        self.slot = slot;
         self.seen |= IN_SLOT;
+    }
+
+    /// Whether the timer is in a slot that the engine has no entry for.
+    pub(super) fn is_in_new_slot(&self) -> bool {
+        self.seen & (IN_SLOT | IN_PLACE) == IN_SLOT
+    }
+
+    /// The engine is about to make an `entry`: whether it has one that is the timer's slot.
+    pub(super) fn is_in_its_place(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
+        let tick = c.rto_granularity;
+        let slot = entry.get().is_some_and(|at| at % tick == Time::ZERO && (at / tick) as u8 == self.slot);
+        let was = self.seen & IN_PLACE != 0;
+        if slot && self.seen & IN_SLOT != 0 {
+            self.seen |= IN_PLACE;
+        }
+        slot && was
     }
 
     /// When its slot expires, the next at `now` or later.
@@ -129,7 +151,7 @@ impl Adaptive {
     /// The slot is emptied if its time has come.
     pub(super) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
         if self.slot(c, now) == now.into() {
-            self.seen &= !IN_SLOT;
+            self.seen &= !(IN_SLOT | IN_PLACE);
         }
     }
 

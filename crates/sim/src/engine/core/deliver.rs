@@ -180,7 +180,8 @@ impl Core {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered() >= receiver.deliver_at;
         let entry = receiver.entry(|group| &self.tcp[group], now);
-        if entry < receiver.armed {
+        // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.
+        if entry < receiver.armed || (entry > receiver.armed && receiver.is_in_new_slot()) {
             self.arm_receiver(conn, node, entry);
         }
         if delivered {
@@ -192,6 +193,9 @@ impl Core {
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
         let r = &mut self.receivers[conn];
         r.armed = entry;
+        if r.is_in_its_place(&self.tcp[r.group()], entry) {
+            return;
+        }
         let (generation, slots) = (r.generation(), r.has_slots());
         self.set_own_timer(host, entry.or_never(), Wake::Receiver { conn, generation }, slots);
     }

@@ -117,6 +117,16 @@ impl Receiver {
         }
     }
 
+    /// Whether it is in one that the engine has no entry for.
+    pub(crate) fn is_in_new_slot(&self) -> bool {
+        self.adaptive.as_ref().is_some_and(|a| a.is_in_new_slot())
+    }
+
+    /// The engine is about to make an entry for its timer: whether it has one in that slot, which keeps its place.
+    pub(crate) fn is_in_its_place(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
+        self.adaptive.as_mut().is_some_and(|a| a.is_in_its_place(c, entry))
+    }
+
     /// The slot is emptied if its time has come.
     pub(crate) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
         if let Some(a) = &mut self.adaptive {
