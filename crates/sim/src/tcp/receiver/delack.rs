@@ -372,9 +372,10 @@ impl Receiver {
         waits.then(|| since.map_or(c.ack_delay, |last| now - last))
     }
 
-    /// An ACK leaves: one less in quick mode (tcp_dec_quickack_mode).
+    /// An ACK leaves: one less in quick mode, unless it answers what brought nothing to acknowledge (tcp_dec_quickack_mode).
     fn leave_quick_mode(&mut self, c: &TcpConfig) {
-        if self.take_quick()
+        if self.pending > 0
+            && self.take_quick()
             && self.quick == 0
             && let Some(a) = &mut self.adaptive
         {

@@ -314,6 +314,10 @@ impl Receiver {
         if older && c.timestamps && self.is_too_old(c, now, p) {
             return self.reject(c, now, p, out);
         }
+        if c.adaptive_acks && offset + i64::from(p.len) + i64::from(fin) < self.last_ack as i64 {
+            // tcp_validate_incoming, tcp_sequence: it is before the window that was offered last, so that neither its timestamp nor its marks count.
+            return self.reject(c, now, p, out);
+        }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
         //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
         //# current window.
