@@ -1,7 +1,7 @@
 //! How a connection opens and ends at its sender, beside the SYN itself: the answer to it, and the FIN.
 
 use super::acks::{microseconds, whole_ticks};
-use super::{Phase, Sender, Timer};
+use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
@@ -46,6 +46,11 @@ impl Sender {
         let forgiven = u32::from(linux);
         if self.rtt.backoff > forgiven && first.is_none() {
             self.w.cwnd = 1.0;
+        }
+        if linux && self.seldom.syn_retx && c.counts_duplicates() {
+            // The timeout of a SYN is one like any other (tcp_enter_loss), whose state is held until something behind the SYN is acknowledged
+            // (tcp_is_non_sack_preventing_reopen).
+            (self.ca, self.seldom.recover) = (CaState::Loss, self.una);
         }
         self.rto_after_handshake(c);
         self.first_timeout(c);
