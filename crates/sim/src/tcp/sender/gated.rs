@@ -6,6 +6,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
@@ -72,6 +73,10 @@ impl Sender {
         }
         self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
+            if c.rto_rule == RtoRule::Linux {
+                // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
+                self.hold_no_more();
+            }
             // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
             match self.refill_buffer(c, now) {
                 true => self.take_and_transmit(c, now, out),

@@ -105,6 +105,13 @@ impl Sender {
         self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
     }
 
+    /// It is not any more.
+    pub(super) fn hold_no_more(&mut self) {
+        if let Some(episode) = self.sack.as_mut().and_then(|s| s.episode.made()) {
+            episode.undo.hold = false;
+        }
+    }
+
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
     pub(super) fn frto_falls_back(&mut self) -> bool {
         let fresh = self.nxt > self.seldom.recover;
