@@ -48,9 +48,9 @@ impl Window {
     }
 
     /// Linux `tcp_update_pacing_rate`: the window, or what is outstanding (`flight`, segments) if that is more, in one smoothed RTT;
-    /// twice that in slow start, 1.2 times that from half the threshold on. Without an RTT it is as good as without limit.
+    /// twice that in slow start, 1.2 times that from half the threshold on, in whole segments. Without an RTT it is as good as without limit.
     pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: Option<Time>) -> Rate {
-        let ratio = if self.cwnd < self.ssthresh.or_infinite() / 2.0 { 2.0 } else { 1.2 };
+        let ratio = if self.cwnd < (self.ssthresh.or_infinite() / 2.0).floor() { 2.0 } else { 1.2 };
         let srtt = srtt.map_or(1.0, |srtt| srtt.0.max(1) as f64);
         Rate((8.0 * ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt) as u64)
     }
