@@ -299,7 +299,7 @@ impl Sender {
     }
 
     /// Most segments outstanding in the window of data under way.
-    fn most_out(&self) -> u32 {
+    pub(super) fn most_out(&self) -> u32 {
         self.sack.as_ref().map_or(self.seldom.usage.most_out, |s| s.usage.most_out)
     }
 

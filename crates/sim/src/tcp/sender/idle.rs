@@ -1,7 +1,7 @@
 //! A sender with nothing outstanding has no scoreboard: it is made for the next segment or packet. What of it outlives the segments in it is the
 //! last round trip that RACK saw, as long as nothing unusual has happened.
 
-use super::{Phase, Sender};
+use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sack_state::SackState;
@@ -62,6 +62,23 @@ impl Sender {
         }
     }
 
+    /// The round trip that was seen last.
+    fn last_rtt(&self) -> Time {
+        self.sack.as_ref().map_or(self.rack_rtt, |s| s.rack.rtt)
+    }
+
+    /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
+    /// was used is the most that was outstanding in the last window.
+    #[cold]
+    fn validate_window(&mut self, c: &TcpConfig) {
+        let used = if self.window_limited == Some(true) { 0 } else { self.most_out() };
+        let (cwnd, used) = (self.w.cwnd as u32, used.max(c.init_cwnd));
+        if self.ca == CaState::Open && used < cwnd {
+            self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+            self.w.cwnd = f64::from((cwnd + used) / 2);
+        }
+    }
+
     /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
     pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.last_tx.get() else { return };
@@ -70,7 +87,16 @@ impl Sender {
             self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
-        if c.idle == Idle::Keep || idle <= rto || self.hooks.control() {
+        // Linux counts ticks (tcp_slow_start_after_idle_check).
+        let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
+        let idle = if c.idle == Idle::Halve { ticks(now) - ticks(last_tx) } else { idle };
+        if c.idle == Idle::Keep || self.hooks.control() {
+            return;
+        }
+        if idle <= rto {
+            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.last_rtt())) >= rto {
+                self.validate_window(c);
+            }
             return;
         }
         // RFC 5681: when the transmission begins. Linux (tcp_slow_start_after_idle_check) as well when something is written for which the
