@@ -229,11 +229,17 @@ impl Connection {
             if segment.seq.wrapping_sub(self.acked) as i32 <= 0 {
                 self.echo = None;
             }
-            // An application that has not closed is expected to answer: the ACK of a FIN alone waits for that (Linux tcp_fin enters
-            // pingpong mode). In a simulation the receiver closes at once.
-            if r.finished() && !before && segment.len == 0 && !self.closed && self.c.adaptive_acks {
-                self.fin_ack = Some(now + self.c.ack_delay.0);
-                answer.packets.pop();
+            // In a simulation the receiver closes at once, with a FIN of its own. An application that has not closed is expected to answer: what has
+            // not been acknowledged before that FIN waits for this (Linux tcp_fin enters pingpong mode).
+            if r.finished() && !before && self.c.adaptive_acks {
+                r.end();
+                let closing = answer.packets.pop();
+                let acknowledged = answer.packets.last().zip(closing).is_some_and(|(a, b)| a.0.seq == b.0.seq);
+                match closing.filter(|_| !acknowledged) {
+                    Some(ack) if self.closed => answer.packets.push(ack),
+                    Some(_) => self.fin_ack = Some(now + self.c.ack_delay.0),
+                    None => {}
+                }
             }
         } else if let Some((value, _)) = options.ts {
             self.echo = Some(value);

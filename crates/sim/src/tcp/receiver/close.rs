@@ -45,7 +45,7 @@ impl Receiver {
     }
 
     /// An ACK of its FIN has come.
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.timer_due = TimeOrNever::NEVER;
     }
 }
