@@ -172,7 +172,7 @@ impl Adaptive {
         rtt.sample(c, took, Sent::default());
         (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
         if let Some(tune) = &mut self.tune {
-            tune.handshake(now, took, now.since(p.ts), p.len == 0);
+            tune.handshake(now, now - self.last, now.since(p.ts), p.len == 0);
         }
         true
     }

@@ -63,7 +63,7 @@ pub(super) struct Autotune {
     pub(super) rtt: u32,
     /// A window of data ends here.
     window_end: u32,
-    /// Way of an ACK to the sender, us; `u32::MAX` before it is known.
+    /// Way of an ACK to the sender, ns; `u32::MAX` before it is known.
     back: u32,
     /// There is a window of data to measure.
     windowed: bool,
@@ -179,14 +179,14 @@ impl Autotune {
 
     /// On the empty path an ACK takes so long.
     pub(super) fn enter_path(&mut self, back: Time) {
-        self.back = us(back);
+        self.back = ns(back);
     }
 
     /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of the latter is `way`. `pure`: that was no data. Where the ACK was lost, what
     /// came instead may have left later than when the SYN-ACK was there, and tells nothing.
     pub(super) fn handshake(&mut self, now: Time, rtt: Time, way: Time, pure: bool) {
         if pure || self.back == u32::MAX {
-            self.back = us(rtt.saturating_sub(way));
+            self.back = ns(rtt.saturating_sub(way));
         }
         self.since_us = us(now);
     }
@@ -212,11 +212,10 @@ impl Autotune {
         // An echo a tick of the timestamp clock, where that has gone on since, smoothed by 1/8. Our choice: simulated packets have room for an
         // echo in one direction only; as all clocks agree, it is known when the segment was sent, and the way of ACKs is taken to be that of the
         // handshake: so it is known which ACK had reached the sender then.
-        let way_us = us(way);
         if self.back == u32::MAX {
-            self.back = way_us;
+            self.back = ns(way);
         }
-        let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
+        let heard = now.saturating_sub(way + Time::from_ns(self.back.into())).as_us();
         let Some(echo) = acked.tick(c, now, heard) else { return };
         let ticks = ((now.as_us() / clock(c)).wrapping_sub(echo)) as u32;
         // tcp_rtt_tsopt_us: what is longer than 2^31 us is none.
@@ -346,7 +345,7 @@ impl Autotune {
         if bytes == u64::from(c.mss) { self.full } else { Autotune::memory_of_many(c, bytes, rcv_mss) }
     }
 
-    /// How long an ACK takes to the sender, us; `u32::MAX` before it is known.
+    /// How long an ACK takes to the sender, ns; `u32::MAX` before it is known.
     pub(super) fn back(&self) -> u32 {
         self.back
     }

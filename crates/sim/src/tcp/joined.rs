@@ -10,7 +10,7 @@ use forebay_units::{Time, Walk};
 /// MAX_SKB_FRAGS.
 const FRAGMENTS: u8 = 17;
 
-/// Of one receiver. Stream offsets and microseconds are their low 32 bits.
+/// Of one receiver. Stream offsets and nanoseconds are their low 32 bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Joined {
     /// The data furthest on end here.
@@ -37,7 +37,7 @@ impl Joined {
             .for_each(|n| v.same(u64::from(n)));
         if *segments > 0 {
             v.sequence(end);
-            v.micros(told);
+            v.stamp(told);
         }
     }
 
@@ -47,7 +47,7 @@ impl Joined {
         self.segments > 0
     }
 
-    /// A segment [start, end) has come out of order, `whole` if it is a full one; ACKs take `back` us. True if it has become one with the segment
+    /// A segment [start, end) has come out of order, `whole` if it is a full one; ACKs take `back` ns. True if it has become one with the segment
     /// before it.
     pub(super) fn add(&mut self, now: Time, (start, end): (u64, u64), whole: bool, back: u32) -> bool {
         let further = (end as u32).wrapping_sub(self.end).cast_signed() > 0;
@@ -61,7 +61,7 @@ impl Joined {
             (self.segments, self.parts, self.untold, self.spared) = (1, 1, true, 0);
             return false;
         }
-        let told = !self.untold && (now.as_us() as u32).wrapping_sub(self.told) >= back;
+        let told = !self.untold && now.since(self.told) >= Time::from_ns(back.into());
         // The first of them is what the sender joins the others to: it keeps that one.
         if self.parts > 1 && self.parts < FRAGMENTS || self.parts == 1 && self.segments > 1 && told {
             self.parts += 1;
@@ -78,7 +78,7 @@ impl Joined {
     #[inline]
     pub(super) fn tell(&mut self, now: Time) {
         if self.untold {
-            (self.untold, self.told) = (false, now.as_us() as u32);
+            (self.untold, self.told) = (false, now.timestamp());
         }
     }
 
@@ -114,12 +114,12 @@ mod tests {
     fn joined_to_what_the_sender_has_let_go() {
         let mut j = Joined::default();
         for n in 1..=3 {
-            assert!(!j.add(Time::from_us(n), segment(n), true, 40));
+            assert!(!j.add(Time::from_us(n), segment(n), true, 40_000));
             j.tell(Time::from_us(n));
         }
-        assert!(!j.add(Time::from_us(42), segment(4), true, 40), "the ACK for the third is on its way");
+        assert!(!j.add(Time::from_us(42), segment(4), true, 40_000), "the ACK for the third is on its way");
         j.tell(Time::from_us(42));
-        let joined = (5..30).filter(|&n| j.add(Time::from_us(100), segment(n), true, 40)).count();
+        let joined = (5..30).filter(|&n| j.add(Time::from_us(100), segment(n), true, 40_000)).count();
         assert_eq!((joined, j.spared()), (16, 16), "the 17th is the next to stand for itself, and nobody has been told of it");
     }
 
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn the_first_of_a_run_takes_nothing_in() {
         let mut j = Joined::default();
-        assert!(!j.add(Time::from_us(1), segment(1), true, 40));
+        assert!(!j.add(Time::from_us(1), segment(1), true, 40_000));
         j.tell(Time::from_us(1));
-        assert!(!j.add(Time::from_us(1_000), segment(2), true, 40));
+        assert!(!j.add(Time::from_us(1_000), segment(2), true, 40_000));
         j.advance(3 * MSS, 0, false);
         assert!(!j.any());
     }
