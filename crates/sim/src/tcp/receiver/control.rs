@@ -14,7 +14,8 @@ impl Receiver {
         if let Some(a) = &mut self.adaptive {
             a.on_established(c, now, p);
         }
-        if self.has_closed() {
+        if self.has_closed() && p.seq == self.numbers.wire(self.rcv_nxt) {
+            // Not the handshake's, which may come twice.
             self.end();
         }
         if p.has(flag::PROBE) {

@@ -179,6 +179,7 @@ impl Receiver {
             || (self.quick > 0 && !ends)
             || taken.closes_run
             || reduced
+            || self.has_closed()
             // tcp_data_queue: when nothing is missing any more. What waits behind a FIN is forgotten before it looks at that.
             || (taken.in_order && taken.forced && complete && !(ends && p.has(flag::FIN)))
             // Duplicate ACKs without SACK are counted.

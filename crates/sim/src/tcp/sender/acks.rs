@@ -42,6 +42,8 @@ impl Sender {
             // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
             Phase::Established => return self.send_ack(c, now, out),
             Phase::Waiting if p.has(flag::FIN) => return self.finish(c, now, p, out),
+            // TIME-WAIT (tcp_timewait_state_process).
+            Phase::Done if p.has(flag::FIN) && c.adaptive_acks => return self.send_ack(c, now, out),
             Phase::Closed | Phase::SynSent | Phase::Waiting | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);

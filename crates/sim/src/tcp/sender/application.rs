@@ -98,9 +98,9 @@ impl Sender {
         self.closing && !self.is_waiting()
     }
 
-    /// Whether it waits for space.
+    /// Whether it waits for space for something that has not left.
     fn is_waiting(&self) -> bool {
-        self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
+        self.nxt < self.written && self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
     }
 
     /// The application hands over what there is space for.

@@ -76,7 +76,6 @@ impl Sender {
         self.timer = Timer::Idle;
         self.timer_due = TimeOrNever::NEVER;
         if self.phase == Phase::Done {
-            // TIME-WAIT changes nothing on the wire.
             self.send_ack(c, now, out);
         }
     }
