@@ -373,8 +373,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }
 
-    /// RFC 7323 section 5: whether `p` is not older than the segment whose timestamp is remembered; in Linux a tick older is not too old, and a
-    /// repeated SYN is not remembered.
+    /// RFC 7323 section 5: whether `p` is not older than the segment whose timestamp is remembered; in Linux a tick older is not too old, and
+    /// neither a repeated SYN is remembered nor what lies before the window that was offered last.
     fn is_acceptable(&mut self, p: &Packet) -> bool {
         if !self.c.timestamps {
             return true;
@@ -391,8 +391,10 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         if data && ticks(left) + u64::from(linux) < ticks(recent) {
             return false;
         }
-        let offset = p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32;
-        if p.has(flag::PROBE) || (data && i64::from(offset) <= self.acked as i64 && left >= recent) {
+        let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
+        // What ends before the window that was offered last is not looked at (tcp_sequence).
+        let before = self.c.adaptive_acks && offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) < self.acked as i64;
+        if p.has(flag::PROBE) || (data && !before && offset <= self.acked as i64 && left >= recent) {
             self.recent = Some(left);
         }
         true
