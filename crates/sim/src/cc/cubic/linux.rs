@@ -84,9 +84,11 @@ impl Cubic {
         steps.walk(v);
     }
 
-    /// A tick of the clock.
+    /// A tick of the clock. Whole seconds apart, so that no product needs more than 64 bits.
+    #[inline]
     fn ticks(&self, t: Time) -> u64 {
-        (u128::from(t.0) * u128::from(self.hz) / u128::from(Time::from_secs(1).0)) as u64
+        const SECOND: u64 = Time::from_secs(1).0;
+        t.0 / SECOND * self.hz + t.0 % SECOND * self.hz / SECOND
     }
 
     /// `cubictcp_acked`: no delay counts in the first second of an epoch, where queues may still be full.
