@@ -32,6 +32,7 @@ mod send_stats;
 mod seq;
 mod undo;
 mod usage;
+mod usual;
 mod wheel;
 
 pub use info::Counts;

@@ -100,6 +100,16 @@ impl Rack {
         }
     }
 
+    /// The same of several of which this is the last one, where each was sent once, none before one that had been delivered, and nothing beyond the
+    /// cumulative ACK was delivered; losses need not be looked for.
+    #[inline(always)]
+    pub(super) fn on_delivered_in_order(&mut self, last: &Seg, now: Time) {
+        debug_assert!(last.end() >= self.fack && (last.sent(), last.end()) >= (self.xmit, self.end));
+        (self.xmit, self.end, self.fack) = (last.sent(), last.end(), last.end());
+        self.rtt = now - last.sent();
+        self.advanced = false;
+    }
+
     /// Whether packets have been out of order.
     pub(super) fn reordering_seen(&self) -> bool {
         self.reordering_seen
@@ -150,7 +160,7 @@ impl Rack {
     /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
     #[inline]
     pub fn nothing_older(&self, board: &Scoreboard) -> bool {
-        board.iter().next().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.sent(), seg.end()) >= (self.xmit, self.end))
+        board.first().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.sent(), seg.end()) >= (self.xmit, self.end))
     }
 
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to

@@ -7,78 +7,21 @@
 mod by_count;
 mod order;
 mod search;
+mod segment;
+mod untouched;
 mod walk;
 
 #[cfg(test)]
 mod tests;
+
+pub(super) use segment::Seg;
+pub(super) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
 
 use super::lazy::Lazy;
 use forebay_units::Time;
 use search::{BLOCKS, Search};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-
-/// SACKed.
-pub(super) const SACKED: u8 = 1;
-/// Deemed lost.
-pub(super) const LOST: u8 = 2;
-/// Retransmitted since it was last deemed lost; the retransmission is outstanding.
-pub(super) const RETX: u8 = 4;
-/// Retransmitted at least once: gives no RTT sample and no evidence of reordering.
-pub(super) const EVER_RETX: u8 = 8;
-/// Deemed lost by its age, and not sent again since: its age is not looked at again, whatever becomes of the loss (tcp_rack_detect_loss takes
-/// it off `tsorted_sent_queue`).
-pub(super) const GIVEN_UP: u8 = 16;
-
-/// One outstanding segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seg {
-    /// Stream offset of its first byte.
-    pub(crate) start: u64,
-    /// One field with two lives: read through [`Seg::sent`] and `Seg::sacked_up_to`.
-    sent_or_number: u64,
-    /// Sequence space it takes (FIN counts one).
-    pub(crate) len: u32,
-    /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`], [`GIVEN_UP`].
-    pub(crate) flags: u8,
-}
-
-impl Seg {
-    /// Sent for the first time.
-    fn new(start: u64, len: u32, now: Time) -> Seg {
-        Seg { start, sent_or_number: now.0, len, flags: 0 }
-    }
-    /// Time of its last transmission, which is no longer known once it is SACKed: nothing asks for it then.
-    #[inline]
-    pub fn sent(&self) -> Time {
-        debug_assert!(!self.is(SACKED));
-        Time(self.sent_or_number)
-    }
-    fn send_again(&mut self, now: Time) {
-        self.sent_or_number = now.0;
-    }
-    /// Of a SACKed segment: the absolute number of a later one, up to which all are SACKed.
-    fn sacked_up_to(&self) -> u64 {
-        debug_assert!(self.is(SACKED));
-        self.sent_or_number
-    }
-    fn set_sacked_up_to(&mut self, number: u64) {
-        debug_assert!(self.is(SACKED));
-        self.sent_or_number = number;
-    }
-    /// Offset behind its last byte.
-    pub fn end(&self) -> u64 {
-        self.start + u64::from(self.len)
-    }
-    /// Whether any flag of `mask` is set.
-    pub fn is(&self, mask: u8) -> bool {
-        self.flags & mask != 0
-    }
-    /// Lost, and not sent again yet.
-    fn waits(&self) -> bool {
-        self.flags & (LOST | RETX) == LOST
-    }
-}
 
 /// The outstanding segments in order of their offsets.
 #[derive(Debug, Clone, Default)]
@@ -95,6 +38,8 @@ pub struct Scoreboard {
     /// Number of segments deemed lost, and of those that are not retransmitted.
     lost_segs: u32,
     waiting: u32,
+    /// Number of segments that have any flag: of all others nothing is known but that they were sent.
+    flagged: u32,
     /// Bytes of segments deemed lost.
     pub(crate) lost: u64,
     /// Bytes of outstanding retransmissions.
@@ -112,6 +57,12 @@ impl Scoreboard {
     /// Outstanding segments, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Seg> {
         self.segs.iter()
+    }
+
+    /// The oldest outstanding segment.
+    #[inline]
+    pub fn first(&self) -> Option<&Seg> {
+        self.segs.front()
     }
 
     /// Number of segments.
@@ -231,6 +182,7 @@ impl Scoreboard {
             (flags & RETX != 0, &mut self.retx_segs),
             (flags & LOST != 0, &mut self.lost_segs),
             (waits, &mut self.waiting),
+            (flags != 0, &mut self.flagged),
         ] {
             *counter = if add { *counter + u32::from(is) } else { *counter - u32::from(is) };
         }
@@ -383,6 +335,7 @@ impl Scoreboard {
     /// The segment at `index` was sent again as a probe.
     pub fn probed(&mut self, index: usize, now: Time) {
         let seg = &mut self.segs[index];
+        self.flagged += u32::from(seg.flags == 0);
         seg.flags = (seg.flags | EVER_RETX) & !GIVEN_UP;
         // The last one outstanding, whatever the receiver has said of it.
         if !seg.is(SACKED) {
@@ -431,6 +384,7 @@ impl Scoreboard {
         assert!(sacked <= self.segs.len() as u32, "more delivered than sent");
         let counts = (sacked, segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
         assert_eq!((self.sacked_segs, self.retx_segs, self.lost_segs, self.waiting), counts, "scoreboard segments");
+        assert_eq!(self.flagged, segs(&|s| s.flags != 0), "segments of which something is known");
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);
         let found = |n: u64| n >= self.search.lost_hint || self.search.below_hint.iter().any(|b| b.0 == n);

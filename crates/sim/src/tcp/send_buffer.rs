@@ -38,6 +38,8 @@ pub(super) struct SendBuffer {
     window: u32,
     /// Largest congestion window, or reordering, that it has space for, segments.
     cwnd: u32,
+    /// Where it waits for space, and nothing is SACKed: that is not enough before this is acknowledged.
+    resumes: u64,
     /// The application waits for space.
     full: bool,
     /// It has become larger than that of a new connection.
@@ -77,6 +79,7 @@ impl SendBuffer {
             pushed,
             window: 0,
             cwnd: 0,
+            resumes: 0,
             full: false,
             grown: false,
         }
@@ -84,7 +87,7 @@ impl SendBuffer {
 
     /// Goes through what it knows, when everything below `una` is acknowledged.
     pub(super) fn walk(&mut self, una: u64, v: &mut dyn Walk) {
-        let SendBuffer { taken, first, others, sent, size, pushed, window, cwnd, full, grown } = self;
+        let SendBuffer { taken, first, others, sent, size, pushed, window, cwnd, resumes, full, grown } = self;
         // Of what is acknowledged nothing is asked.
         let acked = sent.partition_point(|end| *end <= una);
         v.same((sent.len() - acked) as u64);
@@ -95,6 +98,7 @@ impl SendBuffer {
         others.iter_mut().for_each(|end| v.mark(end));
         [*size, *window, *cwnd].into_iter().for_each(|n| v.same(u64::from(n)));
         v.sequence(pushed);
+        v.mark(resumes);
         v.flag(*full);
         v.flag(*grown);
     }
@@ -115,7 +119,7 @@ impl SendBuffer {
 
     /// Nothing more comes behind `end`.
     pub(super) fn stop(&mut self, end: u64) {
-        self.taken = self.taken.min(end);
+        (self.taken, self.resumes) = (self.taken.min(end), 0);
         self.others.retain(|&e| e <= self.taken);
         if self.first > self.taken {
             self.first = u64::MAX;
@@ -201,9 +205,30 @@ impl SendBuffer {
         last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(una) < u64::from(self.size))
     }
 
+    /// Whether nothing comes of it if it is filled as long as nothing is SACKed: up to `una` everything is acknowledged, up to `nxt` it has been sent,
+    /// and these are the windows of the receiver, bytes, and of congestion, segments.
+    #[inline(always)]
+    pub(super) fn sleeps(&self, una: u64, nxt: u64, window: u64, cwnd: u32) -> bool {
+        let known = window <= u64::from(self.window) && cwnd <= self.cwnd;
+        self.full && una < self.resumes && nxt <= self.taken && known
+    }
+
     /// The stream offset behind what has been handed over, where the application waits for space.
     pub(super) fn limit(&self) -> u64 {
         if self.full { self.taken } else { u64::MAX }
+    }
+
+    /// Bytes of the next segment of the message that ends at `end`, and of as many whole ones behind it as go before the buffer is full, the message
+    /// ends, or one carries PSH (tcp_sendmsg_locked takes them one by one).
+    fn unpushed(&self, s: &Sending, end: u64) -> u64 {
+        let left = end - self.taken;
+        if left < s.mss || s.merged > 0 {
+            return left.min(s.mss);
+        }
+        let space = u64::from(self.size) - self.occupied(s);
+        let beyond = u64::from((self.taken as u32).wrapping_sub(self.pushed));
+        let until_push = u64::from(self.window / 2).saturating_sub(beyond) / s.mss + 1;
+        space.div_ceil(s.mss + HEAD).min(left / s.mss).min(until_push) * s.mss
     }
 
     /// The application hands over what there is space for.
@@ -225,6 +250,8 @@ impl SendBuffer {
             let occupied = self.occupied(s);
             let size = u64::from(self.size);
             if size.saturating_sub(occupied) < occupied / 2 || occupied >= size {
+                // At least a third must be free, of which HEAD a segment and its payload take the rest.
+                self.resumes = self.taken.saturating_sub((2 * size + 1) * s.mss / (3 * (s.mss + HEAD)));
                 return;
             }
             self.full = false;
@@ -238,7 +265,7 @@ impl SendBuffer {
                 }
                 return;
             }
-            self.taken += (s.mss - unsent).min(end - self.taken);
+            self.taken += if unsent == 0 { self.unpushed(s, end) } else { (s.mss - unsent).min(end - self.taken) };
             if self.taken == end || (self.taken as u32).wrapping_sub(self.pushed) > self.window / 2 {
                 self.push();
             }

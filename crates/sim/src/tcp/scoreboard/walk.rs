@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 impl Scoreboard {
     pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
-        let Scoreboard { segs, base, sacked, sacked_segs, retx_segs, lost_segs, waiting, lost, retx, marked, losses, search } = self;
+        let Scoreboard { segs, base, sacked, sacked_segs, retx_segs, lost_segs, waiting, flagged: _, lost, retx, marked, losses, search } = self;
         let base = *base;
         v.same(segs.len() as u64);
         for Seg { start, sent_or_number, len, flags } in segs {

@@ -34,8 +34,16 @@ impl Sender {
     }
 
     /// The same, whatever it is.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        match self.usual_of_board(p) {
+            Some(acked) => self.take_usual_of_board(c, now, p, acked, out),
+            None => self.on_unusual_packet(c, now, p, extra, out),
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -231,7 +239,7 @@ impl Sender {
 
     /// How long ago what an ACK up to stream offset `ack` answers was sent, if that is known.
     #[inline(always)]
-    fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
+    pub(super) fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))

@@ -92,7 +92,11 @@ impl Sender {
     /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::take_and_transmit`]'s.
     #[inline]
     pub(super) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
+        let Some(b) = &self.buffer else { return false };
+        let merged = self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
+        let cwnd = (self.w.cwnd as u32).max(self.far_out_of_order() + 1);
+        let sleeps = !merged && b.sleeps(self.una, self.nxt, self.edge - self.una, cwnd);
+        if !sleeps && b.wants(self.una) {
             self.fill_buffer(c, now);
         }
         self.closing && !self.is_waiting()
@@ -101,6 +105,11 @@ impl Sender {
     /// Whether it waits for space for something that has not left.
     fn is_waiting(&self) -> bool {
         self.nxt < self.written && self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
+    }
+
+    /// By how many segments packets have been out of order, as far as seen.
+    fn far_out_of_order(&self) -> u32 {
+        self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far))
     }
 
     /// The application hands over what there is space for.
@@ -126,7 +135,7 @@ impl Sender {
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.hooks.paces() { 3 } else { 2 },
             merged,
-            reordering: self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).into()),
+            reordering: self.far_out_of_order().into(),
         });
     }
 

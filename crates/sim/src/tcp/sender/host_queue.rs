@@ -14,20 +14,15 @@ impl Sender {
     /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
     #[inline]
     pub(super) fn held_back(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
-        match &self.host_queue {
-            // The memory of two of them is always free for a connection (tcp_small_queue_check).
-            Some(q) if q.bytes >= 2 * memory(c, data as u32) => self.exceeds(c, data, factor),
-            _ => false,
-        }
-    }
-
-    /// An estimate of the segments outstanding where there is no list of them.
-    fn outstanding(&self, c: &TcpConfig) -> u64 {
-        self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.len() as u64)
+        let Some(q) = &self.host_queue else { return false };
+        // The memory of two of them is always free for a connection (tcp_small_queue_check).
+        let pair = 2 * memory(c, data as u32);
+        let known = q.rate.filter(|_| c.tso.is_none());
+        q.bytes >= pair && known.is_none_or(|rate| q.bytes >= limit(rate, pair, false) * factor) && self.exceeds(c, data, factor)
     }
 
     /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
-    fn small_queue(&mut self, c: &TcpConfig, data: u64, segments: u64) -> Option<u64> {
+    fn small_queue(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
         let (paced, burst) = (self.hooks.paces(), self.burst_size(c));
         // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
         // was sent again has left a window of one segment (tcp_enter_loss).
@@ -35,14 +30,14 @@ impl Sender {
         let (window, segments) = if self.una > 0 { (self.w, segments) } else { (first, 0) };
         let rate = || match paced {
             true => self.law.pacing_rate(c.mss),
-            false => window.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
+            false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
         };
         let rate = match &mut self.host_queue {
             Some(q) => *q.rate.get_or_insert_with(rate),
             None => rate(),
         };
         let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
-        Some(limit(rate, pair, paced))
+        limit(rate, pair, paced)
     }
 
     #[inline(never)]
@@ -55,9 +50,11 @@ impl Sender {
             return false;
         }
         // At most one segment outstanding never waits.
-        let segments = self.outstanding(c);
-        let Some(limit) = self.small_queue(c, data, segments).filter(|_| segments > 1) else { return false };
-        let limit = limit * factor;
+        let segments = self.segments_out(c);
+        if segments <= 1 {
+            return false;
+        }
+        let limit = self.small_queue(c, data, segments) * factor;
         let Some(q) = &mut self.host_queue else { return false };
         // What a socket has in use is counted from one (`sk_wmem_alloc`).
         if q.bytes < limit {
@@ -72,9 +69,11 @@ impl Sender {
 
     /// The stream offset up to which the interface takes full segments at once.
     pub(super) fn interface_takes(&mut self, c: &TcpConfig) -> u64 {
+        if !c.tsq {
+            return u64::MAX;
+        }
         let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
-        let Some(limit) = self.small_queue(c, mss, self.outstanding(c)).filter(|_| c.tsq) else { return u64::MAX };
-        let room = limit.saturating_sub(self.host_queue.as_ref().map_or(0, |q| q.bytes));
+        let room = self.small_queue(c, mss, self.segments_out(c)).saturating_sub(self.host_queue.as_ref().map_or(0, |q| q.bytes));
         self.nxt + room.div_ceil(size) * mss
     }
 }

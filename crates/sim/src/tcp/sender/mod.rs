@@ -14,6 +14,7 @@ mod gated;
 mod handshake;
 mod host_queue;
 mod idle;
+mod listed;
 mod marks;
 mod pacing;
 mod probes;
@@ -29,6 +30,7 @@ mod timers;
 mod transmit;
 mod tso;
 mod undo;
+mod untouched;
 mod usual;
 mod walk;
 
@@ -51,6 +53,7 @@ use crate::tcp::sack_state::SackState;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::send_stats::SendStats;
 use crate::tcp::seq::{Address, Numbers};
+use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -64,8 +67,8 @@ pub struct Sender {
     pub(super) generation: Generation,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
-    /// Whether its ACKs can be usual ones ([`Sender::usual_ack`]).
-    pub(super) usual: bool,
+    /// What is usual for it.
+    pub(super) usual: Usual,
     /// Whether the law limits new data or paces it, or bursts are waited for.
     pub(super) gated: bool,
     /// Whether it has a scoreboard while anything is outstanding.
@@ -250,6 +253,11 @@ impl Sender {
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         let plain = !by_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
+        let usual = match plain && !c.cwnd_validation && !c.adaptive_acks {
+            true => Usual::Plain,
+            false if Sender::is_listed(c) && tag.is_none() => Usual::Linux,
+            false => Usual::Nothing,
+        };
         let mut seldom = Lazy::<Seldom>::default();
         if tag.is_some() || hooks.paces() {
             (seldom.tag, seldom.pacer) = (tag, hooks.paces().then(Box::default));
@@ -259,7 +267,7 @@ impl Sender {
             numbers: addr.numbers(),
             generation: addr.generation,
             plain,
-            usual: plain && !c.cwnd_validation && !c.adaptive_acks,
+            usual,
             gated: hooks.gate() || hooks.paces() || c.tso.is_some(),
             by_scoreboard,
             hooks,

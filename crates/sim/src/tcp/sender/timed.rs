@@ -18,7 +18,7 @@ impl Sender {
             return;
         }
         if self.may_probe() {
-            self.schedule_probe(c, now, self.rtt.rto(c));
+            self.schedule_probe(c, now, self.probe_timeout(c), self.rtt.rto(c));
         } else {
             self.rearm_rto(c, now);
         }
@@ -26,11 +26,14 @@ impl Sender {
 
     /// New data has left (tcp_event_new_data_sent, and then the end of tcp_write_xmit).
     pub(super) fn after_new_data(&mut self, c: &TcpConfig, now: Time) {
-        if self.timer == Timer::Probe {
-            self.rearm_rto(c, now);
-        }
         if self.may_probe() {
-            self.schedule_probe(c, now, self.head_wait(c, now));
+            // In the place of any other timer.
+            let (probe, wait) = (self.probe_timeout(c), self.head_wait(c, now));
+            // What is later than the probe need not be rounded.
+            let wait = if wait < probe { wait.round_up(c.rto_granularity) } else { wait };
+            self.schedule_probe(c, now, probe, wait);
+        } else if self.timer == Timer::Probe {
+            self.rearm_rto(c, now);
         }
     }
 
@@ -38,14 +41,13 @@ impl Sender {
     pub(super) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
         let delay = match self.timer {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
-            Timer::Probe | Timer::Reorder => self.head_wait(c, now).max(c.rto_granularity),
+            Timer::Probe | Timer::Reorder => self.head_wait(c, now).round_up(c.rto_granularity).max(c.rto_granularity),
         };
         self.set_timer(Timer::Rto, now, delay + self.pacing_delay(c, now));
     }
 
     /// A probe, or a timeout if that is due before (tcp_schedule_loss_probe); one that is overdue does not count.
-    fn schedule_probe(&mut self, c: &TcpConfig, now: Time, rto: Time) {
-        let probe = self.probe_timeout(c);
+    fn schedule_probe(&mut self, c: &TcpConfig, now: Time, probe: Time, rto: Time) {
         let delay = if rto > Time::ZERO { probe.min(rto) } else { probe };
         // By way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
         self.set_timer(Timer::Probe, now, delay + self.pacing_delay(c, now));
@@ -56,10 +58,10 @@ impl Sender {
         matches!(self.ca, CaState::Open | CaState::Cwr)
     }
 
-    /// How long from now the oldest outstanding segment has until it times out, in whole ticks; zero if that is over (tcp_rto_delta_us).
+    /// How long from now the oldest outstanding segment has until it times out, not in whole ticks; zero if that is over (tcp_rto_delta_us).
     fn head_wait(&self, c: &TcpConfig, now: Time) -> Time {
         let stamp = self.stamp(c, now);
-        let sent = self.sack.as_ref().and_then(|s| s.board.iter().next()).map_or(stamp, |head| head.sent());
-        sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp).round_up(c.rto_granularity)
+        let sent = self.sack.as_ref().and_then(|s| s.board.first()).map_or(stamp, |head| head.sent());
+        sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp)
     }
 }

@@ -7,6 +7,7 @@ use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
 use crate::tcp::usage::Usage;
+use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_units::Time;
 
@@ -94,16 +95,26 @@ impl Sender {
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
     pub(super) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        let part = (self.nxt, end);
+        if self.sack.is_some() {
+            self.transmit_by_scoreboard(c, now, part, out);
+        } else {
+            self.send_new(c, now, part, out);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_by_scoreboard(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        let by_scoreboard = self.sack.is_some();
-        if by_scoreboard && !self.holds_back() {
+        if self.ca >= CaState::Recovery && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        let sent = self.send_new(c, now, window, end, out);
-        if !by_scoreboard {
-            return;
+        if self.usual == Usual::Linux {
+            self.send_listed_apart(c, now, part.1, out);
         }
-        if self.frto_falls_back() {
+        self.send_rest(c, now, part, out);
+        let sent = self.nxt != part.0;
+        if self.ca == CaState::Loss && self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
         if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
@@ -151,12 +162,17 @@ impl Sender {
         if limited { u64::from(self.dupacks.min(2) * c.mss) } else { 0 }
     }
 
-    /// True if something was sent. Once in each of its two callers, of which one is cold.
+    /// What `send_listed` has left.
+    #[inline(never)]
+    pub(super) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
+        self.send_new(c, now, part, out);
+    }
+
+    /// Sends new data up to stream offset `end`. At this opportunity it began at `first`.
     #[inline(always)]
-    fn send_new(&mut self, c: &TcpConfig, now: Time, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
-        let first = self.nxt;
+    fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
         let (disorder, extra) = (self.ca == CaState::Disorder, self.beyond_window(c));
-        let mut pipe = self.pipe();
+        let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         // tcp_cwnd_test counts segments, a short one as much as a full one.
         let (mut full, mut by_segments) = (u64::from(c.mss), false);
@@ -206,7 +222,6 @@ impl Sender {
         if c.cwnd_validation && (sent || limited) {
             self.note_usage(c, limited || pipe + full > window);
         }
-        sent
     }
 
     /// At most so many bytes of limited transmit are still outstanding.

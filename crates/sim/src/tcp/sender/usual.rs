@@ -5,6 +5,7 @@
 use super::{CaState, Cut, Phase, Sender, Timer};
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::usual::Usual;
 use forebay_experiment::transport::Ecn;
 use forebay_units::Time;
 
@@ -13,7 +14,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn usual_ack(&self, p: &Packet) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
-        let usual = self.usual
+        let usual = self.usual == Usual::Plain
             && self.phase == Phase::Established
             && self.ca == CaState::Open
             && self.dupacks == 0
@@ -63,7 +64,7 @@ impl Sender {
     /// recovery may begin.
     #[inline(always)]
     pub(crate) fn is_usual_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
-        self.usual
+        self.usual == Usual::Plain
             && !self.hears.0
             && self.phase == Phase::Established
             && p.seq == self.numbers.wire(self.una)

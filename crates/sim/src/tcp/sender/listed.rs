@@ -1,0 +1,113 @@
+//! What a sender with a scoreboard as Linux has it usually sends: full segments of new data. What happens with each is what `transmit` does with every
+//! segment, without the questions whose answers are known.
+
+use super::host_queue::memory;
+use super::{CaState, Sender, Timer};
+use crate::net::packet::{Wire, flag};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::rtt::Timed;
+use forebay_units::Time;
+
+impl Sender {
+    /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.
+    #[inline(always)]
+    pub(super) fn transmit_listed(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.gated {
+            self.restart_timer(c, now);
+            return self.transmit(c, now, out);
+        }
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
+        let (first, end) = (self.nxt, self.handed_over());
+        let (room, held) = self.send_listed(c, now, end, out);
+        // Usually that was all: another full segment waits for the window.
+        let limited = room == 0 && self.nxt + u64::from(c.mss) <= self.written;
+        if self.nxt < end && !limited && !held {
+            self.send_rest(c, now, (first, end), out);
+        } else if c.cwnd_validation && (self.nxt != first || limited) {
+            self.note_usage(c, room == 0);
+        }
+        // The ACK and what it lets out set the timer each; the latter is the later.
+        if self.nxt == first {
+            self.restart_timer(c, now);
+        } else {
+            self.after_new_data(c, now);
+        }
+        if self.host_queue.as_ref().is_some_and(|q| q.resume() < self.alarm) {
+            self.set_alarm(out);
+        }
+    }
+
+    /// As `send_listed`, where others than such senders pass by.
+    #[inline(never)]
+    pub(super) fn send_listed_apart(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        self.send_listed(c, now, end, out);
+    }
+
+    /// Sends full segments as far as the windows, the interface, and what has been written up to stream offset `end` allow. What is left is
+    /// `send_new`'s, as the last segment may be short or carry the FIN. Returns how many segments the congestion window has room for
+    /// still, and whether the interface holds the next one back.
+    #[inline(always)]
+    fn send_listed(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) -> (u32, bool) {
+        let (mss, first) = (u64::from(c.mss), self.nxt);
+        let limit = self.edge.min(end).min(self.written.saturating_sub(1));
+        let Some(s) = &self.sack else { return (0, false) };
+        // tcp_cwnd_test.
+        let mut room = (self.w.cwnd as u32).saturating_sub(s.board.in_network());
+        if room == 0 || first + mss > limit || first != self.high {
+            return (room, false);
+        }
+        if self.held_back(c, mss, 1) {
+            return (room, true);
+        }
+        let (stamp, ts, bytes) = (self.stamp(c, now), now.timestamp(), memory(c, c.mss) as u32);
+        let reducing = matches!(self.ca, CaState::Recovery | CaState::Cwr);
+        // The first segment answers for a reduction (RFC 3168 section 6.1.2).
+        let mut flags = if std::mem::take(&mut self.cwr_pending) { flag::CWR } else { 0 };
+        let held = loop {
+            let (offset, next) = (self.nxt, self.nxt + mss);
+            if let Some(s) = &mut self.sack {
+                s.board.push(offset, c.mss, stamp);
+                if reducing {
+                    s.episode.prr.on_send(mss, mss);
+                }
+            }
+            if let Some(b) = &mut self.buffer
+                && b.pushes(next, self.una)
+            {
+                flags |= flag::PUSH;
+            }
+            let seq = self.numbers.wire(offset);
+            out.emit_from(&self.template, move |p| {
+                p.seq = seq;
+                p.ts = ts;
+                p.flags = flags;
+            });
+            flags = 0;
+            if c.tsq {
+                self.host_queue.get_or_insert_default().push(now, out.departure(), bytes);
+            }
+            self.nxt = next;
+            room -= 1;
+            if room == 0 || next + mss > limit {
+                break false;
+            }
+            if self.held_back(c, mss, 1) {
+                break true;
+            }
+        };
+        let sent = (self.nxt - first) / mss;
+        self.high = self.nxt;
+        self.balance = self.balance.wrapping_add(sent);
+        self.count_sent(first, self.nxt, sent, mss);
+        self.last_tx = now.into();
+        if !c.timestamps && self.timed.is_free() {
+            self.timed = Timed::segment(first + mss, now);
+        }
+        if self.timer == Timer::Idle {
+            self.arm_rto(c, now);
+        }
+        (room, held)
+    }
+}

@@ -1,0 +1,103 @@
+//! The usual ACK of a sender with a scoreboard as Linux has it: nothing is lost, SACKed or sent twice, and it acknowledges a part of what is
+//! outstanding. What happens then is what `acks` and `sack` do with every ACK, without the questions whose answers are known (ARCHITECTURE.md
+//! says what that is worth).
+
+use super::{CaState, Phase, Sender};
+use crate::cc::Ack;
+use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::rtt::Sent;
+use crate::tcp::sack_state::SackState;
+use crate::tcp::usual::Usual;
+use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
+use forebay_units::Time;
+
+impl SackState {
+    /// Whether an ACK up to stream offset `ack` without SACK blocks tells nothing of losses: nothing is known of the segments, and none was sent
+    /// before one that has been delivered. And whether it covers one at least.
+    #[inline(always)]
+    fn is_usual(&self, ack: u64) -> bool {
+        let covers = self.board.first().is_some_and(|first| first.end() <= ack);
+        covers && self.board.is_untouched() && self.rack.probe_end.is_none() && self.rack.nothing_older(&self.board)
+    }
+}
+
+impl Sender {
+    /// Whether a sender of this stack can be one of those here, and sends its full segments as copies of the template unless they are tagged.
+    pub(super) fn is_listed(c: &TcpConfig) -> bool {
+        let hooks = c.law.hooks();
+        c.recovery == Recovery::Rack
+            && c.rto_rule == RtoRule::Linux
+            && c.reduce == Reduce::Cwnd
+            && c.growth == (Growth::PerSegment { limit: u32::MAX })
+            && c.probe_after == 0
+            && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())
+    }
+
+    /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK.
+    #[inline(always)]
+    pub(super) fn usual_of_board(&self, p: &Packet) -> Option<u64> {
+        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
+        let usual = self.usual == Usual::Linux
+            && self.phase == Phase::Established
+            && self.ca == CaState::Open
+            && p.flags & (flag::SYN | flag::EXT) == 0
+            && !(self.ecn && p.has(flag::ECE))
+            && (1..self.flight()).contains(&acked)
+            && self.sack.as_ref().is_some_and(|s| s.is_usual(self.una + acked));
+        usual.then_some(acked)
+    }
+
+    /// A usual ACK for `acked` bytes arrived.
+    #[inline(never)]
+    pub(super) fn take_usual_of_board(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
+        let (ack, stamp) = (self.una + acked, self.stamp(c, now));
+        let Some(s) = &mut self.sack else { return };
+        let Some(covered) = s.board.acknowledge_untouched(ack) else { return };
+        s.rack.on_delivered_in_order(&covered.last, stamp);
+        // As `judge_reduction` and the end of `on_ack_sack`, where nothing is under way that was sent twice.
+        if let Some(episode) = s.episode.made() {
+            (episode.undo.hold, episode.undo.first) = (false, None);
+        }
+        self.una = ack;
+        self.edge = ack + (u64::from(p.window()) << self.shift);
+        self.dupacks = 0;
+        self.limit_by(0);
+        let rtt = self.echoed(c, now, ack, p.echo());
+        if let Some(rtt) = rtt {
+            self.stats.note_rtt(rtt);
+        }
+        // tcp_clean_rtx_queue, tcp_ack_update_rtt, as in `sample_ages`.
+        let newest = stamp - covered.last.sent();
+        self.rtt.sample_of(c, stamp - covered.first, newest.max(Time::from_us(1)), Sent { una: ack, nxt: self.nxt });
+        self.rtt.backoff = 0;
+        let facts = Ack {
+            now,
+            snd_una: ack,
+            snd_nxt: self.nxt,
+            acked,
+            delivered: acked,
+            segments: covered.segments,
+            lost: 0,
+            absent: 0,
+            window_limited: self.window_limited,
+            ece: false,
+            grow: f64::from(covered.segments),
+            rtt,
+            newest_rtt: Some(newest),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            mss: c.mss,
+        };
+        if self.hears.0 {
+            self.law.in_ack_event(&mut self.w, &facts);
+        }
+        if self.hears.1 {
+            self.pkts_acked(&facts);
+        }
+        self.grow(c, &facts);
+        self.note_largest_window();
+        self.refill_buffer(c);
+        self.transmit_listed(c, now, out);
+    }
+}
