@@ -3,7 +3,7 @@
 
 use super::autotune::{Acked, Autotune, ns};
 use super::rtt::{Rtt, Sent};
-use crate::net::packet::Packet;
+use crate::net::packet::{Codepoint, Packet};
 use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever, Walk};
 
@@ -177,6 +177,26 @@ impl Adaptive {
         true
     }
 
+    /// Whether a segment of `len` bytes in order is nothing unusual, as far as is known here: it has the size of those before it, it is not the first,
+    /// and no ACK is held back for one out of order.
+    #[inline(always)]
+    pub(super) fn is_usual(&self, len: u16) -> bool {
+        len == self.rcv_mss && !self.answered && self.compressed == 0
+    }
+
+    /// Whether a segment with this ECN field is no repetition of a sender of classic ECN (__tcp_ecn_check_ce).
+    #[inline(always)]
+    pub(super) fn expects(&self, ecn: Codepoint) -> bool {
+        ecn != Codepoint::NotEct || self.seen & CAPABLE == 0
+    }
+
+    /// A segment of that size has come, without a mark that would be new.
+    #[inline(always)]
+    pub(super) fn note_full(&mut self, ecn: Codepoint) {
+        self.last_short = 0;
+        self.seen = self.seen & !LATCHED | if ecn == Codepoint::NotEct { 0 } else { CAPABLE };
+    }
+
     /// tcp_measure_rcv_mss. True for a segment that looks like the end of a write.
     pub(super) fn measure(&mut self, mss: u32, len: u16, end_of_write: bool) -> bool {
         let last = std::mem::take(&mut self.last_short);
@@ -197,10 +217,11 @@ impl Adaptive {
 
     /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
     pub(super) fn note_arrival(&mut self, c: &TcpConfig, now: Time) -> bool {
-        let ticks = |time: Time| time - time % c.rto_granularity;
-        let pause = ticks(now) - ticks(self.last);
+        let (floor, tick, last) = (c.ack_delay, c.rto_granularity, self.last);
         self.last = now;
-        let floor = c.ack_delay;
+        // In whole ticks, as far as that decides: it is less than a tick more than the time that has passed.
+        let ticks = |time: Time| time - time % tick;
+        let pause = if now - last + tick <= floor / 2 { Time::ZERO } else { ticks(now) - ticks(last) };
         let Some(ato) = self.ato.get() else {
             self.ato = floor.into();
             return true;

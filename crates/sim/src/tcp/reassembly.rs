@@ -58,6 +58,12 @@ impl Reassembly {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.repeated.is_none())
     }
 
+    /// The same, and nothing has become one with something else.
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.joined.any())
+    }
+
     /// A segment with these sequence numbers came again, which the next ACK reports as D-SACK.
     pub(super) fn repeated(&mut self, numbers: (u32, u32)) {
         self.0.get_or_insert_default().repeated = Some(numbers);

@@ -177,9 +177,9 @@ impl Core {
     /// Sees to what data that was handed over has changed, behind the receiver.
     #[inline(always)]
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &self.receivers[conn];
+        let receiver = &mut self.receivers[conn];
         let delivered = receiver.delivered() >= receiver.deliver_at;
-        let entry = receiver.entry(|group| &self.tcp[group], now);
+        let entry = receiver.new_entry(|group| &self.tcp[group], now);
         // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.
         if entry < receiver.armed || (entry > receiver.armed && receiver.is_in_new_slot()) {
             self.arm_receiver(conn, node, entry);

@@ -146,11 +146,15 @@ impl Receiver {
 
     /// A retransmission of what is there has come: the ACKs of it may have been lost (tcp_enter_quickack_mode).
     pub(super) fn expect_repetitions(&mut self, c: &TcpConfig) {
-        let window = self.window;
         let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks && c.quick_acks > 0) else { return };
-        let quick = c.quick_acks.min(most_quick(window, a));
         a.ato = c.ack_delay.into();
-        self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
+        self.enter_quick_acks(c);
+    }
+
+    /// The next segments are acknowledged at once (tcp_incr_quickack).
+    pub(super) fn enter_quick_acks(&mut self, c: &TcpConfig) {
+        let most = self.adaptive.as_ref().map_or(0, |a| most_quick(self.window, a));
+        self.quick = self.quick.max(c.quick_acks.min(most).min(u32::from(u16::MAX)) as u16);
     }
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
@@ -160,6 +164,24 @@ impl Receiver {
             return true;
         }
         let complete = self.out_of_order() == 0;
+        // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
+        let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
+        // tcp_fin: quick mode is over (inet_csk_enter_pingpong_mode).
+        let ends = taken.in_order && self.finished();
+        self.has_enough(c, held)
+            || (self.quick > 0 && !ends)
+            || taken.closes_run
+            || reduced
+            || self.has_closed()
+            // tcp_data_queue: when nothing is missing any more. What waits behind a FIN is forgotten before it looks at that.
+            || (taken.in_order && taken.forced && complete && !(ends && p.has(flag::FIN)))
+            // Duplicate ACKs without SACK are counted.
+            || !(self.is_sack() || (taken.in_order && complete))
+    }
+
+    /// Whether what has come since the last ACK asks for one.
+    #[inline(always)]
+    pub(super) fn has_enough(&mut self, c: &TcpConfig, held: u32) -> bool {
         let Some(a) = &self.adaptive else { return true };
         // For more than a segment, unless memory keeps the window behind the one last offered: then the application's reading makes room first.
         let many = self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss);
@@ -171,19 +193,7 @@ impl Receiver {
                 self.quick = 0;
             }
         }
-        // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
-        let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
-        // tcp_fin: quick mode is over (inet_csk_enter_pingpong_mode).
-        let ends = taken.in_order && self.finished();
-        (many && wide)
-            || (self.quick > 0 && !ends)
-            || taken.closes_run
-            || reduced
-            || self.has_closed()
-            // tcp_data_queue: when nothing is missing any more. What waits behind a FIN is forgotten before it looks at that.
-            || (taken.in_order && taken.forced && complete && !(ends && p.has(flag::FIN)))
-            // Duplicate ACKs without SACK are counted.
-            || !(self.is_sack() || (taken.in_order && complete))
+        many && wide
     }
 
     /// A segment at `offset` is about to be taken in. If it belongs to none of the two intervals that ACKs held back are about, they are sent for
@@ -222,7 +232,7 @@ impl Receiver {
     }
 
     /// The ACK waits for more (tcp_send_delayed_ack).
-    fn delay_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+    pub(super) fn delay_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let waits = !self.timer_due.is_never();
         let Some(a) = &mut self.adaptive else { return };
         let delay = a.delay(c);
@@ -246,7 +256,7 @@ impl Receiver {
 
     /// The application reads what there is (tcp_recvmsg): the buffer follows, and an ACK leaves for the end of a write, or for a window that has
     /// opened much (tcp_cleanup_rbuf). The first of the packets ends at `first`; `waiting`: memory of what is out of order.
-    fn read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
+    pub(super) fn read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (shift, rcv_nxt, acked, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
         let Some(a) = &mut self.adaptive else { return };
         let mss = u32::from(a.rcv_mss);

@@ -7,7 +7,9 @@ mod acks;
 mod close;
 mod control;
 mod delack;
+mod entry;
 mod gro;
+mod in_order;
 mod paws;
 mod usual;
 mod walk;
@@ -23,6 +25,7 @@ use crate::tcp::gro::Gro;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
+use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -55,8 +58,8 @@ pub struct Receiver {
     sack: bool,
     /// Blocks that one ACK has room for (RFC 2018 section 3).
     blocks: u8,
-    /// Whether it acknowledges every segment, at once and with the same window.
-    usual: bool,
+    /// What is usual for it.
+    usual: Usual,
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
     /// Segments received and not yet acknowledged.
@@ -101,37 +104,6 @@ impl Receiver {
     #[inline(always)]
     pub fn delivered(&self) -> u64 {
         self.rcv_nxt.min(self.fin)
-    }
-
-    /// Whether its timer expires in the slots of a timer wheel.
-    pub(crate) fn has_slots(&self) -> bool {
-        self.adaptive.is_some()
-    }
-
-    /// When its timer is to be looked at: when it is due, and where it lies in a slot.
-    #[inline(always)]
-    pub(crate) fn entry<'c>(&self, config: impl FnOnce(GroupId) -> &'c TcpConfig, now: Time) -> TimeOrNever {
-        match &self.adaptive {
-            None => self.timer_due,
-            Some(a) => self.timer_due.min(a.slot(config(self.group()), now)),
-        }
-    }
-
-    /// Whether it is in one that the engine has no entry for.
-    pub(crate) fn is_in_new_slot(&self) -> bool {
-        self.adaptive.as_ref().is_some_and(|a| a.is_in_new_slot())
-    }
-
-    /// The engine is about to make an entry for its timer: whether it has one in that slot, which keeps its place.
-    pub(crate) fn is_in_its_place(&mut self, c: &TcpConfig, entry: TimeOrNever) -> bool {
-        self.adaptive.as_mut().is_some_and(|a| a.is_in_its_place(c, entry))
-    }
-
-    /// The slot is emptied if its time has come.
-    pub(crate) fn leave_slot(&mut self, c: &TcpConfig, now: Time) {
-        if let Some(a) = &mut self.adaptive {
-            a.leave_slot(c, now);
-        }
     }
 
     /// When a delayed ACK is due, or segments that wait for more are.
@@ -206,7 +178,14 @@ impl Receiver {
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            usual: c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps,
+            usual: if Receiver::is_of_linux(c) && window_shim.is_none() {
+                Usual::Linux
+            } else if c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps
+            {
+                Usual::Plain
+            } else {
+                Usual::Nothing
+            },
             elaborate: sack || window_shim.is_some(),
             pending: 0,
             quick: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
@@ -291,8 +270,17 @@ impl Receiver {
     }
 
     /// The same, whatever it is.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        if self.is_next_in_order(c, now, p) {
+            self.take_in_order(c, now, p, out);
+        } else {
+            self.on_unusual_packet(c, now, p, out);
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
             return self.on_syn(c, now, p, out);
         }

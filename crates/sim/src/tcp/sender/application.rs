@@ -5,6 +5,7 @@ use super::{Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rack::MAX_REORDERING;
 use crate::tcp::send_buffer::{SendBuffer, Sending};
 use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
 use forebay_units::Time;
@@ -109,7 +110,7 @@ impl Sender {
 
     /// By how many segments packets have been out of order, as far as seen.
     fn far_out_of_order(&self) -> u32 {
-        self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far))
+        self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).min(MAX_REORDERING))
     }
 
     /// The application hands over what there is space for.
