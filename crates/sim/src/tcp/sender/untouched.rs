@@ -1,6 +1,6 @@
-//! The usual ACK of a sender with a scoreboard as Linux has it: nothing is lost, SACKed or sent twice, and it acknowledges a part of what is
-//! outstanding. What happens then is what `acks` and `sack` do with every ACK, without the questions whose answers are known (ARCHITECTURE.md
-//! says what that is worth).
+//! The usual ACK of a sender with a scoreboard as Linux has it: nothing is lost, SACKed or sent twice, it acknowledges a part of what is outstanding,
+//! and marks begin no reduction of the window nor is one at its end. What happens then is what `acks` and `sack` do with every ACK, without the
+//! questions whose answers are known (ARCHITECTURE.md says what that is worth).
 
 use super::{CaState, Phase, Sender};
 use crate::cc::Ack;
@@ -40,9 +40,13 @@ impl Sender {
         let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
         let usual = self.usual == Usual::Linux
             && self.phase == Phase::Established
-            && self.ca == CaState::Open
+            && match self.ca {
+                CaState::Open => !(self.ecn && p.has(flag::ECE)),
+                // The reduction is not over yet.
+                CaState::Cwr => self.una + acked <= self.cwr_end,
+                CaState::Disorder | CaState::Recovery | CaState::Loss => false,
+            }
             && p.flags & (flag::SYN | flag::EXT) == 0
-            && !(self.ecn && p.has(flag::ECE))
             && (1..self.flight()).contains(&acked)
             && self.sack.as_ref().is_some_and(|s| s.is_usual(self.una + acked));
         usual.then_some(acked)
@@ -71,6 +75,8 @@ impl Sender {
         let newest = stamp - covered.last.sent();
         self.rtt.sample_of(c, stamp - covered.first, newest.max(Time::from_us(1)), Sent { una: ack, nxt: self.nxt });
         self.rtt.backoff = 0;
+        let ece = self.ecn && p.has(flag::ECE);
+        self.count_ece(ece, acked);
         let facts = Ack {
             now,
             snd_una: ack,
@@ -81,7 +87,7 @@ impl Sender {
             lost: 0,
             absent: 0,
             window_limited: self.window_limited,
-            ece: false,
+            ece,
             grow: f64::from(covered.segments),
             rtt,
             newest_rtt: Some(newest),
@@ -95,7 +101,11 @@ impl Sender {
         if self.hears.1 {
             self.pkts_acked(&facts);
         }
-        self.grow(c, &facts);
+        if self.ca == CaState::Open {
+            self.grow(c, &facts);
+        } else {
+            self.proportional_window(c, acked, covered.segments, true);
+        }
         self.note_largest_window();
         self.refill_buffer(c);
         self.transmit_listed(c, now, out);
