@@ -124,6 +124,7 @@ impl Sender {
         let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge).min(self.interface_takes(c));
         let in_flight = self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
         let merged = self.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
+        let reordering = self.far_out_of_order().into();
         let Some(b) = &mut self.buffer else { return };
         b.fill(&Sending {
             mss: c.mss.into(),
@@ -136,7 +137,7 @@ impl Sender {
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.hooks.paces() { 3 } else { 2 },
             merged,
-            reordering: self.far_out_of_order().into(),
+            reordering,
         });
     }
 

@@ -107,7 +107,9 @@ impl Sender {
             self.proportional_window(c, acked, covered.segments, true);
         }
         self.note_largest_window();
-        self.refill_buffer(c);
-        self.transmit_listed(c, now, out);
+        match self.refill_buffer(c, now) {
+            true => self.take_and_transmit(c, now, out),
+            false => self.transmit_listed(c, now, out),
+        }
     }
 }
