@@ -14,7 +14,9 @@ impl Receiver {
             Echo::Classic { latched } => latched,
             Echo::Exact { ce } => ce,
         };
-        let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() && self.fins == WITH_ACK { flag::FIN } else { 0 };
+        let flags = self.template.flags
+            | if echo { flag::ECE } else { 0 }
+            | if self.finished() && self.fins == WITH_ACK { flag::FIN } else { 0 };
         let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;

@@ -26,7 +26,7 @@ use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
 use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Ecn, Recovery};
+use forebay_experiment::transport::{Ecn, Recovery, Reduce};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
@@ -254,6 +254,12 @@ impl Receiver {
         self.rcv_nxt > self.fin
     }
 
+    /// Whether `p`, which is at `offset`, has anything behind the stream in order.
+    #[inline(always)]
+    fn brings_news(&self, p: &Packet, offset: i64) -> bool {
+        offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) > self.rcv_nxt as i64
+    }
+
     /// Stream offset behind the payload of `p`.
     pub(super) fn end_of(&self, p: &Packet) -> u64 {
         (self.numbers.offset(p.seq, self.rcv_nxt) + i64::from(p.len)).max(0) as u64
@@ -309,8 +315,9 @@ impl Receiver {
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
         //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
         //# current window.
-        // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue).
-        let news = offset + i64::from(p.len) > self.rcv_nxt as i64;
+        // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue). ns-2 looks at no number
+        // (TcpSink::ack).
+        let news = self.brings_news(p, offset) || c.reduce == Reduce::Window;
         let ce = if news { p.ecn() == Codepoint::Ce } else { self.echo == Echo::Exact { ce: true } };
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {

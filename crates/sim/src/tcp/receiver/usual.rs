@@ -16,7 +16,7 @@ impl Receiver {
     /// Whether all that is unusual about `p` is its place in the stream, at a receiver that reports none.
     #[inline(always)]
     pub(crate) fn is_plain(&self, p: &Packet) -> bool {
-        self.is_simple(p) && !self.sack
+        self.is_simple(p) && !self.sack && self.brings_news(p, self.numbers.offset(p.seq, self.rcv_nxt))
     }
 
     /// Whether `p` is data of the run of marks that it is in and no end of the stream is in sight, at a receiver that acknowledges every segment.

@@ -36,7 +36,7 @@ impl Sender {
     /// The same, whatever it is.
     #[inline(always)]
     pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        match self.usual_of_board(p) {
+        match self.usual_of_board(p, extra.is_some()) {
             Some(acked) => self.take_usual_of_board(c, now, p, acked, out),
             None => self.on_unusual_packet(c, now, p, extra, out),
         }

@@ -34,9 +34,9 @@ impl Sender {
             && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())
     }
 
-    /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK.
+    /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
     #[inline(always)]
-    pub(super) fn usual_of_board(&self, p: &Packet) -> Option<u64> {
+    pub(super) fn usual_of_board(&self, p: &Packet, reports: bool) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
         let usual = self.usual == Usual::Linux
             && self.phase == Phase::Established
@@ -46,7 +46,7 @@ impl Sender {
                 CaState::Cwr => self.una + acked <= self.cwr_end,
                 CaState::Disorder | CaState::Recovery | CaState::Loss => false,
             }
-            && p.flags & (flag::SYN | flag::EXT) == 0
+            && !(reports || p.has(flag::SYN))
             && (1..self.flight()).contains(&acked)
             && self.sack.as_ref().is_some_and(|s| s.is_usual(self.una + acked));
         usual.then_some(acked)
