@@ -190,6 +190,12 @@ impl Adaptive {
         ecn != Codepoint::NotEct || self.seen & CAPABLE == 0
     }
 
+    /// Whether so many bytes are more than may wait for their ACK (__tcp_ack_snd_check, tcp_cleanup_rbuf).
+    #[inline(always)]
+    pub(super) fn is_too_much(&self, c: &TcpConfig, bytes: u64) -> bool {
+        bytes > u64::from(c.ack_every - 1) * u64::from(self.rcv_mss)
+    }
+
     /// A segment of that size has come, without a mark that would be new.
     #[inline(always)]
     pub(super) fn note_full(&mut self, ecn: Codepoint) {

@@ -177,7 +177,7 @@ impl Core {
     /// Sees to what data that was handed over has changed, behind the receiver.
     #[inline(always)]
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &mut self.receivers[conn];
+        let receiver = &self.receivers[conn];
         let delivered = receiver.delivered() >= receiver.deliver_at;
         let entry = receiver.new_entry(|group| &self.tcp[group], now);
         // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.

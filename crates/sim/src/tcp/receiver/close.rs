@@ -18,7 +18,7 @@ impl Receiver {
     pub(super) fn close(&mut self, c: &TcpConfig, now: Time, waiting: u32, out: &mut impl Wire) {
         let Some(a) = &self.adaptive else { return };
         // It reads before it closes (tcp_cleanup_rbuf).
-        if self.pending > 0 && self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss) {
+        if self.pending > 0 && a.is_too_much(c, self.rcv_nxt - self.last_ack) {
             self.send_ack(c, now, waiting, out);
         }
         self.send_fin(c, now, out);

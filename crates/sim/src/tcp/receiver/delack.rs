@@ -184,7 +184,7 @@ impl Receiver {
     pub(super) fn has_enough(&mut self, c: &TcpConfig, held: u32) -> bool {
         let Some(a) = &self.adaptive else { return true };
         // For more than a segment, unless memory keeps the window behind the one last offered: then the application's reading makes room first.
-        let many = self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss);
+        let many = a.is_too_much(c, self.rcv_nxt - self.last_ack);
         let mut wide = true;
         if let Some(tune) = a.tune.as_ref().filter(|_| many) {
             let (window, scarce) = tune.select(c, self.shift, a.rcv_mss.into(), held);
@@ -260,7 +260,7 @@ impl Receiver {
         let (shift, rcv_nxt, acked, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
         let Some(a) = &mut self.adaptive else { return };
         let mss = u32::from(a.rcv_mss);
-        let many = self.pending > 0 && rcv_nxt - acked > u64::from(c.ack_every - 1) * u64::from(mss);
+        let many = self.pending > 0 && a.is_too_much(c, rcv_nxt - acked);
         let due = many || (self.pending > 0 && pushed && complete);
         let left = Autotune::left(self.window, acked, rcv_nxt);
         let mut opens = false;

@@ -97,10 +97,17 @@ impl Sender {
                 break true;
             }
         };
-        let sent = (self.nxt - first) / mss;
-        self.high = self.nxt;
+        self.note_full(c, now, first, (self.nxt - first) / mss);
+        (room, held)
+    }
+
+    /// So many full segments have been sent for the first time, from `first` to what is to be sent next.
+    #[inline(always)]
+    pub(super) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
+        let mss = u64::from(c.mss);
         self.balance = self.balance.wrapping_add(sent);
         self.count_sent(first, self.nxt, sent, mss);
+        self.high = self.nxt;
         self.last_tx = now.into();
         if !c.timestamps && self.timed.is_free() {
             self.timed = Timed::segment(first + mss, now);
@@ -108,6 +115,5 @@ impl Sender {
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
         }
-        (room, held)
     }
 }

@@ -288,16 +288,7 @@ impl Sender {
             sent += 1;
         }
         self.nxt = next;
-        self.balance = self.balance.wrapping_add(sent);
-        self.count_sent(first, next, sent, mss);
-        self.high = self.nxt;
-        self.last_tx = now.into();
-        if !c.timestamps && self.timed.is_free() {
-            self.timed = Timed::segment(first + mss, now);
-        }
-        if self.timer == Timer::Idle {
-            self.arm_rto(c, now);
-        }
+        self.note_full(c, now, first, sent);
         self.nxt - first
     }
 
