@@ -40,7 +40,7 @@ pub struct Fib {
     destinations: Vec<NodeId>,
     /// `row * columns + column`: where the equal-cost ports start in `choices` (upper 24 bits) and how many they are (lower 8).
     entries: Vec<u32>,
-    /// Sets of ports, each in the order of port numbers; equal sets are stored once.
+    /// Sets of ports, each in the order of port numbers; equal sets are stored once. First each port alone, at the place of its own number.
     choices: Vec<PortId>,
     /// Whether numbers of hosts take more bits than those that packets have for them alone.
     wide: bool,
@@ -85,15 +85,9 @@ impl At<'_> {
     }
 
     fn next_port(self, dst: NodeId, hash: u32) -> PortId {
-        let (first, choice) = self.choice(self.entry(dst), hash);
-        self.fib.choices[(first + choice) as usize]
-    }
-
-    /// Where the equal-cost ports of `entry` begin, and which of them a flow with `hash` takes.
-    #[inline(always)]
-    fn choice(self, entry: u32, hash: u32) -> (u32, u32) {
+        let entry = self.entry(dst);
         let (first, count) = (entry >> 8, entry & 0xFF);
-        (first, if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 })
+        self.fib.choices[(first + if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 }) as usize]
     }
 
     /// As [`Fib::next_port`], without checks: for the packet path.
@@ -107,8 +101,9 @@ impl At<'_> {
         unsafe {
             let t = item(&self.fib.target, dst.get());
             let entry = if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) };
-            let (first, choice) = self.choice(entry, hash);
-            *item(&self.fib.choices, first + choice)
+            let (first, count) = (entry >> 8, entry & 0xFF);
+            // A port alone is at the place of its own number.
+            if count > 1 { *item(&self.fib.choices, first + ecmp_choice(hash, self.switch.get(), count)) } else { PortId::new(first) }
         }
     }
 }
@@ -125,7 +120,7 @@ impl Fib {
             columns: 0,
             destinations: Vec::new(),
             entries: Vec::new(),
-            choices: Vec::new(),
+            choices: network.ports.ids().collect(),
             wide: address::is_wide(network),
         };
         let mut switches = Vec::new();
@@ -135,7 +130,7 @@ impl Fib {
         }
 
         // The switches that hosts hang on are the destinations.
-        let mut sets = Sets::new(network.ports.len());
+        let mut sets = Sets::default();
         let mut destinations = Vec::new();
         let mut column_of = vec![NONE; nodes];
         for (id, port) in network.ports.enumerate().filter(|(_, p)| is_host(p.to)) {
@@ -240,7 +235,7 @@ impl Fib {
             connected += i64::from(network.nodes[near].host && sends && into.is_some());
             connected -= i64::from(!network.nodes[near].host && sends && receives && self.reaches(near, host));
         }
-        let mut sets = Sets::new(network.ports.len());
+        let mut sets = Sets::default();
         fib.fill(network, &destinations, &mut sets, usable, &mut |column, reached| {
             let sending: u64 = reached.iter().map(|n| senders[n.index()]).sum();
             connected += (sending * receivers[destinations[column].index()]) as i64;

@@ -62,36 +62,29 @@ impl Adjacency {
 }
 
 /// Finds sets of ports that are stored already.
+#[derive(Default)]
 pub(super) struct Sets {
-    /// Per port: entry of the set of that port alone, 0 if not stored yet.
-    single: Vec<u32>,
     several: HashMap<Box<[PortId]>, u32>,
 }
 
 impl Sets {
-    /// None stored yet, of a network with so many ports.
-    pub(super) fn new(ports: usize) -> Sets {
-        Sets { single: vec![0; ports], several: HashMap::new() }
-    }
-
-    /// The entry of a set, which is stored if no equal one is.
+    /// The entry of a set, which is stored if no equal one is. In `choices` each port alone is at the place of its own number.
     pub(super) fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
         let known = match set {
-            [port] => self.single[port.index()],
-            _ => self.several.get(set).copied().unwrap_or(0),
+            [port] => Some(port.get()),
+            _ => self.several.get(set).copied(),
         };
-        if known != 0 {
-            return Ok(known);
-        }
-        if choices.len() + set.len() >= 1 << 24 {
+        let first = match known {
+            Some(first) => first,
+            None => choices.len() as u32,
+        };
+        if first as usize + set.len() >= 1 << 24 {
             return Err(RouteError::TooManySets);
         }
-        let entry = (choices.len() as u32) << 8 | set.len() as u32;
-        set.iter().for_each(|&port| choices.push(port));
-        match set {
-            [port] => self.single[port.index()] = entry,
-            _ => drop(self.several.insert(set.into(), entry)),
+        if known.is_none() {
+            choices.extend(set);
+            self.several.insert(set.into(), first);
         }
-        Ok(entry)
+        Ok(first << 8 | set.len() as u32)
     }
 }
