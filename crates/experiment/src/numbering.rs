@@ -19,7 +19,9 @@ pub fn number_by_start(flows: &mut [FlowRow]) {
         while from < to {
             from = order[from] as u32 as usize;
         }
-        flows.swap(to, from);
+        if from != to {
+            flows.swap(to, from);
+        }
         order[to] = from as u128;
     }
     for (id, flow) in flows.iter_mut().enumerate() {

@@ -189,7 +189,7 @@ impl Course {
             (Cause::Behind, behind),
         ];
         // Of equal ones the first.
-        let largest = of.into_iter().rev().max_by_key(|p| p.1).unwrap_or(of[0]);
+        let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });
         Parts { once, share, largest }
     }
 }
@@ -214,9 +214,10 @@ impl Parts {
         } else {
             [(Cause::SwitchQueue, self.once), (Cause::Share, self.share)]
         };
-        let all = [self.largest, queues[0], queues[1]];
-        let (cause, time_ps) = all.into_iter().max_by_key(|p| (p.1, std::cmp::Reverse(p.0))).filter(|p| p.1 > 0)?;
-        Some(Waited { cause, time_ps, longest: port })
+        // Of equal ones the first cause.
+        let or = |a: (Cause, u64), b: (Cause, u64)| if (b.1, a.0) > (a.1, b.0) { b } else { a };
+        let (cause, time_ps) = or(or(self.largest, queues[0]), queues[1]);
+        (time_ps > 0).then_some(Waited { cause, time_ps, longest: port })
     }
 }
 

@@ -9,7 +9,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use forebay_experiment::waits::{Course, Stalls};
 use forebay_queues::Queue;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
+use forebay_units::{ConnSlot, IndexVec, NodeId, PortId, Time};
 
 impl Core {
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
@@ -84,19 +84,6 @@ impl Core {
         }
     }
 
-    /// Round trips on the empty path, ps: of a full segment and its ACK, and of a SYN and its answer. What comes back takes links like those
-    /// of the way there.
-    fn empty_round_trips(&self, src: NodeId, dst: NodeId, hash: u16, group: GroupId) -> (u64, u64) {
-        let c = &self.tcp[group];
-        let (mut data, mut small) = (0, 0);
-        self.on_path(src, dst, hash, |port| {
-            let p = &self.network.ports[port];
-            data += p.delay.0 + p.rate.tx_time(u64::from(c.mss + c.header)).0;
-            small += p.delay.0 + p.rate.tx_time(u64::from(c.ack_size)).0;
-        });
-        (data + small, 2 * small)
-    }
-
     /// Calls `see` with the ports that data with ECMP hash `hash` passes from host `src` to host `dst`.
     pub(super) fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
         let (mut node, mut port) = (src, self.hosts[src].nic);
@@ -131,15 +118,22 @@ impl Core {
                 Some((_, stalls, rtt)) => (stalls, rtt),
                 None => (Stalls::default(), flow.rtt_mean.ps()),
             };
-            let mut longest: Option<PortId> = None;
+            let c = &self.tcp[flow.group];
+            // The port that holds packets longest, and how long a full segment and an ACK are on the empty path. What comes back takes links like
+            // those of the way there.
+            let (mut longest, mut data, mut small): (Option<PortId>, _, _) = (None, 0, 0);
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
                 if longest.is_none_or(|l| waits[port] > waits[l]) {
                     longest = Some(port);
                 }
+                let p = &self.network.ports[port];
+                data += p.delay.0 + p.rate.tx_time(u64::from(c.mss + c.header)).0;
+                small += p.delay.0 + p.rate.tx_time(u64::from(c.ack_size)).0;
             });
             let Some(port) = longest else { continue };
-            let (empty_rtt, handshake) = self.empty_round_trips(flow.src, flow.dst, flow.ecmp, flow.group);
-            let first = flow.opens && self.tcp[flow.group].handshake;
+            // A SYN and its answer are as small as ACKs.
+            let (empty_rtt, handshake) = (data + small, 2 * small);
+            let first = flow.opens && c.handshake;
             let end = flow.end.ps().unwrap_or(self.lane.wheel.end.0);
             let took = end.saturating_sub(flow.start.0);
             let course = Course {
