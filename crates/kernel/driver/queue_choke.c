@@ -105,7 +105,7 @@ static int decide(struct choke *c, const struct fb_state *port, const struct fb_
 		c->law.count = 0;
 		return FB_DROP + FB_OVERFLOW;
 	}
-	if (c->law.average >= c->law.min && c->length >= c->samples) {
+	if (c->length >= c->samples && fb_red_reaches_min(&c->law)) {
 		draw(c);
 		found = meet(c, packet->flow);
 		if (enough(c, found)) {

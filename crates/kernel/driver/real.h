@@ -74,14 +74,22 @@ static inline double fb_ln(double x)
 	return 2.0 * z * sum + (double)exponent * FB_LN_2;
 }
 
+static inline double fb_exp_series(double r, double terms)
+{
+	double sum = 1.0;
+
+	for (double k = terms; k > 0.0; k -= 1.0)
+		sum = 1.0 + r * sum / k;
+	return sum;
+}
+
 static inline double fb_exp(double x)
 {
 	long long n = (long long)(x / FB_LN_2 + (x >= 0.0 ? 0.5 : -0.5));
-	double r = x - (double)n * FB_LN_2, sum = 1.0;
 
-	for (double k = 18.0; k > 0.0; k -= 1.0)
-		sum = 1.0 + r * sum / k;
-	return sum * fb_real((fb_u64)(n + 1023) << 52);
+	if (x < 1.0 / 64.0 && x > -1.0 / 64.0)
+		return fb_exp_series(x, 8.0);
+	return fb_exp_series(x - (double)n * FB_LN_2, 18.0) * fb_real((fb_u64)(n + 1023) << 52);
 }
 
 /* Uniform in [0, 1). */

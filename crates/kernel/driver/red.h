@@ -25,7 +25,8 @@ struct fb_red_law {
 	double min, max, p_max, weight;
 	bool bytes, gentle, drop_above, in_service;
 	enum fb_count rule;
-	double average;
+	double average; /* without what it has lost in `idle` */
+	fb_u64 idle;	/* before packets that came since the average was last computed, ps */
 	long long count; /* packets since the last signal; -1: not counting */
 	double service;	 /* time of a packet of mean size, ps */
 	struct fb_random random;
@@ -61,6 +62,23 @@ static inline double fb_power(double base, double m)
 	return x < -700.0 ? 0.0 : fb_exp(x);
 }
 
+/* Takes from the average what it loses while the port is idle: as if small packets had arrived at an empty queue. */
+static inline void fb_red_age(struct fb_red_law *l)
+{
+	if (l->idle)
+		l->average *= fb_power(1.0 - l->weight, (double)l->idle / l->service);
+	l->idle = 0;
+}
+
+/* Whether the average is min or more. Idle time only lowers it. */
+static inline bool fb_red_reaches_min(struct fb_red_law *l)
+{
+	if (l->average < l->min)
+		return false;
+	fb_red_age(l);
+	return l->average >= l->min;
+}
+
 /* The average after an arrival. */
 static inline void fb_red_update(struct fb_red_law *l, const struct fb_state *port)
 {
@@ -68,10 +86,10 @@ static inline void fb_red_update(struct fb_red_law *l, const struct fb_state *po
 	double now;
 
 	if (!port->serving) {
-		/* As if small packets had arrived at an empty queue while the port was idle. */
-		l->average *= fb_power(1.0 - l->weight, (double)(port->now - port->idle_since) / l->service);
+		l->idle += port->now - port->idle_since;
 		return;
 	}
+	fb_red_age(l);
 	if (!l->in_service)
 		fb_remove(&queue, port->serving);
 	now = l->bytes ? (double)queue.bytes : (double)queue.packets;
@@ -97,7 +115,7 @@ static inline int fb_red_decide(struct fb_red_law *l, fb_u8 ecn)
 {
 	double p;
 
-	if (l->average < l->min) {
+	if (!fb_red_reaches_min(l)) {
 		l->count = -1;
 		return FB_ACCEPT;
 	}

@@ -2,6 +2,7 @@
 //!
 //! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
 
+use crate::line::Line;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, QueueState, Queued, Verdict, red,
@@ -9,7 +10,6 @@ use crate::{
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::Rng;
 use forebay_units::{QueueLen, Rate, Time};
-use std::collections::VecDeque;
 
 /// When samples count as a match.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ const MATCHES: &[(&str, Match)] = &[("all", Match::All), ("majority", Match::Maj
 const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 
 /// What is known of a packet that waits and may be drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Candidate {
     handle: Handle,
     /// Whether it can be marked.
@@ -44,7 +44,7 @@ pub struct Choke {
     samples: usize,
     rule: Match,
     mark_samples: bool,
-    backlog: VecDeque<Candidate>,
+    backlog: Line<Candidate>,
     /// Places in the queue that were drawn.
     drawn: Vec<usize>,
     /// They match the packet that was offered last.
@@ -54,27 +54,39 @@ pub struct Choke {
 
 impl Choke {
     fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
-        let (backlog, drawn, rng) = (VecDeque::new(), Vec::new(), Rng::stream(0, &[]));
+        let (backlog, drawn, rng) = (Line::default(), Vec::new(), Rng::stream(0, &[]));
         Choke { law, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
     }
 
     /// The decision about a packet; `None` if it has met packets of its flow.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         self.law.update(port);
         if !port.fits(packet.wire) {
             self.law.overflow();
             return Some(Verdict::Drop(DropReason::Overflow));
         }
+        if !self.law.reaches_min() {
+            return Some(self.law.decide_below_min());
+        }
         // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
-        if self.law.avg >= self.law.min && self.backlog.len() >= self.samples && self.matches(packet.flow) {
+        if self.backlog.len() >= self.samples && self.matches(packet.flow) {
             return None;
         }
-        Some(self.law.decide(packet.ecn))
+        Some(self.law.decide_above_min(packet.ecn))
     }
 
     /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
+    #[inline(never)]
     fn matches(&mut self, flow: u64) -> bool {
+        if self.samples == 1 {
+            // What follows, without lists for one.
+            let pick = self.rng.below(self.backlog.len() as u64) as usize;
+            let matches = self.backlog.get(pick).is_some_and(|c| c.flow == flow);
+            self.drawn.clear();
+            self.drawn.extend(matches.then_some(pick));
+            return matches;
+        }
         self.drawn.clear();
         // Floyd's algorithm: every set of m places is equally likely.
         for i in self.backlog.len() - self.samples..self.backlog.len() {
@@ -83,7 +95,7 @@ impl Choke {
         }
         let backlog = &self.backlog;
         // Only packets of the flow are to blame, also where the rule is content with some (our choice).
-        self.drawn.retain(|&i| backlog[i].flow == flow);
+        self.drawn.retain(|&i| backlog.get(i).is_some_and(|c| c.flow == flow));
         match self.rule {
             Match::All => self.drawn.len() == self.samples,
             Match::Majority => 2 * self.drawn.len() > self.samples,
@@ -96,7 +108,7 @@ impl Choke {
         // From the back, so that the places of the others stay.
         self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
         for &i in &self.drawn {
-            let Candidate { handle, capable, .. } = self.backlog[i];
+            let Some(Candidate { handle, capable, .. }) = self.backlog.get(i) else { continue };
             if capable {
                 effects.mark(handle);
             } else {
@@ -163,6 +175,17 @@ impl Buffered for Choke {
             self.law.update(port);
             self.law.decide(packet.ecn)
         })
+    }
+
+    fn lets_pass(&self) -> bool {
+        self.law.is_at_rest()
+    }
+
+    const VARIES: bool = true;
+
+    #[inline(always)]
+    fn passed(&mut self, idle: Time) {
+        self.law.was_idle(idle);
     }
 
     #[inline(always)]

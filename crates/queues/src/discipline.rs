@@ -72,6 +72,18 @@ pub trait Buffered: Discipline {
         None
     }
 
+    /// A promise by which a port may leave out `pass`: a packet that arrives at an idle port with nothing in the backlog, and fits, is always
+    /// accepted unchanged, and nothing that is decided later depends on that call, but on what [`Buffered::passed`] tells.
+    fn lets_pass(&self) -> bool {
+        false
+    }
+
+    /// Whether the promise is given and taken back while packets arrive, and `passed` is of interest.
+    const VARIES: bool = false;
+
+    /// How long together the port was idle before packets for which `pass` was left out, told before the next call.
+    fn passed(&mut self, _idle: Time) {}
+
     /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
     /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
     /// after drops.
@@ -92,6 +104,27 @@ pub trait Buffered: Discipline {
         Self: Sized,
     {
         work.with(self)
+    }
+}
+
+/// What meets at a port.
+pub trait Met {
+    /// The state of the port.
+    fn port(&self) -> PortState;
+
+    /// The arriving packet.
+    fn packet(&self) -> Arrival;
+}
+
+impl Met for (PortState, Arrival) {
+    #[inline(always)]
+    fn port(&self) -> PortState {
+        self.0
+    }
+
+    #[inline(always)]
+    fn packet(&self) -> Arrival {
+        self.1
     }
 }
 
@@ -171,7 +204,13 @@ macro_rules! disciplines {
             /// Decides about a packet.
             #[inline(always)]
             pub fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
-                each!(FifoDiscipline, self, d => d.on_arrival(port, packet), $($variant)*)
+                self.decide(&(*port, *packet))
+            }
+
+            /// As `on_arrival`, of facts that are put together for each discipline by itself: what it does not look at need not be.
+            #[inline(always)]
+            pub fn decide(&mut self, met: &impl Met) -> Verdict {
+                each!(FifoDiscipline, self, d => d.on_arrival(&met.port(), &met.packet()), $($variant)*)
             }
         }
     };
@@ -191,6 +230,11 @@ macro_rules! disciplines {
             /// See [`Buffered::pop`].
             pub fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
                 each!(BufferedDiscipline, self, d => d.pop(now, effects), $($variant)*)
+            }
+
+            /// See [`Buffered::lets_pass`].
+            pub fn lets_pass(&self) -> bool {
+                each!(BufferedDiscipline, self, d => d.lets_pass(), $($variant)*)
             }
 
             /// Packets in the backlog.
@@ -213,7 +257,8 @@ macro_rules! each {
 }
 
 disciplines! {
-    /// A FIFO discipline and its state.
+    /// A FIFO discipline and its state. Which one it is, is a number of its own, which is quicker to read than what the fields leave free.
+    #[repr(u8)]
     FifoDiscipline:
     drop_tail::DropTail, "Tail drop only.";
     dctcp_step::DctcpStep, "DCTCP's step.";
@@ -223,7 +268,7 @@ disciplines! {
 }
 
 disciplines! {
-    /// A buffered discipline and its backlog. Which one it is, is a number of its own, which is quicker to read than what the fields leave free.
+    /// A buffered discipline and its backlog, with a number of its own as well.
     #[repr(u8)]
     BufferedDiscipline:
     strict_priority::StrictPriority, "Several FIFOs, the most urgent served first.";
@@ -324,60 +369,5 @@ impl Default for FifoDiscipline {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Codepoint;
-    use crate::testing::{built, busy, packet};
-    use forebay_param::Value;
-
-    /// What ports rely on: they do not call where the two promises say what the decision is.
-    #[test]
-    fn promises_are_kept() {
-        let k = QueueLen::Packets(7);
-        let protect = |k| FifoDiscipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
-        let all = [
-            FifoDiscipline::DropTail(DropTail),
-            FifoDiscipline::DctcpStep(DctcpStep::new(k, false)),
-            FifoDiscipline::DctcpStep(DctcpStep::new(QueueLen::Bytes(9_000), true)),
-            protect(None),
-            protect(Some(k)),
-        ];
-        for mut d in all {
-            let quiet = d.quiet_below();
-            for packets in 0..10 {
-                for bytes in [64, 1000, 1500].map(|b| b * u64::from(packets)) {
-                    for (ecn, class) in [(Codepoint::NotEct, 0), (Codepoint::Ect0, 0), (Codepoint::Ect1, 0), (Codepoint::Ce, 7)] {
-                        let (queue, arrival) = (QueueState { packets, bytes }, Arrival { ecn, ..packet(1500, class, 0, 0) });
-                        let verdict = d.on_arrival(&busy(queue, 10), &arrival);
-                        if !queue.reaches(quiet) {
-                            assert_eq!(verdict, Verdict::Accept, "{d:?} {queue:?}");
-                        } else if d.is_step() {
-                            let expected = if ecn.is_capable() { Verdict::Mark } else { Verdict::Accept };
-                            assert_eq!(verdict, expected, "{d:?} {queue:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// What charts draw beside K: thresholds on an average, and those of single queues.
-    #[test]
-    fn levels_have_names() {
-        let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
-        let packets = |n| Value::QueueLen(QueueLen::Packets(n));
-        let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {
-            built(entry, sets).levels().into_iter().map(|(name, length)| (name, length.amount())).collect()
-        };
-        let named = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
-        let red = of(&crate::red::ENTRY, &[("min", packets(30)), ("max", packets(90))]);
-        assert_eq!(red, named(&[("min of the average", 30), ("max of the average", 90)]));
-        let two = [("queues", Value::Int(2)), ("ks", lengths(&[65, 20]))];
-        for entry in [&crate::dwrr::ENTRY, &crate::wfq::ENTRY] {
-            assert_eq!(of(entry, &two), named(&[("K of queue 0", 65), ("K of queue 1", 20)]));
-            assert_eq!(of(entry, &[("queues", Value::Int(2)), ("k", packets(65))]), named(&[("K of each queue", 65)]));
-            assert_eq!(of(entry, &[]), []);
-        }
-        assert_eq!(of(&crate::dctcp_step::ENTRY, &[("k", packets(20))]), [], "K itself is no other length");
-    }
-}
+#[path = "discipline_tests.rs"]
+mod tests;

@@ -186,7 +186,7 @@ pub trait Effects {
 }
 
 /// The port's name for a packet of its backlog. Handles of packets that have left are used again, so that those in use stay small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Handle(pub u32);
 
 /// A packet of the backlog, as it is handed to its discipline, which keeps of it what it needs.
@@ -236,7 +236,7 @@ impl Queued {
 }
 
 /// A packet of the backlog, of which a discipline needs no more than its length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) handle: Handle,
     /// Bytes on the wire.

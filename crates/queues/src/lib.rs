@@ -14,6 +14,7 @@ mod dwrr;
 mod facts;
 mod fq_codel;
 mod heap;
+mod line;
 mod lossy;
 mod ordered;
 mod pfabric;

@@ -1,5 +1,6 @@
 //! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
 
+use crate::line::Line;
 use crate::plain::length;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, Held, K, Marking, Plain, PortState,
@@ -7,10 +8,9 @@ use crate::{
 };
 use forebay_param::Entry;
 use forebay_units::Time;
-use std::collections::VecDeque;
 
 /// What is known of a packet that waits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Waiting {
     held: Held,
     class: u8,
@@ -21,7 +21,7 @@ struct Waiting {
 pub struct Pushout {
     high: u8,
     k: QueueState,
-    backlog: VecDeque<Waiting>,
+    backlog: Line<Waiting>,
 }
 
 impl Pushout {
@@ -38,12 +38,13 @@ impl Pushout {
         let mut freed = QueueState::default();
         let high = self.high;
         let ordinary = |w: &Waiting| w.class < high;
-        let enough = self.backlog.iter().rev().filter(|w| ordinary(w)).any(|w| {
+        let enough = self.backlog.newest_first().filter(ordinary).any(|w| {
             freed.add(w.held.wire);
             port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
-            let newest = self.backlog.iter().rposition(ordinary).and_then(|i| self.backlog.remove(i));
+            let behind = self.backlog.newest_first().position(|w| ordinary(&w));
+            let newest = behind.and_then(|n| self.backlog.remove(self.backlog.len() - 1 - n));
             let Some(w) = newest else { break };
             freed.remove(w.held.wire);
             w.held.evict(effects);
@@ -92,6 +93,10 @@ impl Buffered for Pushout {
         port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn))
     }
 
+    fn lets_pass(&self) -> bool {
+        !QueueState::default().reaches(self.k)
+    }
+
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         self.backlog.pop_front().map(|w| w.held.handle)
@@ -113,7 +118,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {
         let k = QueueState::threshold(v.opt_queue_len("k"));
-        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: VecDeque::new() })))
+        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: Line::default() })))
     },
 };
 
@@ -124,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_newest_ordinary_packet_leaves() {
-        let discipline = BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: VecDeque::new() });
+        let discipline = BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: Line::default() });
         let mut p = Port::new(discipline, QueueState { packets: 4, bytes: u64::MAX });
         for class in [0, 0, 7, 0] {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);

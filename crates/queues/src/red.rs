@@ -6,7 +6,7 @@ use crate::{
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::{Rng, math};
-use forebay_units::{QueueLen, Rate};
+use forebay_units::{QueueLen, Rate, Time};
 
 /// What is done with the number of packets since the last signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,22 +26,25 @@ const COUNT_WORDS: [&str; 3] = choices(COUNTS);
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
     /// Thresholds on the average, packets or bytes.
-    pub(crate) min: f64,
+    min: f64,
     max: f64,
     /// Whether they are bytes. The probability stays that of a packet, whatever its size (RFC 7141 section 2.2; Linux sch_red); in the byte
     /// mode of the publication it is in proportion to the size.
     bytes: bool,
     p_max: f64,
     weight: f64,
-    /// Natural logarithm of what the average keeps when a sample is taken, `1 - weight`.
+    /// What the average keeps when a sample is taken, `1 - weight`, and its natural logarithm.
+    kept: f64,
     log_kept: f64,
     gentle: bool,
     drop_above: bool,
     count_rule: Count,
     in_service: bool,
     mean_packet: u64,
-    /// Average queue, in the unit of the thresholds.
+    /// Average queue, in the unit of the thresholds, without what it has lost in `idle`.
     pub(crate) avg: f64,
+    /// How long the port has been idle before packets that came since the average was last computed.
+    idle: Time,
     /// Packets since the last signal; -1: not counting.
     count: i64,
     /// Transmission time of a packet of mean size, ps.
@@ -70,15 +73,45 @@ impl Law {
     }
 
     /// The average after an arrival, dropped or not.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update(&mut self, port: &PortState) {
         if port.serving > 0 {
+            self.age();
             let queue = if self.in_service { port.queue } else { port.waiting() };
             let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
-            self.avg = (1.0 - self.weight) * self.avg + self.weight * now;
+            self.avg = self.kept * self.avg + self.weight * now;
         } else {
-            // As if m small packets had arrived at an empty queue while the port was idle.
-            let m = (port.now - port.idle_since).0 as f64 / self.service;
+            self.was_idle(port.now - port.idle_since);
+        }
+    }
+
+    /// The port was idle before an arrival.
+    #[inline(always)]
+    pub(crate) fn was_idle(&mut self, time: Time) {
+        self.idle += time;
+    }
+
+    /// Whether the decision about a packet that meets nobody would be to accept it, and would change nothing.
+    #[inline(always)]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.avg < self.min && self.count == -1
+    }
+
+    /// Whether the average is `min` or more.
+    #[inline(always)]
+    pub(crate) fn reaches_min(&mut self) -> bool {
+        // Idle time only lowers it.
+        self.avg >= self.min && {
+            self.age();
+            self.avg >= self.min
+        }
+    }
+
+    /// Takes from the average what it loses while the port is idle: as if m small packets had arrived at an empty queue.
+    #[inline(always)]
+    fn age(&mut self) {
+        if self.idle > Time::ZERO {
+            let m = std::mem::take(&mut self.idle).0 as f64 / self.service;
             self.avg *= power(self.log_kept, m);
         }
     }
@@ -89,13 +122,22 @@ impl Law {
     }
 
     /// The decision about a packet that fits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide(&mut self, ecn: Codepoint) -> Verdict {
+        if self.reaches_min() { self.decide_above_min(ecn) } else { self.decide_below_min() }
+    }
+
+    /// The same while the average is below `min`.
+    #[inline(always)]
+    pub(crate) fn decide_below_min(&mut self) -> Verdict {
+        self.count = -1;
+        Verdict::Accept
+    }
+
+    /// The same while the average is `min` or more.
+    #[inline(never)]
+    pub(crate) fn decide_above_min(&mut self, ecn: Codepoint) -> Verdict {
         let above = if self.gentle { 2.0 * self.max } else { self.max };
-        if self.avg < self.min {
-            self.count = -1;
-            return Verdict::Accept;
-        }
         if self.avg >= above {
             self.count = 0;
             // The text marks here, ns-2 with `gentle` off drops, RFC 3168 section 7 allows both.
@@ -133,6 +175,7 @@ fn log(base: f64) -> f64 {
 }
 
 /// What has the logarithm `log` to the power `m` >= 0.
+#[inline(never)]
 fn power(log: f64, m: f64) -> f64 {
     let x = if log == f64::NEG_INFINITY { log } else { m * log };
     // Beyond e^-700 nothing is left of any average.
@@ -200,6 +243,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         bytes: matches!(min, QueueLen::Bytes(_)),
         p_max: v.float("p-max"),
         weight: v.float("weight"),
+        kept: 1.0 - v.float("weight"),
         log_kept: log(1.0 - v.float("weight")),
         gentle: v.bool("gentle"),
         drop_above: v.text("above-max") == "drop",
@@ -207,6 +251,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         in_service: v.bool("in-service"),
         mean_packet: v.bytes("mean-packet").0,
         avg: 0.0,
+        idle: Time::ZERO,
         count: -1,
         service: 1.0,
         rng: Rng::stream(0, &[]),

@@ -12,6 +12,7 @@ pub(crate) fn example() -> Law {
         bytes: false,
         p_max: 0.02,
         weight: 0.002,
+        kept: 0.998,
         log_kept: log(0.998),
         gentle: false,
         drop_above: false,
@@ -19,6 +20,7 @@ pub(crate) fn example() -> Law {
         in_service: false,
         mean_packet: 1500,
         avg: 0.0,
+        idle: Time::ZERO,
         count: -1,
         service: 1.0,
         rng: Rng::stream(0, &[]),
@@ -37,8 +39,10 @@ fn average_after_idle() {
     law.avg = 50.0;
     // 1.2 ms are 100 packets of 12 us: 0.998^100 = 0.8186.
     law.update(&PortState { now: Time(5_200_000_000), idle_since: Time(4_000_000_000), ..queue(0) });
+    law.age();
     assert!((law.avg - 50.0 * 0.998f64.powi(100)).abs() < 1e-9 && (law.avg - 40.93).abs() < 0.005, "{}", law.avg);
     law.update(&PortState { now: Time(u64::MAX / 2), ..queue(0) });
+    law.age();
     assert_eq!(law.avg, 0.0);
 }
 
@@ -66,10 +70,11 @@ fn average_while_busy() {
 #[test]
 fn weight_one_is_the_instantaneous_queue() {
     let mut law = example();
-    (law.weight, law.log_kept) = (1.0, log(0.0));
+    (law.weight, law.kept, law.log_kept) = (1.0, 0.0, log(0.0));
     law.update(&queue(41));
     assert_eq!(law.avg, 40.0);
     law.update(&PortState { now: Time(1), ..queue(0) });
+    law.age();
     assert_eq!(law.avg, 0.0);
 }
 

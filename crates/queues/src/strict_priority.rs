@@ -4,6 +4,7 @@
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::by_class::{CLASSES, map, packed, thresholds};
+use crate::line::Line;
 use crate::plain::length;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Held, K, Marking, Plain, PortState, Queue,
@@ -11,12 +12,11 @@ use crate::{
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::{QueueLen, Time};
-use std::collections::VecDeque;
 
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Level {
-    packets: VecDeque<Held>,
+    packets: Line<Held>,
     /// Wire bytes of those.
     bytes: u64,
     /// Its own limit, if it has one, on its packets in service too.
@@ -33,7 +33,7 @@ pub struct StrictPriority {
     levels: Vec<Level>,
     /// Which of them hold a packet, a bit each.
     busy: u32,
-    /// Queue of the packet in service.
+    /// Queue of the packet in service, where the length of single queues matters.
     serving: usize,
     k: QueueState,
     k_of_queue: bool,
@@ -115,7 +115,7 @@ impl StrictPriority {
             return false;
         }
         let mut freed = QueueState::default();
-        let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.iter().rev());
+        let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.newest_first());
         let enough = below.map(|w| w.wire).any(|w| {
             freed.add(w);
             port.fits_without(freed, wire)
@@ -192,8 +192,14 @@ impl Buffered for StrictPriority {
     fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         let q = self.queue_of(packet.class);
         let verdict = self.decide(port, packet, q);
-        self.serving = q;
+        if !self.common {
+            self.serving = q;
+        }
         verdict
+    }
+
+    fn lets_pass(&self) -> bool {
+        self.common && !QueueState::default().reaches(self.k)
     }
 
     #[inline(always)]

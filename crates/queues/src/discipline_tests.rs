@@ -1,0 +1,122 @@
+use super::*;
+use crate::Codepoint;
+use crate::testing::{built, busy, packet};
+use forebay_param::Value;
+
+/// What ports rely on: they do not call where the two promises say what the decision is.
+#[test]
+fn promises_are_kept() {
+    let k = QueueLen::Packets(7);
+    let protect = |k| FifoDiscipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
+    let all = [
+        FifoDiscipline::DropTail(DropTail),
+        FifoDiscipline::DctcpStep(DctcpStep::new(k, false)),
+        FifoDiscipline::DctcpStep(DctcpStep::new(QueueLen::Bytes(9_000), true)),
+        protect(None),
+        protect(Some(k)),
+    ];
+    for mut d in all {
+        let quiet = d.quiet_below();
+        for packets in 0..10 {
+            for bytes in [64, 1000, 1500].map(|b| b * u64::from(packets)) {
+                for (ecn, class) in [(Codepoint::NotEct, 0), (Codepoint::Ect0, 0), (Codepoint::Ect1, 0), (Codepoint::Ce, 7)] {
+                    let (queue, arrival) = (QueueState { packets, bytes }, Arrival { ecn, ..packet(1500, class, 0, 0) });
+                    let verdict = d.on_arrival(&busy(queue, 10), &arrival);
+                    if !queue.reaches(quiet) {
+                        assert_eq!(verdict, Verdict::Accept, "{d:?} {queue:?}");
+                    } else if d.is_step() {
+                        let expected = if ecn.is_capable() { Verdict::Mark } else { Verdict::Accept };
+                        assert_eq!(verdict, expected, "{d:?} {queue:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Passes a packet that meets nobody.
+struct Passing(PortState, Arrival);
+
+impl Work for Passing {
+    type Output = Option<Verdict>;
+
+    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        discipline.pass(&self.0, &self.1)
+    }
+}
+
+/// Says that one has passed.
+struct Passed(Time);
+
+impl Work for Passed {
+    type Output = ();
+
+    fn with(self, discipline: &mut impl Buffered) {
+        discipline.passed(self.0);
+    }
+}
+
+/// A discipline that lets packets pass would accept them, and is left as if it had been asked.
+#[test]
+fn what_passes_need_not_ask() {
+    let packets = |n| Value::QueueLen(QueueLen::Packets(n));
+    let red = [("min", packets(3)), ("max", packets(9)), ("weight", Value::Float(0.1))];
+    let all = [
+        (&crate::strict_priority::ENTRY, &[("k", packets(5))][..]),
+        (&crate::pushout::ENTRY, &[]),
+        (&crate::pfabric::ENTRY, &[]),
+        (&crate::choke::ENTRY, &red),
+    ];
+    let mut rng = Rng::stream(11, &[]);
+    for (entry, sets) in all {
+        let Queue::Buffered(mut d) = built(entry, sets) else { unreachable!() };
+        d.start(Rate(10_000_000_000), Rng::stream(12, &[]));
+        let (mut effects, mut now, mut passed, mut asked) = (Vec::new(), Time(0), 0, 0);
+        for _ in 0..500 {
+            for n in 1..rng.below(20) as u32 {
+                let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
+                let arrival = Arrival { ecn: Codepoint::Ect0, ..packet(1500, n as u8 % 8, 0, u64::from(n)) };
+                let state = PortState { now, ..busy(queue, 15) };
+                d.push(&state, Queued { handle: Handle(n), since: now, packet: arrival }, &mut effects);
+            }
+            while d.pop(now, &mut effects).is_some() {}
+            for _ in 0..rng.below(6) {
+                let idle_since = now;
+                now += Time(rng.below(5_000_000));
+                let (state, arrival) = (PortState { now, idle_since, ..busy(QueueState::default(), 15) }, packet(1500, 3, 0, 1));
+                let mut other = d.clone();
+                let verdict = other.work(Passing(state, arrival));
+                if d.lets_pass() {
+                    assert_eq!(verdict, Some(Verdict::Accept), "{d:?}");
+                    d.work(Passed(now - idle_since));
+                    assert_eq!(d, other);
+                    passed += 1;
+                } else {
+                    d = other;
+                    asked += 1;
+                }
+            }
+        }
+        assert!(passed > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {passed} {asked}", entry.entry.name);
+    }
+}
+
+/// What charts draw beside K: thresholds on an average, and those of single queues.
+#[test]
+fn levels_have_names() {
+    let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
+    let packets = |n| Value::QueueLen(QueueLen::Packets(n));
+    let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {
+        built(entry, sets).levels().into_iter().map(|(name, length)| (name, length.amount())).collect()
+    };
+    let named = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
+    let red = of(&crate::red::ENTRY, &[("min", packets(30)), ("max", packets(90))]);
+    assert_eq!(red, named(&[("min of the average", 30), ("max of the average", 90)]));
+    let two = [("queues", Value::Int(2)), ("ks", lengths(&[65, 20]))];
+    for entry in [&crate::dwrr::ENTRY, &crate::wfq::ENTRY] {
+        assert_eq!(of(entry, &two), named(&[("K of queue 0", 65), ("K of queue 1", 20)]));
+        assert_eq!(of(entry, &[("queues", Value::Int(2)), ("k", packets(65))]), named(&[("K of each queue", 65)]));
+        assert_eq!(of(entry, &[]), []);
+    }
+    assert_eq!(of(&crate::dctcp_step::ENTRY, &[("k", packets(20))]), [], "K itself is no other length");
+}
