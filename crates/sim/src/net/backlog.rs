@@ -22,11 +22,14 @@ pub(super) struct Slab {
     held: u32,
     /// By handle: whether it was counted as sent before the end of the warm-up. Those behind its end were not.
     before: Vec<bool>,
+    /// How long the port was idle before packets that passed without the discipline's knowledge (`Buffered::passed`).
+    pub(super) passed: Time,
     /// What a packet with [`flag::EXT`] carries besides; no longer than it had to be.
     extras: Vec<Option<Extra>>,
 }
 
 /// What disciplines may know of a packet.
+#[inline(always)]
 pub(super) fn facts(p: &Packet) -> Arrival {
     // A five-tuple is a connection slot, its generation and the direction.
     let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
@@ -37,7 +40,7 @@ impl Slab {
     /// None in use.
     fn new() -> Slab {
         let packets = vec![Packet { seq: NONE, ..Packet::default() }];
-        Slab { packets, unused: 0, held: 0, before: Vec::new(), extras: Vec::new() }
+        Slab { packets, unused: 0, held: 0, before: Vec::new(), passed: Time::ZERO, extras: Vec::new() }
     }
 
     /// The handle of the packet that is taken in next.

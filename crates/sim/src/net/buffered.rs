@@ -125,12 +125,15 @@ impl<L: FnMut(&Packet)> Arriving<'_, L> {
         let now = *now;
         port.settle(now);
         port.record(now);
+        Port::tell_passed(discipline, slab);
         let (state, handle) = (port.state(now, memory), slab.next());
         slab.insert(packet, *extra, now);
         let shared = memory.is_some();
         let mut sink = Sink { port, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut *lost };
         discipline.push(&state, Queued { handle, since: now, packet: facts(packet) }, &mut sink);
-        if sink.refused {
+        let refused = sink.refused;
+        port.ask_passing(discipline);
+        if refused {
             return None;
         }
         port.count_in(now, u64::from(packet.wire));
@@ -203,6 +206,7 @@ impl Port {
         lost: impl FnMut(&Packet),
     ) {
         self.record(now);
+        Port::tell_passed(discipline, slab);
         let handle = slab.next();
         match discipline.offer(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
             Some(Verdict::Accept) => {
@@ -218,7 +222,25 @@ impl Port {
             Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
             None => {
                 Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None);
+                return;
             }
+        }
+        self.ask_passing(discipline);
+    }
+
+    /// Tells a discipline of the packets that have passed.
+    #[inline(always)]
+    fn tell_passed<D: Buffered>(discipline: &mut D, slab: &mut Slab) {
+        if D::VARIES {
+            discipline.passed(std::mem::take(&mut slab.passed));
+        }
+    }
+
+    /// Asks a discipline whether packets may pass from now on.
+    #[inline(always)]
+    fn ask_passing<D: Buffered>(&mut self, discipline: &D) {
+        if D::VARIES {
+            self.set_passing(discipline.lets_pass());
         }
     }
 
@@ -235,6 +257,7 @@ impl Port {
     ) -> Option<Time> {
         self.leave();
         self.record(now);
+        Port::tell_passed(discipline, slab);
         let mark = match discipline.pass(&self.state(now, None), &facts(packet)) {
             Some(Verdict::Accept) => Codepoint::NotEct,
             Some(Verdict::Mark) => {
@@ -247,6 +270,7 @@ impl Port {
             }
             None => return Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None),
         };
+        self.ask_passing(discipline);
         self.count_in(now, u64::from(packet.wire));
         let idle = self.ring.is_empty();
         self.transmit((now, now), packet, extra, mark);

@@ -64,6 +64,17 @@ impl Levels {
         *sum = sum.wrapping_sub(time.0);
     }
 
+    /// The queue shrinks to nothing at one time and grows to one packet at another.
+    ///
+    /// # Safety
+    /// As for [`Levels::grow`], of 0.
+    #[inline(always)]
+    pub(super) unsafe fn renew(&mut self, shrinks: Time, grows: Time) {
+        // SAFETY: by the caller.
+        let sum = unsafe { &mut *self.words.add(HEAD) };
+        *sum = sum.wrapping_add((grows - shrinks).0);
+    }
+
     /// Makes room for growth to `most`.
     #[cold]
     #[inline(never)]

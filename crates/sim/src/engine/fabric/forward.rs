@@ -10,6 +10,7 @@ use crate::net::port::Port;
 use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
 use forebay_experiment::topology::address::destination;
+use forebay_queues::SharedBuffer;
 use forebay_units::{NodeId, PortId, Time, TimeOrNever};
 
 impl Fabric {
@@ -105,21 +106,26 @@ impl Fabric {
         } else {
             lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
         }
-        let checks = !self.nodes[node].erring.is_empty();
-        let shares = self.nodes[node].shared.is_some();
+        let looks = self.nodes[node].shared.is_some() || !self.nodes[node].erring.is_empty();
         for m in &*handoffs {
-            if checks && self.is_damaged(lane, node, m) {
-                continue;
-            }
-            if shares && !self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
-                self.refuse(lane, m);
-            } else if self.ports[m.to()].backlog().is_some() {
-                self.queue_closely(lane, m);
-            } else {
+            if (!looks || self.gets_by(lane, node, m, start)) && !self.queue_closely(lane, m) {
                 self.hop(lane, m, start);
             }
         }
         self.serve_waiting(lane, node, end)
+    }
+
+    /// Whether a gathered packet was not damaged, and the switch's memory has space for it. If not, it ends here.
+    #[inline(always)]
+    fn gets_by(&mut self, lane: &mut Lane, node: NodeId, m: &Handoff, start: Time) -> bool {
+        if !self.nodes[node].erring.is_empty() && self.is_damaged(lane, node, m) {
+            return false;
+        }
+        let admits = self.pool_admits(lane, node, m.packet, m.to(), start + m.after());
+        if !admits {
+            self.refuse(lane, m);
+        }
+        admits
     }
 
     /// Makes the transmissions of switch `node` that start before `end`, of ports with buffered disciplines. When the next one starts.
@@ -133,7 +139,7 @@ impl Fabric {
             while bits != 0 {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
-                let port = self.nodes[node].buffered[(word * WORD + bit) as usize];
+                let port = self.waiter[(first + word) * WORD + bit];
                 if self.ports[port].starts_before(end) {
                     self.serve_here(lane, port, end);
                 }
@@ -261,14 +267,32 @@ impl Fabric {
 
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
     /// to date, and these only where it is short.
-    #[inline(never)]
+    #[inline(always)]
     fn pool_admits(&mut self, lane: &mut Lane, node: NodeId, packet: *const Packet, to: PortId, now: Time) -> bool {
         // SAFETY: see `Handoff::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
-        let Some(pool) = self.nodes[node].shared else { return true };
-        // What the queues were at most when they were last looked at: what fits beside that fits beside less, too.
+        let n = &mut self.nodes[node];
+        let Some(pool) = n.shared else { return true };
+        // What fits beside all that has come since the queues were added up fits beside less, too.
+        let fits = pool.admits(n.shared_most, self.ports[to].queued_bytes(), wire);
+        n.shared_most += wire;
+        fits || self.pool_admits_closely(lane, node, (pool, wire), to, now)
+    }
+
+    /// As [`Fabric::pool_admits`], where the queues must be added up.
+    #[inline(never)]
+    fn pool_admits_closely(
+        &mut self,
+        lane: &mut Lane,
+        node: NodeId,
+        (pool, wire): (SharedBuffer, u64),
+        to: PortId,
+        now: Time,
+    ) -> bool {
+        // First what they were at most when they were last looked at.
         let most: u64 = self.nodes[node].shared_ports.iter().map(|&p| self.ports[p].queued_bytes()).sum();
         if pool.admits(most, self.ports[to].queued_bytes(), wire) {
+            self.nodes[node].shared_most = most + wire;
             return true;
         }
         for i in 0..self.nodes[node].buffered.len() {
@@ -279,6 +303,7 @@ impl Fabric {
             self.ports[p].settle(now);
             used += self.ports[p].queued_bytes();
         }
+        self.nodes[node].shared_most = used + wire;
         pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct NodePorts {
     /// Egress ports of a switch with shared memory; empty otherwise.
     shared_ports: Vec<PortId>,
     shared: Option<SharedBuffer>,
+    /// No less than what those ports hold, bytes.
+    shared_most: u64,
     /// Egress ports that are not FIFOs.
     buffered: Vec<PortId>,
     /// First word of the bitmap of those at which something waits.
@@ -55,6 +57,8 @@ pub(crate) struct Fabric {
     busy: Arena<u32, u64>,
     /// Ports of switches at which something may wait, of all nodes that have ports that are not FIFOs.
     waiting: Arena<u32, u64>,
+    /// What each bit of `waiting` stands for.
+    waiter: Arena<u32, PortId>,
     fib: Arc<Fib>,
     lots: Lots,
 }
@@ -98,6 +102,10 @@ impl Fabric {
             feeder.extend(list);
             words += nodes[n].busy_words;
         }
+        let mut waiter = vec![PortId::new(0); (waiting * WORD) as usize];
+        for &port in nodes.iter().flat_map(|n| &n.buffered) {
+            waiter[place_of[port.index()] as usize] = port;
+        }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| {
             Port::new(c, network.nodes[c.from].host, input_of[id], Draws::Queue.stream(seed, &[id as u64]))
@@ -118,6 +126,7 @@ impl Fabric {
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
             waiting: Arena::new(vec![0; waiting as usize]),
+            waiter: Arena::new(waiter),
             fib: Arc::new(fib),
             lots: Lots::new(seed),
         }
@@ -136,6 +145,7 @@ impl Fabric {
                 feeder: self.feeder.share(),
                 busy: self.busy.share(),
                 waiting: self.waiting.share(),
+                waiter: self.waiter.share(),
                 fib: self.fib.clone(),
                 lots: self.lots,
             }
@@ -287,27 +297,36 @@ impl Fabric {
         match why {
             // SAFETY: as in `hop`.
             Refusal::Dropped => lane.lose(unsafe { &*m.packet }),
-            Refusal::Closely => self.queue_closely(lane, m),
+            Refusal::Closely => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
         }
     }
 
-    /// Hands a gathered packet to a port with a buffered discipline.
+    /// Hands a gathered packet to a port with a buffered discipline. If not, the port takes it as a FIFO does, after the transmissions that start
+    /// before.
     #[inline(always)]
-    fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) {
+    fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) -> bool {
         let (to, now) = (m.to(), lane.wheel.start + m.after());
-        // SAFETY: as in `hop`.
-        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        if self.ports[to].backlog().is_none() {
+            return false;
+        }
         if self.ports[to].starts_before(now) {
             self.serve(lane, to, now);
         }
         let p = &mut self.ports[to];
-        if p.is_busy(now) {
+        let busy = p.is_busy(now);
+        if !busy && p.passes(now) {
+            return false;
+        }
+        // SAFETY: as in `hop`.
+        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        if busy {
             p.line_up(now, packet, extra, |lost| lane.lose(lost));
             self.note_waiting(to);
         } else if let Some(arrival) = p.pass(now, packet, extra, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
             self.announce(lane, node, input, arrival);
         }
+        true
     }
 
     /// Something may wait at a port of a switch from now on.

@@ -1,11 +1,29 @@
 //! How a packet gets into a FIFO port: at once where nothing can be in its way, otherwise after a closer look; and what becomes of it if not.
 
-use super::{Alert, Order, Port, Refusal};
+use super::{Alert, Order, Port, Refusal, serving};
 use crate::net::backlog::facts;
 use crate::net::bit_errors::BitErrors;
 use crate::net::packet::{Codepoint, Packet};
-use forebay_queues::{DropReason, QueueState, Verdict};
+use forebay_queues::{Arrival, DropReason, Met, PortState, QueueState, Verdict};
 use forebay_units::Time;
+
+/// An arriving packet, and the state of the port.
+struct Asked<'a> {
+    state: PortState,
+    packet: &'a Packet,
+}
+
+impl Met for Asked<'_> {
+    #[inline(always)]
+    fn port(&self) -> PortState {
+        self.state
+    }
+
+    #[inline(always)]
+    fn packet(&self) -> Arrival {
+        facts(self.packet)
+    }
+}
 
 impl Port {
     /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
@@ -22,14 +40,25 @@ impl Port {
         let wire = u64::from(packet.wire);
         let mut mark = Codepoint::NotEct;
         if !HOST && self.levels.are_on() {
-            self.settle_counted(now);
-            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
-                mark = self.examine(now, packet)?;
+            if self.busy_until < now && self.queue.packets == 1 && self.alert.packets > 0 {
+                // SAFETY: as in `settle_counted`.
+                unsafe { self.levels.renew(self.busy_until, now) };
+                self.departed = self.ring.tail();
+                self.queue.bytes = wire;
+            } else {
+                if self.busy_until < now {
+                    self.settle_idle();
+                } else {
+                    self.settle_busy(now);
+                }
+                if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                    mark = self.examine(now, packet)?;
+                }
+                // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
+                unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+                self.queue.packets += 1;
+                self.queue.bytes += wire;
             }
-            // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
-            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
-            self.queue.packets += 1;
-            self.queue.bytes += wire;
         } else if self.busy_until >= now {
             if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
                 mark = self.examine(now, packet)?;
@@ -76,15 +105,25 @@ impl Port {
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        match &mut self.order {
-            Order::Fifo(_) => {}
-            Order::Buffered | Order::Watched(_) => return Err(Refusal::Closely),
-            Order::Down(lost) => {
-                *lost += 1;
-                self.events.cut_waiting += 1;
-                self.events.cut_bytes += u64::from(packet.wire);
-                return Err(Refusal::Dropped);
-            }
+        if self.quiet.packets == 0 { self.examine_each(now, packet) } else { self.examine_some(now, packet) }
+    }
+
+    /// What becomes of a packet at a port that is no FIFO now.
+    #[cold]
+    #[inline(never)]
+    fn turn_away(&mut self, packet: &Packet) -> Refusal {
+        let Order::Down(lost) = &mut self.order else { return Refusal::Closely };
+        *lost += 1;
+        self.events.cut_waiting += 1;
+        self.events.cut_bytes += u64::from(packet.wire);
+        Refusal::Dropped
+    }
+
+    /// As [`Port::examine`], where the discipline is asked only about packets that meet much.
+    #[inline(never)]
+    fn examine_some(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        if !matches!(self.order, Order::Fifo(_)) {
+            return Err(self.turn_away(packet));
         }
         self.settle_inline(now);
         self.record(now);
@@ -106,12 +145,34 @@ impl Port {
         Ok(mark)
     }
 
+    /// As [`Port::examine`], where the discipline wants to know of every packet.
+    #[inline(never)]
+    fn examine_each(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        if !matches!(self.order, Order::Fifo(_)) {
+            return Err(self.turn_away(packet));
+        }
+        if self.busy_until < now && !self.host && self.observer.is_none() {
+            // As in `enqueue`.
+            self.departed = self.ring.tail();
+            self.queue = QueueState::default();
+        } else {
+            self.settle_inline(now);
+            self.record(now);
+        }
+        let mark = self.ask(now, packet)?;
+        if self.queue.packets >= self.events.max_pkts {
+            self.set_longest(self.queue.packets + 1);
+        }
+        Ok(mark)
+    }
+
     /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(always)]
     pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        let state = self.state(now, None);
         let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Closely) };
-        let mark = match discipline.on_arrival(&state, &facts(packet)) {
+        let (serving, idle_since) = (serving(&self.ring, self.departed), self.busy_until);
+        let state = PortState { now, queue: self.queue, limit: self.limit, memory: None, serving, idle_since };
+        let mark = match discipline.decide(&Asked { state, packet }) {
             Verdict::Accept => Codepoint::NotEct,
             Verdict::Mark => {
                 self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);

@@ -66,7 +66,7 @@ pub struct Port {
     /// What waits at a port with a buffered discipline, whose order is [`Order::Buffered`]. Not there while the discipline runs.
     pub(super) backlog: Option<Box<Backlog>>,
     limit: QueueState,
-    /// `quiet_below` of a FIFO's discipline.
+    /// `quiet_below` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
     quiet: QueueState,
     /// `is_step` of a FIFO's discipline.
     step: bool,
@@ -100,13 +100,19 @@ enum Order {
     Down(u64),
 }
 
-/// `quiet_below` and `is_step` of a FIFO's discipline, and the order of packets. Of the others the first two are of no interest: their `alert`
-/// stays zero, so that every packet takes the way to `examine`.
+/// `quiet` and `step` of a port, its order of packets, and its backlog.
 fn order_of(queue: Queue) -> (QueueState, bool, Order, Option<Box<Backlog>>) {
     match queue {
         Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline), None),
-        Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered, Some(Box::new(Backlog::new(discipline)))),
+        Queue::Buffered(discipline) => {
+            (quiet_if(discipline.lets_pass()), false, Order::Buffered, Some(Box::new(Backlog::new(discipline))))
+        }
     }
+}
+
+/// `quiet` of a port with a buffered discipline.
+fn quiet_if(passing: bool) -> QueueState {
+    if passing { QueueState { packets: 1, bytes: u64::MAX } } else { QueueState::default() }
 }
 
 /// Why [`Port::enqueue`] did not queue a packet.
@@ -232,6 +238,33 @@ impl Port {
         self.backlog.as_deref()
     }
 
+    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] must follow. For a port with a backlog, which is empty.
+    #[inline(always)]
+    pub(crate) fn passes(&mut self, now: Time) -> bool {
+        let passes = self.alert.packets > 0;
+        if passes && let Some(backlog) = &mut self.backlog {
+            backlog.slab.passed += now - self.busy_until;
+        }
+        passes
+    }
+
+    /// From now on it is so, or not.
+    #[inline(always)]
+    pub(in crate::net) fn set_passing(&mut self, passing: bool) {
+        if (self.quiet.packets > 0) != passing {
+            self.change_passing(passing);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn change_passing(&mut self, passing: bool) {
+        if self.errors.is_none() {
+            self.quiet = quiet_if(passing);
+            self.set_alert();
+        }
+    }
+
     /// Wire bytes waiting and in service, as of the last [`Port::settle`].
     pub fn queued_bytes(&self) -> u64 {
         self.queue.bytes
@@ -239,7 +272,8 @@ impl Port {
 
     /// When the last packet queued so far will have left, if no other comes in the meantime that is served before it.
     pub fn drained(&self) -> Time {
-        self.busy_until + self.backlog().map_or(Time::ZERO, |_| self.tx(self.queue.bytes - u64::from(self.serving())))
+        self.busy_until
+            + self.backlog().map_or(Time::ZERO, |_| self.tx(self.queue.bytes - u64::from(serving(&self.ring, self.departed))))
     }
 
     /// Time to put `wire` bytes on the wire.
@@ -251,12 +285,13 @@ impl Port {
     /// The state that a packet meets that arrives at `now`; the queue is settled.
     #[inline]
     pub(super) fn state(&self, now: Time, memory: Option<u64>) -> PortState {
-        PortState { now, queue: self.queue, limit: self.limit, memory, serving: self.serving(), idle_since: self.busy_until }
+        let serving = serving(&self.ring, self.departed);
+        PortState { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
     }
+}
 
-    /// Wire bytes of the packet in service, of the first in the queue of a FIFO that is not settled; 0 when there is none.
-    #[inline]
-    fn serving(&self) -> u32 {
-        if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) }
-    }
+/// Wire bytes of the packet in service, of the first in the queue of a FIFO that is not settled; 0 when there is none.
+#[inline(always)]
+fn serving(ring: &Ring, departed: u32) -> u32 {
+    if departed == ring.tail() { 0 } else { u32::from(ring.packet(departed).wire) }
 }

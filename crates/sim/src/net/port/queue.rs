@@ -6,7 +6,9 @@
 
 use super::{Alert, Order, Port};
 use crate::net::levels::Levels;
+use crate::net::ring::Ring;
 use forebay_experiment::occupancy::{Counters, Occupancy};
+use forebay_queues::QueueState;
 use forebay_units::Time;
 
 impl Port {
@@ -65,18 +67,46 @@ impl Port {
     }
 
     /// As `settle`, for a port whose `levels` are counted.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn settle_counted(&mut self, now: Time) {
         let horizon = now + self.delay;
-        while self.departed != self.ring.tail() {
-            let arrival = self.ring.packet(self.departed).arrival;
-            if arrival >= horizon {
-                break;
-            }
-            self.depart();
-            // SAFETY: the port counts; it has made room for its longest queue (`set_longest`).
-            unsafe { self.levels.shrink(self.queue.packets, arrival) };
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
+            self.depart_counted();
         }
+    }
+
+    /// As `settle_counted`, where not all packets that have been sent have left.
+    #[inline(always)]
+    pub(super) fn settle_busy(&mut self, now: Time) {
+        let horizon = now + self.delay;
+        if self.departed != self.ring.tail() {
+            while self.ring.packet(self.departed).arrival < horizon {
+                self.depart_counted();
+            }
+        }
+    }
+
+    /// As `settle_counted`, of a FIFO where all have left.
+    #[inline(never)]
+    pub(super) fn settle_idle(&mut self) {
+        let (tail, mut position, mut packets) = (self.ring.tail(), self.departed, self.queue.packets);
+        while position != tail {
+            let packet = self.ring.packet(position);
+            packets -= 1;
+            // SAFETY: as in `depart_counted`.
+            unsafe { self.levels.shrink(packets, packet.arrival) };
+            position = Ring::behind(position, packet);
+        }
+        debug_assert_eq!(packets, 0);
+        (self.departed, self.queue) = (tail, QueueState::default());
+    }
+
+    #[inline(always)]
+    fn depart_counted(&mut self) {
+        let arrival = self.ring.packet(self.departed).arrival;
+        self.depart();
+        // SAFETY: the port counts; it has made room for its longest queue (`set_longest`).
+        unsafe { self.levels.shrink(self.queue.packets, arrival) };
     }
 
     /// As `settle`, for a port with a recorder, which sees every change unless `levels` are counted.
@@ -196,9 +226,9 @@ impl Port {
     }
 
     /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `levels` do not serve wants to see
-    /// everything.
+    /// everything. What waits in a host's backlog is not looked after before every packet, as at switches.
     pub(super) fn set_alert(&mut self) {
-        if !matches!(self.order, Order::Fifo(_)) {
+        if !matches!(self.order, Order::Fifo(_)) && (self.host || !matches!(self.order, Order::Buffered)) {
             return;
         }
         let bytes = self.limit.bytes.min(self.quiet.bytes);
