@@ -1,7 +1,7 @@
 //! What assertions may ask of a connection: `tcp_info`, as far as the simulator has it.
 
 use crate::connection::{Connection, Stage};
-use forebay_sim::tcp::sender::{CaState, Sender};
+use forebay_sim::tcp::sender::{CaState, Sender, Timer};
 use forebay_units::Time;
 
 impl Connection {
@@ -18,6 +18,9 @@ impl Connection {
             CaState::Recovery => 3.0,
             CaState::Loss => 4.0,
         };
+        // That probes of a closed window come later and later shows in the back-off alone (tcp_probe0_when).
+        let probes = s.una() == s.nxt() && s.timer() == Timer::Rto;
+        let rto = if probes { s.rtt().base_rto() } else { s.rto(&self.c) };
         let min_rtt = s.rtt().min().get().map_or(f64::from(u32::MAX), us);
         vec![
             ("tcpi_state", self.state()),
@@ -30,10 +33,11 @@ impl Connection {
             ("tcpi_retrans", f64::from(n.retrans)),
             ("tcpi_total_retrans", s.stats().losses.segs_retx as f64),
             ("tcpi_backoff", f64::from(s.rtt().backoff())),
-            ("tcpi_rto", us(s.rto(&self.c))),
+            ("tcpi_rto", us(rto)),
             ("tcpi_rtt", s.rtt().smoothed().get().map_or(0.0, us)),
             ("tcpi_rttvar", us(s.rtt().rttvar())),
             ("tcpi_min_rtt", min_rtt),
+            ("tcpi_reordering", f64::from(s.reordering(&self.c))),
             ("tcpi_snd_mss", f64::from(self.c.mss)),
             ("tcpi_advmss", f64::from(self.settings.mss)),
             ("exact_cwnd", s.w().cwnd),
@@ -74,6 +78,7 @@ pub(crate) const NAMES: &[&str] = &[
     "tcpi_rtt",
     "tcpi_rttvar",
     "tcpi_min_rtt",
+    "tcpi_reordering",
     "tcpi_snd_mss",
     "tcpi_advmss",
     "exact_cwnd",

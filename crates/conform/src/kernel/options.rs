@@ -67,6 +67,7 @@ const FIELDS: &[(&str, usize, usize)] = &[
     ("tcpi_snd_ssthresh", 76, 4),
     ("tcpi_snd_cwnd", 80, 4),
     ("tcpi_advmss", 84, 4),
+    ("tcpi_reordering", 88, 4),
     ("tcpi_total_retrans", 100, 4),
     ("tcpi_min_rtt", 148, 4),
 ];

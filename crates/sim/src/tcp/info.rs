@@ -42,6 +42,11 @@ impl Sender {
     pub fn in_network(&self) -> u64 {
         self.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
     }
+
+    /// By how many segments packets may be out of order before one is taken for lost, as far as that is counted (Linux `reordering`).
+    pub fn reordering(&self, c: &TcpConfig) -> u32 {
+        self.sack.as_ref().map_or(c.dup_thresh, |s| if s.reordering > 0 { s.reordering } else { s.rack.far.max(c.dup_thresh) })
+    }
 }
 
 impl Receiver {
