@@ -74,12 +74,16 @@ impl Sender {
         // not (RFC 7323 section 2.2); it says no more than 65 535.
         let comparable = ack > 0 || self.shift == 0 || self.edge > 65_535;
         let window_update = edge != self.edge && ack == self.una && comparable;
-        // tcp_may_update_window: a window that shrinks is none.
-        let widens = edge > self.edge;
+        // tcp_may_update_window: one that closes is a new window, and so is the first one after the SYN-ACK, which has another sequence number
+        // (our choice: it is known by its value, which is not scaled on a SYN); one that shrinks is none.
+        let linux = c.rto_rule == RtoRule::Linux;
+        let widens = edge > self.edge || (linux && (p.window() == 0 || (self.una == 0 && edge != self.edge)));
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
         // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
-        // before them can fill a buffer.
-        self.edge = edge;
+        // before them can fill a buffer. Linux does not see a window shrink by an ACK that acknowledges nothing, unless it closes.
+        if widens || ack > self.una || !linux {
+            self.edge = edge;
+        }
         let acked = ack - self.una;
         let rtt = if acked > 0 {
             self.advance(c, now, ack, p.echo())

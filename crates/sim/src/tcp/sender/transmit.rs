@@ -352,7 +352,10 @@ impl Sender {
         if self.ecn && data > 0 && (!again || c.ect_on_any) {
             p.meta.set_ecn(Codepoint::Ect0);
         }
-        if self.cwr_pending && (!again || c.cwr_on_any) {
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+        //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.
+        // A FIN alone is none (tcp_ecn_send).
+        if self.cwr_pending && data > 0 && (!again || c.cwr_on_any) {
             p.flags |= flag::CWR;
             self.cwr_pending = false;
         }
