@@ -17,11 +17,20 @@ pub(super) fn has_slots(tick: Time) -> bool {
 
 /// When a timer expires that is set at `now` to `delay` later, with a clock that ticks every `tick`.
 pub(super) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
+    slot(now, delay, tick, 0)
+}
+
+/// The same of one that is set as another expires: the wheel's clock is one tick ahead then (__run_timers).
+pub(super) fn next_expiry(now: Time, delay: Time, tick: Time) -> Time {
+    slot(now, delay, tick, 1)
+}
+
+fn slot(now: Time, delay: Time, tick: Time, ahead: u64) -> Time {
     if !has_slots(tick) {
         return now + delay;
     }
     let delta = delay / tick;
-    let level = (0..LEVELS).find(|level| delta < SLOTS << (COARSER * level)).unwrap_or(LEVELS);
+    let level = (0..LEVELS).find(|level| delta.saturating_sub(ahead) < SLOTS << (COARSER * level)).unwrap_or(LEVELS);
     let width = COARSER * level;
     tick * ((((now / tick + delta) >> width) + 1) << width)
 }

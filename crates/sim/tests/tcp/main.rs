@@ -13,6 +13,7 @@ mod handshake;
 mod ictcp;
 mod idle;
 mod kernel_sack;
+mod kernel_timers;
 mod kernel_window;
 mod l2dct;
 mod linux;

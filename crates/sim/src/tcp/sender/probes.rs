@@ -39,9 +39,9 @@ impl Sender {
         let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
         if c.rto_rule == RtoRule::Linux {
             // tcp_schedule_loss_probe: a lone segment, which may meet a delayed ACK, waits for the minimum RTO more; others for two clock ticks.
-            // In whole ticks (usecs_to_jiffies).
+            // Whole microseconds, in whole ticks (usecs_to_jiffies).
             let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
-            return (srtt * 2 + more).round_up(c.rto_granularity);
+            return (Time::from_us((srtt * 2).as_us()) + more).round_up(c.rto_granularity);
         }
         //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
         //# Third, when the FlightSize is one segment, the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a

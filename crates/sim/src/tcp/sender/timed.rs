@@ -31,10 +31,23 @@ impl Sender {
             let (probe, wait) = (self.probe_timeout(c), self.head_wait(c, now));
             // What is later than the probe need not be rounded.
             let wait = if wait < probe { wait.round_up(c.rto_granularity) } else { wait };
+            if wait < probe && self.expires_anyway(c, now, wait) {
+                self.timer = Timer::Probe;
+                return;
+            }
             self.schedule_probe(c, now, probe, wait);
         } else if self.timer == Timer::Probe {
             self.rearm_rto(c, now);
         }
+    }
+
+    /// Whether a timer that runs already expires `wait` from now, in whole ticks: it stays in its slot (__mod_timer).
+    #[cold]
+    #[inline(never)]
+    fn expires_anyway(&self, c: &TcpConfig, now: Time, wait: Time) -> bool {
+        let tick = c.rto_granularity;
+        let (Some(due), Some(s)) = (self.timer_due.get().filter(|_| self.timer != Timer::Idle), &self.sack) else { return false };
+        s.timer_set / tick + due.saturating_sub(s.timer_set) / tick == now / tick + wait / tick
     }
 
     /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).

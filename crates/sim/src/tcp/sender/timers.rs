@@ -107,7 +107,11 @@ impl Sender {
             // A SYN, or a closed window: for all of the timeout.
             _ => due.saturating_sub(self.rto(c)),
         };
-        let expires = wheel::expiry(set, due.saturating_sub(set), c.rto_granularity);
+        let delay = due.saturating_sub(set);
+        let expires = match self.seldom.put_off == TimeOrNever::at(set) {
+            true => wheel::next_expiry(set, delay, c.rto_granularity),
+            false => wheel::expiry(set, delay, c.rto_granularity),
+        };
         if expires <= now {
             return false;
         }
