@@ -12,6 +12,7 @@ mod ecn;
 mod handshake;
 mod ictcp;
 mod idle;
+mod kernel_probes;
 mod kernel_sack;
 mod kernel_timers;
 mod kernel_window;

@@ -98,6 +98,11 @@ impl Sender {
             let offset = self.nxt;
             self.nxt += len;
             self.send_segment(c, now, offset, len, out);
+            if c.cwnd_validation && self.times_as_linux(c) {
+                // tcp_write_xmit, also for a probe: the window is in use that it fills.
+                let full = self.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.w.cwnd as u32);
+                self.note_usage(c, full);
+            }
         } else if let Some(last) = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
             self.repeat_as_probe(c, now, last, out);
         }
@@ -164,9 +169,12 @@ impl Sender {
         if let Some(s) = &mut self.sack {
             s.episode.undo.forbid();
         }
+        // A kernel's DCTCP hears of a loss when its recovery begins (dctcp_state), of which there is none here: it cuts as for marks.
+        let by_marks = c.rto_rule == RtoRule::Linux && self.law.alpha().is_some();
+        let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
-        self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
+        self.w.ssthresh = self.new_threshold(c, trigger, before);
         self.stats.losses.loss_cuts += 1;
         if !self.hooks.control() {
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);

@@ -1,0 +1,51 @@
+//! Tail loss probes of stack linux: what they do to the window.
+
+use crate::scripted::config;
+use crate::scripted::sender::Script;
+use forebay_sim::tcp::config::TcpConfig;
+
+fn linux(window: u32) -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = window;
+    c
+}
+
+/// tcp_process_tlp_ack reduces by the law's threshold, and DCTCP takes a loss for one where a recovery begins (dctcp_state): it cuts by alpha.
+#[test]
+fn a_repaired_tail_is_cut_by_alpha() {
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 3);
+    // Two windows without marks.
+    t.at(200).ack(3);
+    t.write(3);
+    t.at(300).ack(6);
+    t.write(3);
+    t.sent();
+    t.at(20_000);
+    assert_eq!(t.sent(), "8re");
+    t.write(1);
+    let cwnd = t.cwnd();
+    t.ack(10);
+    let alpha = t.s.law().alpha().unwrap();
+    assert!(alpha < 0.9, "{alpha}");
+    assert_eq!(t.ssthresh(), cwnd * (1.0 - alpha / 2.0));
+}
+
+/// tcp_write_xmit, also when it sends a probe: the window is in use that the probe fills, as long as that is not acknowledged (tcp_cwnd_validate).
+#[test]
+fn a_probe_with_new_data_uses_the_window() {
+    let mut t = Script::new(linux(10), 10);
+    t.at(200).sack(0, &[(1, 4)]);
+    t.at(300).ack(10);
+    let window = t.cwnd() as u64;
+    t.write(window + 1);
+    let end = 10 + window;
+    assert_eq!(t.s.high(), end * 1000);
+    t.at(20_000);
+    assert_eq!(t.s.high(), (end + 1) * 1000, "the probe");
+    t.ack(end).write(1);
+    let before = t.cwnd();
+    t.settle();
+    assert!(t.cwnd() > before, "{before}");
+}
