@@ -10,6 +10,23 @@ use std::num::NonZeroU64;
 /// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
 pub(super) const MAX_REORDERING: u32 = 300;
 
+/// Recoveries for which a wider reordering window stays (TCP_RACK_RECOVERY_THRESH), and how many quarters of an RTT a kernel's can be.
+const PERSISTS: u32 = 16;
+const MOST_STEPS: u32 = 255;
+
+/// What the next ACK that delivers something does to a kernel's reordering window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub(super) enum Pending {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A D-SACK has come (`dsack_seen`): it widens it.
+    Widen,
+    /// No D-SACK has come for long (`reo_wnd_persist` is 0): it is a quarter of the smallest RTT again.
+    Narrow,
+}
+
 /// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.
 #[derive(Debug, Clone, Default)]
 pub struct Rack {
@@ -33,6 +50,9 @@ pub struct Rack {
     duplicates: u32,
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
+    /// Of a kernel: what is to become of the reordering window, and when a D-SACK has widened it last (which `last_delivered` tells there).
+    pub(super) pending: Pending,
+    widened: Time,
     /// `nxt` when the outstanding probe was sent.
     pub(crate) probe_end: Option<NonZeroU64>,
     /// It was a retransmission.
@@ -44,13 +64,16 @@ impl Rack {
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Rack {
-            xmit, end, rtt, fack, advanced, reordering_seen, far, extra, persist, duplicates, dsack_round, probe_end, probe_is_retx,
+            xmit, end, rtt, fack, advanced, reordering_seen, far, extra, persist, duplicates, dsack_round, pending, widened, probe_end,
+            probe_is_retx,
         } = self;
         v.time(xmit);
         v.flag(*end == 0);
         v.offset(end);
         v.duration(*rtt);
         v.mark(fack);
+        v.past(widened);
+        v.same(*pending as u64);
         [*advanced, *reordering_seen, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
         [*far, *extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
         v.mark(dsack_round);
@@ -66,7 +89,7 @@ impl Rack {
     pub(super) fn is_usual(&self, una: u64) -> bool {
         debug_assert!(self.fack == una, "all has been delivered");
         let unusual = self.reordering_seen || self.probe_end.is_some();
-        !unusual && self.far | self.extra | self.persist | self.duplicates == 0
+        !unusual && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
     /// As it was when everything up to `una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
@@ -117,6 +140,9 @@ impl Rack {
 
     /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
     pub(super) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
+        if distance == 0 {
+            return;
+        }
         self.reordering_seen = true;
         if distance > u64::from(self.far.max(c.dup_thresh) * c.mss) {
             self.far = (distance.div_ceil(c.mss.into()) as u32).min(MAX_REORDERING);
@@ -134,15 +160,40 @@ impl Rack {
         if una >= self.dsack_round {
             self.dsack_round = nxt;
             self.extra += 1;
-            self.persist = 16;
+            self.persist = PERSISTS;
         }
     }
 
-    /// After 16 recoveries without D-SACK the window is back at a quarter of the smallest RTT.
-    pub fn on_recovery_end(&mut self) {
+    /// A kernel widens the window with the next ACK that delivers something which was sent since it did so last (tcp_dsack_seen).
+    pub(super) fn note_dsack(&mut self) {
+        self.pending = Pending::Widen;
+    }
+
+    /// An ACK has delivered segments of which the last one left at `sent` (tcp_rack_update_reo_wnd: `prior_delivered` is what had been delivered then).
+    pub(super) fn widen(&mut self, now: Time, sent: Time) {
+        match std::mem::take(&mut self.pending) {
+            Pending::Nothing => {}
+            Pending::Widen if sent >= self.widened => {
+                self.extra = (self.extra + 1).min(MOST_STEPS - 1);
+                (self.persist, self.widened) = (PERSISTS, now);
+            }
+            Pending::Widen | Pending::Narrow if self.persist == 0 => self.extra = 0,
+            Pending::Widen | Pending::Narrow => {}
+        }
+    }
+
+    /// All repetitions of an episode were reported as duplicates (tcp_try_undo_dsack).
+    pub(super) fn persist_longer(&mut self) {
+        self.persist = (self.persist + 1).min(PERSISTS);
+    }
+
+    /// After 16 recoveries without D-SACK the window is back at a quarter of the smallest RTT; `linux`: with the next ACK.
+    pub fn on_recovery_end(&mut self, linux: bool) {
         self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.extra = 0;
+        match (self.persist, linux, self.pending) {
+            (0, false, _) => self.extra = 0,
+            (0, true, Pending::Nothing) if self.extra > 0 => self.pending = Pending::Narrow,
+            _ => {}
         }
     }
 

@@ -283,10 +283,19 @@ impl Scoreboard {
         }
     }
 
-    /// Where the highest SACKed segment begins (Linux tcp_highest_sack_seq).
-    pub fn highest_sacked(&self) -> Option<u64> {
+    /// Where the segment behind the highest SACKed one begins (tcp_highest_sack_seq: `highest_sack` is the one just after it).
+    pub fn behind_sacked(&self) -> Option<u64> {
         let top = self.search.top_sacked.checked_sub(1).filter(|top| *top >= self.base)?;
-        self.segs.get(self.index(top)).map(|seg| seg.start)
+        self.segs.get(self.index(top)).map(Seg::end)
+    }
+
+    /// A D-SACK reports [start, end), of which not all had been acknowledged before: how many repetitions that end behind `from` are in it, and where
+    /// the first one begins that had been SACKed before (tcp_sacktag_one).
+    pub fn reported_again(&self, (start, end): (u64, u64), from: u64) -> (u32, Option<u64>) {
+        let first = self.segs.partition_point(|s| s.start < start);
+        let inside = self.segs.range(first..).take_while(|s| s.end() <= end).filter(|s| s.is(EVER_RETX));
+        let late = inside.clone().find(|s| s.is(SACKED)).map(|s| s.start);
+        (inside.filter(|s| s.end() > from).count() as u32, late)
     }
 
     /// Number of segments deemed lost.

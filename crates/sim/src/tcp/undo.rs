@@ -14,6 +14,8 @@ pub struct Undo {
     pub(super) from: u64,
     /// Its retransmissions not yet reported as duplicates.
     pub(super) retransmissions: u32,
+    /// All of them have been (Linux `undo_retrans` is 0; before the first it is not).
+    pub(super) all_reported: bool,
     /// When its first retransmission was sent (Linux `retrans_stamp`).
     pub(super) first: Option<Time>,
     /// F-RTO is deciding whether the timeout was genuine.
@@ -31,8 +33,8 @@ impl Default for Undo {
 impl Undo {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Undo { open, prior, from, retransmissions, first, frto, hold } = self;
-        [*open, *frto, *hold, prior.is_some(), first.is_some()].into_iter().for_each(|f| v.flag(f));
+        let Undo { open, prior, from, retransmissions, all_reported, first, frto, hold } = self;
+        [*open, *all_reported, *frto, *hold, prior.is_some(), first.is_some()].into_iter().for_each(|f| v.flag(f));
         if let Some((cwnd, threshold)) = prior {
             v.real(*cwnd);
             v.real(threshold.or_infinite());
@@ -45,12 +47,22 @@ impl Undo {
     }
 
     /// Before the first episode.
-    pub const NONE: Undo = Undo { open: false, prior: None, from: 0, retransmissions: 0, first: None, frto: false, hold: false };
+    pub const NONE: Undo = Undo {
+        open: false,
+        prior: None,
+        from: 0,
+        retransmissions: 0,
+        all_reported: false,
+        first: None,
+        frto: false,
+        hold: false,
+    };
 
     /// A segment of the episode is sent again.
     #[inline]
     pub fn retransmitted(&mut self, now: Time) {
         self.retransmissions += 1;
+        self.all_reported = false;
         self.first.get_or_insert(now);
     }
 
@@ -59,19 +71,25 @@ impl Undo {
         (self.open, self.prior) = (false, None);
     }
 
-    /// A D-SACK reported a duplicate that ends at `end`. True when it was the last retransmission of the episode that ends at `recover`.
-    pub fn reported(&mut self, end: u64, recover: u64) -> bool {
-        if self.retransmissions == 0 || !(self.from + 1..=recover).contains(&end) {
-            return false;
+    /// A D-SACK reported a duplicate that ends at `end`, of the episode that ends at `recover`.
+    pub fn reported(&mut self, end: u64, recover: u64) {
+        if (self.from + 1..=recover).contains(&end) {
+            self.report(1);
         }
-        self.retransmissions -= 1;
-        self.retransmissions == 0
+    }
+
+    /// So many retransmissions have been reported as duplicates.
+    pub(super) fn report(&mut self, segments: u32) {
+        if self.retransmissions > 0 && self.open {
+            self.retransmissions = self.retransmissions.saturating_sub(segments);
+            self.all_reported = self.retransmissions == 0;
+        }
     }
 
     /// Whether the ACK echoes a timestamp of before the first retransmission: what it acknowledges is an original (RFC 3522 section 3.2
-    /// step 5).
-    pub(super) fn original_echoed(&self, ack: &Ack, tick: Time) -> bool {
-        older(ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)), self.first, tick)
+    /// step 5). `linux`: where nothing has been sent again yet it is one without timestamps, too (tcp_packet_delayed).
+    pub(super) fn original_echoed(&self, ack: &Ack, tick: Time, linux: bool) -> bool {
+        (linux && self.first.is_none()) || older(ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)), self.first, tick)
     }
 }
 

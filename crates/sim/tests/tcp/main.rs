@@ -15,6 +15,7 @@ mod idle;
 mod kernel_probes;
 mod kernel_sack;
 mod kernel_timers;
+mod kernel_undo;
 mod kernel_window;
 mod l2dct;
 mod linux;

@@ -109,7 +109,7 @@ impl Sender {
             && undo.open
             && !(undo.first.is_none() && self.una >= self.seldom.recover)
             && ack.acked > 0
-            && undo.original_echoed(ack, c.timestamp_clock)
+            && undo.original_echoed(ack, c.timestamp_clock, true)
     }
 
     /// Everything of before the episode is acknowledged (tcp_try_undo_recovery). The state is held until something above its end is, or the

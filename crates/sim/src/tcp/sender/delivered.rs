@@ -29,12 +29,16 @@ pub(super) struct Delivered<'a> {
     pub now: Time,
     /// Smallest RTT before this ACK.
     pub min_rtt: Option<Time>,
+    /// By the kernel's rules.
+    pub linux: bool,
     /// What the ACK echoes, where an echo tells an original from its repetition, and the tick of its clock.
     pub echo: Option<(Time, Time)>,
     /// The episode ends here.
     pub recover: u64,
     /// The lowest of them that was sent once and arrived after data behind it.
     pub late: Option<u64>,
+    /// When the last one of them left.
+    pub newest: Option<Time>,
     /// Data from before that, sent once, is among them (Linux FLAG_ORIG_SACK_ACKED).
     pub original: bool,
     /// The cumulative ACK covers news that was sent more than once.
@@ -46,18 +50,21 @@ pub(super) struct Delivered<'a> {
 
 impl Delivered<'_> {
     /// One segment; `beyond`: data up to there had been delivered before it, which makes it late.
-    fn take(&mut self, number: u64, seg: &Seg, beyond: u64) {
+    /// `sacked`: not by the cumulative ACK.
+    fn take(&mut self, number: u64, seg: &Seg, beyond: u64, sacked: bool) {
         let again = seg.is(EVER_RETX);
         if let Some(law) = &mut self.law {
             law.segment_arrived(number, &Arrival { now: self.now, left: seg.sent(), end: seg.end(), bytes: seg.len, again });
         }
+        self.newest = self.newest.max(Some(seg.sent()));
         self.original |= !again && seg.end() <= self.recover;
         if !again && seg.end() < beyond {
             self.late = Some(self.late.map_or(seg.start, |late| late.min(seg.start)));
         }
-        // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
-        // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
-        let earlier = again && self.echo.is_some_and(|(echo, tick)| older(Some(echo), Some(seg.sent()), tick));
+        // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. Of what is SACKed a kernel
+        // (tcp_sacktag_one, tcp_rack_advance) has only the test by the smallest RTT.
+        let earlier =
+            again && !(sacked && self.linux) && self.echo.is_some_and(|(echo, tick)| older(Some(echo), Some(seg.sent()), tick));
         self.rack.on_delivered(seg, self.now, self.min_rtt.filter(|_| !earlier), beyond);
     }
 
@@ -70,7 +77,7 @@ impl Delivered<'_> {
                 self.acked.note(self.now - seg.sent());
             }
             let beyond = beyond.unwrap_or(self.rack.highest());
-            self.take(number, seg, beyond);
+            self.take(number, seg, beyond, false);
         })
     }
 
@@ -83,7 +90,7 @@ impl Delivered<'_> {
                     self.sacked.note(self.now - seg.sent());
                 }
                 let beyond = self.rack.highest();
-                self.take(number, seg, beyond);
+                self.take(number, seg, beyond, true);
             }) > 0;
         }
         news

@@ -82,7 +82,7 @@ impl Sender {
         }
         let reduction = self.ca != CaState::Loss;
         if let (Some(s), true) = (&mut self.sack, self.ca >= CaState::Recovery) {
-            s.rack.on_recovery_end();
+            s.rack.on_recovery_end(c.rto_rule == RtoRule::Linux);
         }
         self.ca = CaState::Open;
         if reduction {

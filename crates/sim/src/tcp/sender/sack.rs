@@ -8,7 +8,7 @@ use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
-use crate::tcp::scoreboard::SACKED;
+use crate::tcp::scoreboard::{SACKED, Scoreboard};
 use forebay_experiment::transport::{Growth, Recovery, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
@@ -32,8 +32,12 @@ pub(super) struct News {
     dsack: bool,
     /// Offset behind the reported duplicate.
     dsack_end: u64,
-    /// How many segments the duplicate is.
+    /// How many segments the duplicate is, whether that can be of repetitions of ours (tcp_dsack_seen), and of how many of the episode.
     duplicates: u32,
+    ours: bool,
+    repetitions: u32,
+    /// When the segment left that was sent last of those newly reported.
+    newest: Option<Time>,
     /// It SACKed something new.
     sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
@@ -65,27 +69,67 @@ impl Sender {
     ) {
         let Some(mut s) = self.sack.take() else { return };
         let overtaken = number < self.una;
+        // tcp_ack: an ACK that was overtaken, or comes when nothing is outstanding, changes the window only by what it takes back.
+        let steers = c.rto_rule != RtoRule::Linux || !(overtaken || self.nxt - self.una + ack.acked == 0);
         let was = self.ca;
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
         let (reordered, linux) = (s.rack.reordering_seen(), c.rto_rule == RtoRule::Linux);
         let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
+        if linux
+            && ack.ece
+            && let Some(episode) = s.episode.made()
+        {
+            // tcp_fastretrans_alert, A: the reduction is required.
+            episode.undo.prior = None;
+        }
         if news.dsack {
             // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
             let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
-            let ours = !linux || s.rack.count_duplicates(news.duplicates, self.seldom.retransmitted);
-            if !linux || (ours && reordered && !probe) {
+            if !linux {
                 s.rack.on_dsack(self.una, self.nxt);
+            } else if news.ours && reordered && !probe {
+                s.rack.note_dsack();
             }
-            if linux && ours {
+            if linux && news.ours {
                 // A repetition that was not needed is delivered.
                 news.segments += news.duplicates;
                 ack.delivered += u64::from(news.duplicates * c.mss);
             }
-            spurious = ours && s.episode.undo.reported(news.dsack_end, self.seldom.recover);
+            if news.ours && s.awaits_reports() {
+                match linux {
+                    true => s.episode.undo.report(news.repetitions),
+                    false => s.episode.undo.reported(news.dsack_end, self.seldom.recover),
+                }
+                spurious = s.episode.undo.all_reported;
+            }
         }
-        let probe_lost =
-            s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none() && !widens, news.dsack.then_some(news.dsack_end));
+        // tcp_ack_is_dubious: any other ACK leaves the state open.
+        let dubious = was != CaState::Open || ack.ece || news.sacked || news.dsack || ack.acked == 0;
+        if linux {
+            // tcp_may_undo: also when the D-SACK has come before. While a timeout is repaired progress must be made (tcp_process_loss), while
+            // marks reduce the window nothing is taken back.
+            spurious = s.episode.undo.open
+                && s.episode.undo.all_reported
+                && match was {
+                    CaState::Open | CaState::Disorder | CaState::Recovery => dubious,
+                    CaState::Loss => ack.acked > 0 || self.una >= self.seldom.recover,
+                    CaState::Cwr => false,
+                };
+            if spurious && was != CaState::Loss {
+                // tcp_try_undo_dsack.
+                s.rack.persist_longer();
+            }
+        }
+        if linux
+            && !overtaken
+            && let Some(sent) = news.newest
+        {
+            s.rack.widen(self.stamp(c, ack.now), sent);
+        }
+        // tcp_process_tlp_ack: blocks without news make it no less a duplicate.
+        let plain = ack.acked == 0 && !widens && if linux { !news.sacked } else { blocks.is_none() };
+        let probe_lost = !overtaken && s.rack.settle_probe(self.una, plain, news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
         let mut restarts = false;
         match linux && !overtaken {
@@ -127,7 +171,7 @@ impl Sender {
             // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
             self.dupacks += 1;
         }
-        if linux && self.hears.1 && !overtaken {
+        if linux && self.hears.1 && steers {
             // tcp_clean_rtx_queue: with every ACK, before the state changes.
             self.pkts_acked(ack);
         }
@@ -142,10 +186,8 @@ impl Sender {
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain() && !(linux && s.board.repeats()));
-        // tcp_ack_is_dubious: any other ACK leaves the state open.
-        let dubious = was != CaState::Open || ack.ece || news.sacked || news.dsack || ack.acked == 0;
         // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
-        let raises = ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far > 0));
+        let raises = steers && (ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
         let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
         if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
@@ -157,8 +199,9 @@ impl Sender {
             if plain {
                 self.limit_by(0);
             }
-            // tcp_fastretrans_alert returns after tcp_try_undo_partial, whatever marks the ACK carries.
-            let returns = linux && partial && mistaken && !by_duplicates;
+            // tcp_fastretrans_alert: what has taken a recovery back looks at no marks (tcp_try_undo_partial returns, and in tcp_try_to_open the state
+            // is not yet another one for tcp_enter_cwr).
+            let returns = linux && partial && mistaken;
             let reduced = !returns && self.reduce_on_ece(c, ack);
             if !reduced && raises {
                 self.grow(c, ack);
@@ -180,7 +223,8 @@ impl Sender {
         if restarts && self.times_as_linux(c) {
             self.restart_timer(c, ack.now);
         }
-        if self.hooks.control() {
+        if !steers {
+        } else if self.hooks.control() {
             self.control(c, ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
@@ -200,9 +244,17 @@ impl Sender {
         let reported = blocks.map_or_else(Reported::default, |(blocks, number)| self.reported(blocks, number));
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
+        let linux = c.rto_rule == RtoRule::Linux;
+        let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
+        let ours = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.seldom.retransmitted));
+        let (repetitions, late) = match reported.dsack.filter(|_| linux && ours) {
+            Some(dsack) => self.repetitions(c, board, episode.undo.from, dsack, ack.acked),
+            None => (0, None),
+        };
         let mut delivered = Delivered {
             now: self.stamp(c, ack.now),
             min_rtt: self.rtt.min().get(),
+            linux,
             echo: ack
                 .rtt
                 .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
@@ -210,7 +262,8 @@ impl Sender {
             recover: self.seldom.recover,
             law: self.hooks.records().then_some(&mut self.law),
             rack,
-            late: None,
+            late,
+            newest: None,
             original: false,
             repeated: false,
             acked: Ages::default(),
@@ -218,15 +271,20 @@ impl Sender {
         };
         // Linux takes the blocks in before the cumulative ACK (tcp_ack): RACK's RTT is then that of the latter, and what this ACK SACKs makes
         // nothing below it late.
-        let linux = c.rto_rule == RtoRule::Linux;
-        let early = linux && delivered.sack(board, reported.above());
+        let mut early = false;
+        if linux {
+            early = delivered.sack(board, reported.above());
+            // tcp_sacktag_write_queue, tcp_check_sack_reordering.
+            if let Some(late) = delivered.late.take().filter(|_| self.ca != CaState::Loss || episode.undo.open) {
+                delivered.rack.note_reordering(board.behind_sacked().unwrap_or(self.una).saturating_sub(late), c);
+            }
+        }
         let again = delivered.acknowledge(board, self.una, linux.then_some(beyond));
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
-        let Delivered { late, original, acked, sacked: ages, repeated, .. } = delivered;
-        if let Some(late) = late.filter(|_| linux && (self.ca != CaState::Loss || episode.undo.open)) {
-            // tcp_sacktag_write_queue, tcp_check_sack_reordering.
-            let highest = board.highest_sacked().unwrap_or(self.una);
-            rack.note_reordering(highest.saturating_sub(late), c);
+        let Delivered { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
+        if let Some(late) = late.filter(|_| linux) {
+            // tcp_clean_rtx_queue: a hole that was not sent again is filled.
+            rack.note_reordering(board.behind_sacked().unwrap_or(self.una).saturating_sub(late), c);
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records() {
@@ -236,13 +294,35 @@ impl Sender {
         News {
             dsack: reported.dsack.is_some(),
             dsack_end: reported.dsack.map_or(0, |d| d.0),
-            duplicates: reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32),
+            duplicates,
+            ours,
+            repetitions,
+            newest,
             sacked,
             original,
             segments: missing - board.missing(),
             repeated: spoilt,
             ages: (if spoilt { Ages::default() } else { acked }, ages),
         }
+    }
+
+    /// How many repetitions a kernel takes the reported duplicate for, of the episode that began at `from`: all of it where it had been acknowledged before
+    /// this ACK, which acknowledges `acked` bytes, else the segments of it that were sent again (tcp_check_dsack, tcp_sacktag_one). And where the first
+    /// of those begins that had been SACKed: packets are out of order by so much at least.
+    #[cold]
+    #[inline(never)]
+    fn repetitions(
+        &self,
+        c: &TcpConfig,
+        board: &Scoreboard,
+        from: u64,
+        (end, len): (u64, u64),
+        acked: u64,
+    ) -> (u32, Option<u64>) {
+        if end <= self.una - acked {
+            return (if end > from { len.div_ceil(u64::from(c.mss)) as u32 } else { 0 }, None);
+        }
+        board.reported_again((end.saturating_sub(len), end), from)
     }
 
     /// What the SACK blocks of an ACK up to stream offset `number` report.

@@ -192,6 +192,7 @@ impl Sender {
             // Go back: everything outstanding is sent again as the window opens.
             None => self.nxt = self.una,
             Some(s) => {
+                let again = s.board.retx_segs;
                 if c.recovery == Recovery::Rack {
                     let rack = &s.rack;
                     // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait; Linux (tcp_timeout_mark_lost)
@@ -202,6 +203,11 @@ impl Sender {
                     s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
+                }
+                if c.rto_rule == RtoRule::Linux && s.awaits_reports() && !repeated && !reduced {
+                    // tcp_init_undo, behind tcp_timeout_mark_lost: repetitions that are lost as well will not be reported.
+                    let lost = again - s.board.retx_segs;
+                    s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
                 }
                 if s.reordering > 0 {
                     // tcp_timeout_mark_lost: nobody knows which segments the duplicates stood for.

@@ -12,8 +12,12 @@ impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
     pub(super) fn remember_prior(&mut self, c: &TcpConfig, marks: bool) {
-        let Window { cwnd, ssthresh } = self.w;
+        let Window { cwnd, mut ssthresh } = self.w;
         let linux = c.rto_rule == RtoRule::Linux;
+        if linux && !matches!(self.ca, CaState::Cwr | CaState::Recovery) {
+            // tcp_current_ssthresh: three quarters of the window at least.
+            ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
+        }
         let reducing = self.reducing() && !(linux && self.ca == CaState::Cwr);
         // tcp_enter_recovery: what marks have done, or ask for, stands.
         let stands = linux && (marks || self.ca == CaState::Cwr);
@@ -27,7 +31,8 @@ impl Sender {
             let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             let prior = (!stands).then_some((cwnd, ssthresh));
-            s.episode.undo = Undo { open: true, prior, from: self.una, retransmissions: probes, first, frto, hold };
+            s.episode.undo =
+                Undo { open: true, prior, from: self.una, retransmissions: probes, all_reported: false, first, frto, hold };
         }
     }
 
@@ -63,16 +68,13 @@ impl Sender {
         let recovered = self.una >= self.seldom.recover;
         let linux = c.rto_rule == RtoRule::Linux;
         let undo = &mut s.episode.undo;
-        if linux && ack.ece {
-            // tcp_fastretrans_alert, A: the reduction is required.
-            undo.prior = None;
-        }
-        // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition.
-        let stale = linux && recovered && ack.acked == 0;
-        if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock))) {
+        // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition,
+        // if it echoes anything.
+        let stale = linux && recovered && ack.acked == 0 && (c.timestamps || undo.first.is_none());
+        if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock, linux))) {
             if linux && self.ca == CaState::Recovery && !recovered {
                 // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
-                let highest = s.board.highest_sacked().unwrap_or(self.una);
+                let highest = s.board.behind_sacked().unwrap_or(self.una);
                 s.rack.note_reordering(highest.saturating_sub(self.una - ack.acked), c);
             }
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {

@@ -6,6 +6,7 @@ use super::{CaState, Phase, Sender};
 use crate::cc::Ack;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::rack::Pending;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::usual::Usual;
@@ -18,7 +19,11 @@ impl SackState {
     #[inline(always)]
     fn is_usual(&self, ack: u64) -> bool {
         let covers = self.board.first().is_some_and(|first| first.end() <= ack);
-        covers && self.board.is_untouched() && self.rack.probe_end.is_none() && self.rack.nothing_older(&self.board)
+        covers
+            && self.board.is_untouched()
+            && self.rack.probe_end.is_none()
+            && self.rack.pending == Pending::Nothing
+            && self.rack.nothing_older(&self.board)
     }
 }
 
