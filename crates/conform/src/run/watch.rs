@@ -20,6 +20,11 @@ const VALUES: &[&str] = &[
     "tcpi_lost",
     "tcpi_retrans",
     "tcpi_backoff",
+    "tcpi_reordering",
+    "tcpi_rto",
+    "tcpi_rtt",
+    "tcpi_rttvar",
+    "tcpi_min_rtt",
 ];
 
 impl<E: Endpoint> Runner<E> {
