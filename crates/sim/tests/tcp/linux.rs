@@ -72,6 +72,20 @@ fn duplicate_acks_are_compressed() {
     assert_eq!(r.acks(), "8");
 }
 
+/// RFC 2883 section 4, tcp_data_queue: a D-SACK is about the most recent packet, so that one whose ACK is held back is not reported by the next.
+#[test]
+fn a_duplicate_whose_ack_is_held_back_is_not_reported_later() {
+    let mut c = linux(10);
+    c.quick_acks = 0;
+    let mut r = Receiver::new(c);
+    r.at(100).data(0).data(1);
+    r.data(3).data(4).data(5);
+    assert_eq!(r.acks(), "2 2[3-4] 2[3-5] 2[3-6]");
+    r.data(4).data(6);
+    r.at(200);
+    assert_eq!(r.acks(), "2[3-7]");
+}
+
 /// tcp_ecn_accept_cwr: a sender that has reduced may have a window of one segment.
 #[test]
 fn cwr_is_acknowledged_at_once() {
