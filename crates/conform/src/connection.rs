@@ -214,7 +214,7 @@ impl Connection {
                 seq: segment.seq,
                 ts,
                 len: segment.len as u16,
-                flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR),
+                flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR) | has(flag::PSH, packet::flag::PUSH),
                 meta: Meta::default().with_ecn(match segment.ecn {
                     Some(EcnField::Ce) => Codepoint::Ce,
                     Some(EcnField::Ect0 | EcnField::Ect) => Codepoint::Ect0,
