@@ -103,7 +103,11 @@ impl At<'_> {
             let entry = if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) };
             let (first, count) = (entry >> 8, entry & 0xFF);
             // A port alone is at the place of its own number.
-            if count > 1 { *item(&self.fib.choices, first + ecmp_choice(hash, self.switch.get(), count)) } else { PortId::new(first) }
+            if count > 1 {
+                *item(&self.fib.choices, first + ecmp_choice(hash, self.switch.get(), count))
+            } else {
+                PortId::new(first)
+            }
         }
     }
 }
