@@ -4,6 +4,7 @@
 //! searched once: places up to which it was done are remembered, and runs of SACKed segments are leapt over. Only what happens once an
 //! episode at most (a timeout, an undo) walks the whole window.
 
+mod audit;
 mod by_count;
 mod order;
 mod search;
@@ -382,21 +383,5 @@ impl Scoreboard {
         let runs = (0..self.segs.len()).filter(|&i| self.is_sacked(i) && !self.is_sacked(i + 1)).count();
         self.search.above = (runs as u32, self.sacked);
         self.find_order();
-    }
-
-    /// Recounts; see `Sender::audit`. `counted`: duplicate ACKs stand for segments that nobody knows.
-    pub fn audit(&self, counted: bool) {
-        let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
-        assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
-        let segs = |is: &dyn Fn(&Seg) -> bool| self.segs.iter().filter(|s| is(s)).count() as u32;
-        let sacked = if counted { self.sacked_segs } else { segs(&|s| s.is(SACKED)) };
-        assert!(sacked <= self.segs.len() as u32, "more delivered than sent");
-        let counts = (sacked, segs(&|s| s.is(RETX)), segs(&|s| s.is(LOST)), segs(&Seg::waits));
-        assert_eq!((self.sacked_segs, self.retx_segs, self.lost_segs, self.waiting), counts, "scoreboard segments");
-        assert_eq!(self.flagged, segs(&|s| s.flags != 0), "segments of which something is known");
-        assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
-        let mut numbered = (self.base..).zip(&self.segs);
-        let found = |n: u64| n >= self.search.lost_hint || self.search.below_hint.iter().any(|b| b.0 == n);
-        assert!(numbered.all(|(n, s)| !s.waits() || found(n)), "a lost segment that nobody will find");
     }
 }

@@ -20,6 +20,7 @@ mod pacing;
 mod probes;
 mod records;
 mod recovery;
+mod reported;
 mod retransmit;
 mod sack;
 mod seldom;
