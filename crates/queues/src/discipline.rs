@@ -66,6 +66,14 @@ pub trait Buffered: Discipline {
         None
     }
 
+    /// Whether there is a quick way through `offer`.
+    const QUICK: bool = false;
+
+    /// Whether `offer` goes that way with this packet: it calls nobody, not even for memory.
+    fn is_ready(&self, _packet: &Queued) -> bool {
+        true
+    }
+
     /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
     /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
     fn pass(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {

@@ -25,6 +25,12 @@ impl<T: Copy + Default> Line<T> {
         self.head == self.tail
     }
 
+    /// Whether one more needs no memory.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.len() != self.places.len()
+    }
+
     #[inline(always)]
     fn place(&self, position: u32) -> usize {
         position as usize & self.places.len().wrapping_sub(1)
@@ -33,7 +39,7 @@ impl<T: Copy + Default> Line<T> {
     /// Adds one that is the newest.
     #[inline(always)]
     pub(crate) fn push_back(&mut self, new: T) {
-        if self.len() == self.places.len() {
+        if !self.has_room() {
             self.grow();
         }
         let place = self.place(self.tail);

@@ -72,6 +72,13 @@ impl Discipline for Pushout {
 }
 
 impl Buffered for Pushout {
+    const QUICK: bool = true;
+
+    #[inline(always)]
+    fn is_ready(&self, _packet: &Queued) -> bool {
+        self.backlog.has_room()
+    }
+
     #[inline(always)]
     fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {

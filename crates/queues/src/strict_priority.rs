@@ -178,6 +178,13 @@ impl Buffered for StrictPriority {
         }
     }
 
+    const QUICK: bool = true;
+
+    #[inline(always)]
+    fn is_ready(&self, packet: &Queued) -> bool {
+        self.common && self.levels[self.queue_of(packet.packet.class)].packets.has_room()
+    }
+
     #[inline(always)]
     fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         let q = self.queue_of(packet.packet.class);

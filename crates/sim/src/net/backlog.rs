@@ -22,8 +22,6 @@ pub(super) struct Slab {
     held: u32,
     /// By handle: whether it was counted as sent before the end of the warm-up. Those behind its end were not.
     before: Vec<bool>,
-    /// How long the port was idle before packets that passed without the discipline's knowledge (`Buffered::passed`).
-    pub(super) passed: Time,
     /// What a packet with [`flag::EXT`] carries besides; no longer than it had to be.
     extras: Vec<Option<Extra>>,
 }
@@ -40,13 +38,30 @@ impl Slab {
     /// None in use.
     fn new() -> Slab {
         let packets = vec![Packet { seq: NONE, ..Packet::default() }];
-        Slab { packets, unused: 0, held: 0, before: Vec::new(), passed: Time::ZERO, extras: Vec::new() }
+        Slab { packets, unused: 0, held: 0, before: Vec::new(), extras: Vec::new() }
     }
 
     /// The handle of the packet that is taken in next.
     #[inline]
     pub(super) fn next(&self) -> Handle {
         Handle(self.unused)
+    }
+
+    /// The handle of the packet after the next one, if there is a place for both.
+    #[inline(always)]
+    pub(super) fn second(&self) -> Option<Handle> {
+        Some(self.packet(self.next()).seq).filter(|&place| place != NONE).map(Handle)
+    }
+
+    /// Takes in a packet that carries nothing besides, as [`Slab::insert`], where the next but one has a place.
+    #[inline(always)]
+    pub(super) fn insert_plain(&mut self, packet: &Packet, entered: Time, second: Handle) {
+        debug_assert!(!packet.has(flag::EXT) && self.second() == Some(second));
+        let place = self.packet_mut(self.next());
+        *place = *packet;
+        place.arrival = entered;
+        self.unused = second.0;
+        self.held += 1;
     }
 
     /// Takes in a packet that entered at some time, under the handle that is next.
@@ -98,22 +113,26 @@ impl Slab {
     /// Forgets a packet. Whether it was counted as sent before the end of the warm-up.
     #[inline]
     pub(super) fn release(&mut self, handle: Handle) -> bool {
-        self.packets[handle.0 as usize].seq = self.unused;
+        self.packet_mut(handle).seq = self.unused;
         self.unused = handle.0;
         self.held -= 1;
         self.before.get_mut(handle.0 as usize).is_some_and(std::mem::take)
     }
 
-    /// The packet of a handle.
+    /// The packet of a handle. Release builds do not check that there is one: disciplines return the handles that they have got.
     #[inline]
     pub(super) fn packet(&self, handle: Handle) -> &Packet {
-        &self.packets[handle.0 as usize]
+        debug_assert!((handle.0 as usize) < self.packets.len());
+        // SAFETY: a handle is a place, and places are never removed.
+        unsafe { self.packets.get_unchecked(handle.0 as usize) }
     }
 
     /// The same, to be changed.
     #[inline]
     pub(super) fn packet_mut(&mut self, handle: Handle) -> &mut Packet {
-        &mut self.packets[handle.0 as usize]
+        debug_assert!((handle.0 as usize) < self.packets.len());
+        // SAFETY: as for `packet`.
+        unsafe { self.packets.get_unchecked_mut(handle.0 as usize) }
     }
 
     /// Whether none are held.

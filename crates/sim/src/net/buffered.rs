@@ -10,7 +10,7 @@
 //! is not put together for it.
 
 use super::backlog::{Backlog, Slab, facts};
-use super::packet::{Extra, Packet};
+use super::packet::{Extra, Packet, flag};
 use super::port::Port;
 use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Queued, Verdict, Work};
 use forebay_units::Time;
@@ -125,7 +125,7 @@ impl<L: FnMut(&Packet)> Arriving<'_, L> {
         let now = *now;
         port.settle(now);
         port.record(now);
-        Port::tell_passed(discipline, slab);
+        port.tell_passed(discipline);
         let (state, handle) = (port.state(now, memory), slab.next());
         slab.insert(packet, *extra, now);
         let shared = memory.is_some();
@@ -194,7 +194,7 @@ impl Port {
         (idle && !self.ring.is_empty()).then(|| self.ring.packet(self.ring.head()).arrival)
     }
 
-    /// As [`Port::line_up`].
+    /// As [`Port::line_up`]. What is usual calls nobody, so that no register has to be kept for later.
     #[inline(never)]
     fn line_up_by<D: Buffered>(
         &mut self,
@@ -205,8 +205,54 @@ impl Port {
         extra: Option<&Extra>,
         lost: impl FnMut(&Packet),
     ) {
+        let queued = Queued { handle: slab.next(), since: now, packet: facts(packet) };
+        if !D::QUICK || self.is_closely_kept() || packet.has(flag::EXT) || !discipline.is_ready(&queued) {
+            return self.line_up_closely(discipline, slab, now, packet, extra, lost);
+        }
+        let Some(second) = slab.second() else { return self.line_up_closely(discipline, slab, now, packet, extra, lost) };
+        match discipline.offer(&self.state(now, None), &queued) {
+            Some(Verdict::Accept) => {
+                self.count_in(now, u64::from(packet.wire));
+                slab.insert_plain(packet, now, second);
+            }
+            Some(Verdict::Mark) => {
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                self.count_in(now, u64::from(packet.wire));
+                slab.insert_plain(packet, now, second);
+                slab.packet_mut(queued.handle).meta.set_ecn(Codepoint::Ce);
+            }
+            Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
+            None => self.push_busy(discipline, slab, now, packet, extra, lost),
+        }
+    }
+
+    /// Hands a packet to a discipline that has declined to say at once what becomes of it, while the transmitter is busy.
+    #[inline(never)]
+    fn push_busy<D: Buffered>(
+        &mut self,
+        discipline: &mut D,
+        slab: &mut Slab,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) {
+        Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None);
+    }
+
+    /// As [`Port::line_up_by`], whatever the discipline, the packet, and the port.
+    #[inline(never)]
+    fn line_up_closely<D: Buffered>(
+        &mut self,
+        discipline: &mut D,
+        slab: &mut Slab,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        lost: impl FnMut(&Packet),
+    ) {
         self.record(now);
-        Port::tell_passed(discipline, slab);
+        self.tell_passed(discipline);
         let handle = slab.next();
         match discipline.offer(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
             Some(Verdict::Accept) => {
@@ -230,9 +276,9 @@ impl Port {
 
     /// Tells a discipline of the packets that have passed.
     #[inline(always)]
-    fn tell_passed<D: Buffered>(discipline: &mut D, slab: &mut Slab) {
+    fn tell_passed<D: Buffered>(&mut self, discipline: &mut D) {
         if D::VARIES {
-            discipline.passed(std::mem::take(&mut slab.passed));
+            discipline.passed(std::mem::take(&mut self.passed));
         }
     }
 
@@ -257,7 +303,7 @@ impl Port {
     ) -> Option<Time> {
         self.leave();
         self.record(now);
-        Port::tell_passed(discipline, slab);
+        self.tell_passed(discipline);
         let mark = match discipline.pass(&self.state(now, None), &facts(packet)) {
             Some(Verdict::Accept) => Codepoint::NotEct,
             Some(Verdict::Mark) => {
@@ -297,9 +343,24 @@ impl Port {
     }
 
     /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Not part of the loop that calls it: mostly it
-    /// is called once, and the loop would make itself ready for many.
+    /// is called once, and the loop would make itself ready for many. As in [`Port::line_up_by`], what is usual calls nobody.
     #[inline(never)]
     fn start_next(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
+        if self.sends_plainly() {
+            self.start_here(start, discipline, slab, lost);
+        } else {
+            self.start_closely(start, discipline, slab, lost);
+        }
+    }
+
+    /// As [`Port::start_next`], whatever the port.
+    #[inline(never)]
+    fn start_closely(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
+        self.start_here(start, discipline, slab, lost);
+    }
+
+    #[inline(always)]
+    fn start_here(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
         let mut sink = Sink { port: self, slab: &mut *slab, now: start, arriving: None, refused: false, shared: false, lost };
         let Some(next) = discipline.pop(start, &mut sink) else { return };
         // What was in service has left, at `start` at the latest. Nobody asks before a later time.

@@ -171,6 +171,7 @@ impl Ring {
     }
 
     /// Appends what the packet just pushed carries besides.
+    #[inline(always)]
     pub fn push_extra(&mut self, extra: &Extra) {
         let index = self.tail.wrapping_sub(1) & self.mask;
         // SAFETY: at most mask + 1.

@@ -301,7 +301,7 @@ impl Fabric {
         }
     }
 
-    /// Hands a gathered packet to a port with a buffered discipline. If not, the port takes it as a FIFO does, after the transmissions that start
+    /// Hands a gathered packet to a port with a buffered discipline. If not, it is for [`Fabric::hop`], after the transmissions that start
     /// before.
     #[inline(always)]
     fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) -> bool {
@@ -314,12 +314,19 @@ impl Fabric {
         }
         let p = &mut self.ports[to];
         let busy = p.is_busy(now);
-        if !busy && p.passes(now) {
-            return false;
-        }
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        if busy {
+        if !busy && p.passes(now) {
+            if p.counts() {
+                return false;
+            }
+            let idle = p.ring.is_empty();
+            let arrival = p.enqueue_alone(now, packet, extra);
+            if idle {
+                let (node, input) = (p.to, p.input);
+                self.announce(lane, node, input, arrival);
+            }
+        } else if busy {
             p.line_up(now, packet, extra, |lost| lane.lose(lost));
             self.note_waiting(to);
         } else if let Some(arrival) = p.pass(now, packet, extra, |lost| lane.lose(lost)) {

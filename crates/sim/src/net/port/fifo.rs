@@ -3,7 +3,7 @@
 use super::{Alert, Order, Port, Refusal, serving};
 use crate::net::backlog::facts;
 use crate::net::bit_errors::BitErrors;
-use crate::net::packet::{Codepoint, Packet};
+use crate::net::packet::{Codepoint, Extra, Packet};
 use forebay_queues::{Arrival, DropReason, Met, PortState, QueueState, Verdict};
 use forebay_units::Time;
 
@@ -91,6 +91,29 @@ impl Port {
         self.sent_bytes += wire;
         self.add_sojourn(departure - now);
         Ok(arrival)
+    }
+
+    /// As [`Port::enqueue`] of a packet that passes ([`Port::passes`]), and of which nobody keeps a record.
+    #[inline(always)]
+    pub(crate) fn enqueue_alone(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>) -> Time {
+        debug_assert!(self.busy_until < now && self.alert.packets > 0 && !self.counts());
+        let wire = u64::from(packet.wire);
+        self.departed = self.ring.tail();
+        self.queue = QueueState { packets: 1, bytes: wire };
+        if !self.ring.has_room() {
+            self.make_room(now);
+        }
+        let departure = now + self.tx(wire);
+        self.busy_until = departure;
+        let arrival = departure + self.delay;
+        self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
+        if let Some(extra) = extra {
+            self.ring.push_extra(extra);
+        }
+        self.sent_pkts += 1;
+        self.sent_bytes += wire;
+        self.add_sojourn(departure - now);
+        arrival
     }
 
     /// Gives up the slots of packets that have left the queue and arrived.
@@ -218,6 +241,12 @@ impl Port {
     /// What damages packets, if anything.
     pub fn errors(&self) -> Option<&BitErrors> {
         self.errors.as_deref()
+    }
+
+    /// Whether the next packet can be sent without a recorder, damage, and room to be made.
+    #[inline(always)]
+    pub(in crate::net) fn sends_plainly(&self) -> bool {
+        self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
     }
 
     /// What the link does to a packet of `wire` bytes that is about to go into the ring.

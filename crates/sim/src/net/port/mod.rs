@@ -68,8 +68,8 @@ pub struct Port {
     limit: QueueState,
     /// `quiet_below` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
     quiet: QueueState,
-    /// `is_step` of a FIFO's discipline.
-    step: bool,
+    /// How long a port with a buffered discipline was idle before packets that passed without the discipline's knowledge (`Buffered::passed`).
+    pub(super) passed: Time,
     /// Counters of rare events.
     pub(crate) events: PortEvents,
     /// Packets queued before the end of the warm-up.
@@ -78,12 +78,14 @@ pub struct Port {
     latest: Time,
     observer: Option<Box<Occupancy>>,
     errors: Option<Box<BitErrors>>,
+    /// `is_step` of a FIFO's discipline.
+    step: bool,
     /// Whether [`Port::watch`] is in force.
     watched: bool,
-    /// Of a port with a buffered discipline: its place among all of them.
-    pub(crate) place: u32,
     /// Whether it is a host's.
     host: bool,
+    /// Of a port with a buffered discipline: its place among all of them.
+    pub(crate) place: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, waited_high) == 128);
@@ -160,6 +162,7 @@ impl Port {
             input,
             to: c.to,
             quiet,
+            passed: Time::ZERO,
             step,
             order,
             backlog,
@@ -238,12 +241,13 @@ impl Port {
         self.backlog.as_deref()
     }
 
-    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] must follow. For a port with a backlog, which is empty.
+    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] or [`Port::enqueue_alone`] must follow. For a port with
+    /// a backlog, which is empty.
     #[inline(always)]
     pub(crate) fn passes(&mut self, now: Time) -> bool {
         let passes = self.alert.packets > 0;
-        if passes && let Some(backlog) = &mut self.backlog {
-            backlog.slab.passed += now - self.busy_until;
+        if passes {
+            self.passed += now - self.busy_until;
         }
         passes
     }

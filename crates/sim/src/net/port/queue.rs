@@ -139,6 +139,12 @@ impl Port {
         }
     }
 
+    /// Whether the time at each length is counted.
+    #[inline(always)]
+    pub(crate) fn counts(&self) -> bool {
+        self.levels.are_on()
+    }
+
     /// Hands what was counted up to `now`, when the queue is settled, over to the recorder, which goes on from there.
     #[inline(never)]
     pub(super) fn record_levels(&mut self, now: Time) {
@@ -188,6 +194,12 @@ impl Port {
         } else {
             self.record(now);
         }
+    }
+
+    /// Whether one more packet would be for a recorder, or for the greatest length so far.
+    #[inline(always)]
+    pub(in crate::net) fn is_closely_kept(&self) -> bool {
+        self.observer.is_some() || self.levels.are_on() || self.queue.packets >= self.events.max_pkts
     }
 
     /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.

@@ -23,8 +23,8 @@ impl Port {
         #[rustfmt::skip]
         let Port {
             ring, departed: _, to: _, served, busy_until, delay: _, ps_per_byte: _, queue, alert: _, input: _, levels: _, sent_pkts, sent_bytes,
-            waited, waited_high, order: _, backlog: _, limit: _, quiet: _, step: _, events, before, latest, observer: _, errors: _, watched: _, place: _,
-            host: _,
+            waited, waited_high, order: _, backlog: _, limit: _, quiet: _, passed: _, events, before, latest, observer: _, errors: _, step: _, watched: _,
+            host: _, place: _,
         } = self;
         v.same(u64::from(waiting));
         ring.each_mut(|packet, extra| walk_packet(packet, extra, una, v));
