@@ -157,6 +157,13 @@ impl Buffered for Choke {
         }
     }
 
+    const QUICK: bool = true;
+
+    #[inline(always)]
+    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
+        self.backlog.has_room() && port.fits(packet.packet.wire) && self.law.stays_below_min(port)
+    }
+
     #[inline(always)]
     fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         let verdict = self.decide(port, &packet.packet);

@@ -69,9 +69,9 @@ pub trait Buffered: Discipline {
     /// Whether there is a quick way through `offer`.
     const QUICK: bool = false;
 
-    /// Whether `offer` goes that way with this packet: it calls nobody, not even for memory.
-    fn is_ready(&self, _packet: &Queued) -> bool {
-        true
+    /// Whether `offer` would go that way with this packet: take it in, marked or not, and call nobody, not even for memory.
+    fn is_ready(&self, _port: &PortState, _packet: &Queued) -> bool {
+        false
     }
 
     /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by

@@ -75,8 +75,8 @@ impl Buffered for Pushout {
     const QUICK: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, _packet: &Queued) -> bool {
-        self.backlog.has_room()
+    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
+        self.backlog.has_room() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]

@@ -77,12 +77,30 @@ impl Law {
     pub(crate) fn update(&mut self, port: &PortState) {
         if port.serving > 0 {
             self.age();
-            let queue = if self.in_service { port.queue } else { port.waiting() };
-            let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
-            self.avg = self.kept * self.avg + self.weight * now;
+            self.avg = self.next(port);
         } else {
             self.was_idle(port.now - port.idle_since);
         }
+    }
+
+    /// The average after an arrival at a busy port, if it is up to date before.
+    #[inline(always)]
+    fn next(&self, port: &PortState) -> f64 {
+        let queue = if self.in_service { port.queue } else { port.waiting() };
+        let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
+        self.kept * self.avg + self.weight * now
+    }
+
+    /// Whether it needs no more than one addition to know that the average is below `min` after an arrival too.
+    #[inline(always)]
+    pub(crate) fn stays_below_min(&self, port: &PortState) -> bool {
+        self.idle == Time::ZERO && port.serving > 0 && !self.is_min(self.next(port))
+    }
+
+    /// Whether an average is `min` or more.
+    #[inline(always)]
+    fn is_min(&self, avg: f64) -> bool {
+        avg >= self.min
     }
 
     /// The port was idle before an arrival.
@@ -101,9 +119,9 @@ impl Law {
     #[inline(always)]
     pub(crate) fn reaches_min(&mut self) -> bool {
         // Idle time only lowers it.
-        self.avg >= self.min && {
+        self.is_min(self.avg) && {
             self.age();
-            self.avg >= self.min
+            self.is_min(self.avg)
         }
     }
 

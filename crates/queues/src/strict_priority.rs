@@ -181,8 +181,9 @@ impl Buffered for StrictPriority {
     const QUICK: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, packet: &Queued) -> bool {
-        self.common && self.levels[self.queue_of(packet.packet.class)].packets.has_room()
+    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
+        let level = &self.levels[self.queue_of(packet.packet.class)];
+        self.common && level.packets.has_room() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]

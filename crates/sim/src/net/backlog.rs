@@ -47,21 +47,20 @@ impl Slab {
         Handle(self.unused)
     }
 
-    /// The handle of the packet after the next one, if there is a place for both.
+    /// As [`Slab::insert`], of a packet that carries nothing besides, if that leaves a place for the next one. Otherwise nothing is done.
     #[inline(always)]
-    pub(super) fn second(&self) -> Option<Handle> {
-        Some(self.packet(self.next()).seq).filter(|&place| place != NONE).map(Handle)
-    }
-
-    /// Takes in a packet that carries nothing besides, as [`Slab::insert`], where the next but one has a place.
-    #[inline(always)]
-    pub(super) fn insert_plain(&mut self, packet: &Packet, entered: Time, second: Handle) {
-        debug_assert!(!packet.has(flag::EXT) && self.second() == Some(second));
+    pub(super) fn insert_plain(&mut self, packet: &Packet, entered: Time) -> bool {
+        debug_assert!(!packet.has(flag::EXT));
         let place = self.packet_mut(self.next());
+        let unused = place.seq;
+        if unused == NONE {
+            return false;
+        }
         *place = *packet;
         place.arrival = entered;
-        self.unused = second.0;
+        self.unused = unused;
         self.held += 1;
+        true
     }
 
     /// Takes in a packet that entered at some time, under the handle that is next.

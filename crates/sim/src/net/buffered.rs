@@ -205,39 +205,22 @@ impl Port {
         extra: Option<&Extra>,
         lost: impl FnMut(&Packet),
     ) {
-        let queued = Queued { handle: slab.next(), since: now, packet: facts(packet) };
-        if !D::QUICK || self.is_closely_kept() || packet.has(flag::EXT) || !discipline.is_ready(&queued) {
+        if !D::QUICK || self.is_closely_kept() || packet.has(flag::EXT) {
             return self.line_up_closely(discipline, slab, now, packet, extra, lost);
         }
-        let Some(second) = slab.second() else { return self.line_up_closely(discipline, slab, now, packet, extra, lost) };
-        match discipline.offer(&self.state(now, None), &queued) {
-            Some(Verdict::Accept) => {
-                self.count_in(now, u64::from(packet.wire));
-                slab.insert_plain(packet, now, second);
-            }
-            Some(Verdict::Mark) => {
-                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
-                self.count_in(now, u64::from(packet.wire));
-                slab.insert_plain(packet, now, second);
-                slab.packet_mut(queued.handle).meta.set_ecn(Codepoint::Ce);
-            }
-            Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
-            None => self.push_busy(discipline, slab, now, packet, extra, lost),
+        self.tell_passed(discipline);
+        let (state, queued) = (self.state(now, None), Queued { handle: slab.next(), since: now, packet: facts(packet) });
+        if !discipline.is_ready(&state, &queued) || !slab.insert_plain(packet, now) {
+            return self.line_up_closely(discipline, slab, now, packet, extra, lost);
         }
-    }
-
-    /// Hands a packet to a discipline that has declined to say at once what becomes of it, while the transmitter is busy.
-    #[inline(never)]
-    fn push_busy<D: Buffered>(
-        &mut self,
-        discipline: &mut D,
-        slab: &mut Slab,
-        now: Time,
-        packet: &Packet,
-        extra: Option<&Extra>,
-        lost: impl FnMut(&Packet),
-    ) {
-        Arriving { port: self, slab, now, packet, extra, lost }.push(discipline, None);
+        let verdict = discipline.offer(&state, &queued);
+        debug_assert!(matches!(verdict, Some(Verdict::Accept | Verdict::Mark)));
+        if verdict == Some(Verdict::Mark) {
+            self.events.marked += u64::from(queued.packet.ecn != Codepoint::Ce);
+            slab.packet_mut(queued.handle).meta.set_ecn(Codepoint::Ce);
+        }
+        self.count_plainly(u64::from(queued.packet.wire));
+        self.ask_passing(discipline);
     }
 
     /// As [`Port::line_up_by`], whatever the discipline, the packet, and the port.
@@ -319,7 +302,7 @@ impl Port {
         self.ask_passing(discipline);
         self.count_in(now, u64::from(packet.wire));
         let idle = self.ring.is_empty();
-        self.transmit((now, now), packet, extra, mark);
+        self.transmit((now, now), packet, || extra, mark);
         self.news(idle)
     }
 
@@ -366,25 +349,31 @@ impl Port {
         // What was in service has left, at `start` at the latest. Nobody asks before a later time.
         self.leave();
         let packet = slab.packet(next);
-        self.transmit((packet.arrival, start), packet, slab.extra(next, packet), Codepoint::NotEct);
+        self.transmit((packet.arrival, start), packet, || slab.extra(next, packet), Codepoint::NotEct);
         slab.release(next);
     }
 
     /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
     /// `NotEct`).
     #[inline(always)]
-    fn transmit(&mut self, (entered, start): (Time, Time), packet: &Packet, extra: Option<&Extra>, mark: Codepoint) {
+    fn transmit<'a>(
+        &mut self,
+        (entered, start): (Time, Time),
+        packet: &Packet,
+        extra: impl FnOnce() -> Option<&'a Extra>,
+        mark: Codepoint,
+    ) {
         if !self.ring.has_room() {
             self.make_room(start);
         }
         let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
+        self.add_sojourn(departure - entered);
         self.damage(u64::from(packet.wire));
         self.ring.push(packet, departure + self.delay, mark, |_| {});
-        if let Some(extra) = extra {
+        if let Some(extra) = extra() {
             self.ring.push_extra(extra);
         }
-        self.add_sojourn(departure - entered);
     }
 
     /// Takes in or drops a packet that is at the port completely at `now`, after the transmissions that start before; `memory` is the most bytes

@@ -315,7 +315,7 @@ impl Fabric {
         let p = &mut self.ports[to];
         let busy = p.is_busy(now);
         // SAFETY: as in `hop`.
-        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        let (packet, extra) = unsafe { (&*m.packet, || Ring::extra_behind(m.packet)) };
         if !busy && p.passes(now) {
             if p.counts() {
                 return false;
@@ -327,9 +327,9 @@ impl Fabric {
                 self.announce(lane, node, input, arrival);
             }
         } else if busy {
-            p.line_up(now, packet, extra, |lost| lane.lose(lost));
+            p.line_up(now, packet, extra(), |lost| lane.lose(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra, |lost| lane.lose(lost)) {
+        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
             self.announce(lane, node, input, arrival);
         }

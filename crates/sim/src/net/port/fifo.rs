@@ -95,7 +95,7 @@ impl Port {
 
     /// As [`Port::enqueue`] of a packet that passes ([`Port::passes`]), and of which nobody keeps a record.
     #[inline(always)]
-    pub(crate) fn enqueue_alone(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>) -> Time {
+    pub(crate) fn enqueue_alone<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
         debug_assert!(self.busy_until < now && self.alert.packets > 0 && !self.counts());
         let wire = u64::from(packet.wire);
         self.departed = self.ring.tail();
@@ -106,13 +106,13 @@ impl Port {
         let departure = now + self.tx(wire);
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
-        if let Some(extra) = extra {
-            self.ring.push_extra(extra);
-        }
         self.sent_pkts += 1;
         self.sent_bytes += wire;
         self.add_sojourn(departure - now);
+        self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
+        if let Some(extra) = extra() {
+            self.ring.push_extra(extra);
+        }
         arrival
     }
 

@@ -212,6 +212,12 @@ impl Port {
             // SAFETY: as in `settle_counted`.
             unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
         }
+        self.count_plainly(wire);
+    }
+
+    /// As [`Port::count_in`], unless the port [is closely kept](Port::is_closely_kept).
+    #[inline(always)]
+    pub(in crate::net) fn count_plainly(&mut self, wire: u64) {
         self.queue.packets += 1;
         self.queue.bytes += wire;
         self.sent_pkts += 1;
