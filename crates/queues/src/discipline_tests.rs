@@ -1,6 +1,6 @@
 use super::*;
 use crate::Codepoint;
-use crate::testing::{built, busy, packet};
+use crate::testing::{Effect, built, busy, packet};
 use forebay_param::Value;
 
 /// What ports rely on: they do not call where the two promises say what the decision is.
@@ -45,6 +45,17 @@ impl Work for Passing {
     }
 }
 
+/// Takes in a packet that lines up, if the discipline is ready for it.
+struct Joining(PortState, Queued);
+
+impl Work for Joining {
+    type Output = Option<Verdict>;
+
+    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        if discipline.is_ready(&self.0, &self.1) { discipline.offer(&self.0, &self.1) } else { None }
+    }
+}
+
 /// Says that one has passed.
 struct Passed(Time);
 
@@ -56,7 +67,8 @@ impl Work for Passed {
     }
 }
 
-/// A discipline that lets packets pass would accept them, and is left as if it had been asked.
+/// A discipline that lets packets pass would accept them, and is left as if it had been asked. One that is ready for a packet does with it what
+/// it does with others.
 #[test]
 fn what_passes_need_not_ask() {
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
@@ -71,13 +83,22 @@ fn what_passes_need_not_ask() {
     for (entry, sets) in all {
         let Queue::Buffered(mut d) = built(entry, sets) else { unreachable!() };
         d.start(Rate(10_000_000_000), Rng::stream(12, &[]));
-        let (mut effects, mut now, mut passed, mut asked) = (Vec::new(), Time(0), 0, 0);
+        let (mut effects, mut now, mut passed, mut asked, mut ready) = (Vec::new(), Time(0), 0, 0, 0);
         for _ in 0..500 {
             for n in 1..rng.below(20) as u32 {
                 let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
                 let arrival = Arrival { ecn: Codepoint::Ect0, ..packet(1500, n as u8 % 8, 0, u64::from(n)) };
                 let state = PortState { now, ..busy(queue, 15) };
-                d.push(&state, Queued { handle: Handle(n), since: now, packet: arrival }, &mut effects);
+                let (queued, mut other) = (Queued { handle: Handle(n), since: now, packet: arrival }, d.clone());
+                let verdict = other.work(Joining(state, queued));
+                effects.clear();
+                d.push(&state, queued, &mut effects);
+                if let Some(verdict) = verdict {
+                    let marked = effects.contains(&Effect::Mark(queued.handle));
+                    assert_eq!(verdict, if marked { Verdict::Mark } else { Verdict::Accept }, "{d:?}");
+                    assert_eq!((effects.len(), &d), (usize::from(marked), &other));
+                    ready += 1;
+                }
             }
             while d.pop(now, &mut effects).is_some() {}
             for _ in 0..rng.below(6) {
@@ -97,6 +118,7 @@ fn what_passes_need_not_ask() {
                 }
             }
         }
+        assert!((ready > 1000) == (entry.entry.name != "pfabric"), "{}: {ready}", entry.entry.name);
         assert!(passed > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {passed} {asked}", entry.entry.name);
     }
 }
