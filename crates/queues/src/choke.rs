@@ -161,7 +161,7 @@ impl Buffered for Choke {
 
     #[inline(always)]
     fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        self.backlog.has_room() && port.fits(packet.packet.wire) && self.law.stays_below_min(port)
+        self.law.stays_below_min(port) && self.backlog.has_room() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]

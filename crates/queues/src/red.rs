@@ -91,10 +91,10 @@ impl Law {
         self.kept * self.avg + self.weight * now
     }
 
-    /// Whether it needs no more than one addition to know that the average is below `min` after an arrival too.
+    /// Whether it needs no more than one addition to know that the average, below `min`, is so after an arrival too.
     #[inline(always)]
     pub(crate) fn stays_below_min(&self, port: &PortState) -> bool {
-        self.idle == Time::ZERO && port.serving > 0 && !self.is_min(self.next(port))
+        self.idle == Time::ZERO && !self.is_min(self.avg) && port.serving > 0 && !self.is_min(self.next(port))
     }
 
     /// Whether an average is `min` or more.
