@@ -9,6 +9,8 @@
 //! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Work`), so that what one of them does not look at
 //! is not put together for it.
 
+mod transmit;
+
 use super::backlog::{Backlog, Slab, facts};
 use super::packet::{Extra, Packet, flag};
 use super::port::Port;
@@ -323,57 +325,6 @@ impl Port {
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
-    }
-
-    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Not part of the loop that calls it: mostly it
-    /// is called once, and the loop would make itself ready for many. As in [`Port::line_up_by`], what is usual calls nobody.
-    #[inline(never)]
-    fn start_next(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
-        if self.sends_plainly() {
-            self.start_here(start, discipline, slab, lost);
-        } else {
-            self.start_closely(start, discipline, slab, lost);
-        }
-    }
-
-    /// As [`Port::start_next`], whatever the port.
-    #[inline(never)]
-    fn start_closely(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
-        self.start_here(start, discipline, slab, lost);
-    }
-
-    #[inline(always)]
-    fn start_here(&mut self, start: Time, discipline: &mut impl Buffered, slab: &mut Slab, lost: impl FnMut(&Packet)) {
-        let mut sink = Sink { port: self, slab: &mut *slab, now: start, arriving: None, refused: false, shared: false, lost };
-        let Some(next) = discipline.pop(start, &mut sink) else { return };
-        // What was in service has left, at `start` at the latest. Nobody asks before a later time.
-        self.leave();
-        let packet = slab.packet(next);
-        self.transmit((packet.arrival, start), packet, || slab.extra(next, packet), Codepoint::NotEct);
-        slab.release(next);
-    }
-
-    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
-    /// `NotEct`).
-    #[inline(always)]
-    fn transmit<'a>(
-        &mut self,
-        (entered, start): (Time, Time),
-        packet: &Packet,
-        extra: impl FnOnce() -> Option<&'a Extra>,
-        mark: Codepoint,
-    ) {
-        if !self.ring.has_room() {
-            self.make_room(start);
-        }
-        let departure = start + self.tx(u64::from(packet.wire));
-        self.busy_until = departure;
-        self.add_sojourn(departure - entered);
-        self.damage(u64::from(packet.wire));
-        self.ring.push(packet, departure + self.delay, mark, |_| {});
-        if let Some(extra) = extra() {
-            self.ring.push_extra(extra);
-        }
     }
 
     /// Takes in or drops a packet that is at the port completely at `now`, after the transmissions that start before; `memory` is the most bytes
