@@ -85,9 +85,15 @@ impl At<'_> {
     }
 
     fn next_port(self, dst: NodeId, hash: u32) -> PortId {
-        let entry = self.entry(dst);
+        self.port(self.entry(dst), hash, |place| self.fib.choices[place as usize])
+    }
+
+    /// The port of `entry` that a flow with `hash` takes: one `of` the set of ports, by its place, or the only one, which is at the place of its own
+    /// number.
+    #[inline(always)]
+    fn port(self, entry: u32, hash: u32, of: impl Fn(u32) -> PortId) -> PortId {
         let (first, count) = (entry >> 8, entry & 0xFF);
-        self.fib.choices[(first + if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 }) as usize]
+        if count > 1 { of(first + ecmp_choice(hash, self.switch.get(), count)) } else { PortId::new(first) }
     }
 
     /// As [`Fib::next_port`], without checks: for the packet path.
@@ -101,13 +107,7 @@ impl At<'_> {
         unsafe {
             let t = item(&self.fib.target, dst.get());
             let entry = if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) };
-            let (first, count) = (entry >> 8, entry & 0xFF);
-            // A port alone is at the place of its own number.
-            if count > 1 {
-                *item(&self.fib.choices, first + ecmp_choice(hash, self.switch.get(), count))
-            } else {
-                PortId::new(first)
-            }
+            self.port(entry, hash, |place| *item(&self.fib.choices, place))
         }
     }
 }

@@ -74,10 +74,7 @@ impl Sets {
             [port] => Some(port.get()),
             _ => self.several.get(set).copied(),
         };
-        let first = match known {
-            Some(first) => first,
-            None => choices.len() as u32,
-        };
+        let first = known.unwrap_or(choices.len() as u32);
         if first as usize + set.len() >= 1 << 24 {
             return Err(RouteError::TooManySets);
         }
