@@ -138,6 +138,11 @@ impl Rack {
         self.reordering_seen
     }
 
+    /// What begins at `late` has been delivered behind what is SACKed, or acknowledged up to `una`.
+    pub(super) fn note_late(&mut self, board: &Scoreboard, una: u64, late: u64, c: &TcpConfig) {
+        self.note_reordering(board.behind_sacked().unwrap_or(una).saturating_sub(late), c);
+    }
+
     /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
     pub(super) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
         if distance == 0 {

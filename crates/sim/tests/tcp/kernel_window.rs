@@ -3,16 +3,22 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_param::Value;
+use forebay_sim::tcp::config::TcpConfig;
+
+/// A connection that is open, with a first window of ten segments and a receive window of twenty.
+fn open(mut c: TcpConfig) -> Script {
+    c.init_cwnd = 10;
+    let mut t = Script::closed(c);
+    t.window = 20_000;
+    t.syn_ack();
+    t
+}
 
 /// An ACK that acknowledges nothing makes no kernel's window smaller; RFC 9293 (section 3.10.7.4) takes the newest one's.
 #[test]
 fn windows_do_not_shrink_by_duplicates() {
     for (stack, sent) in [("linux", 10), ("rfc", 5)] {
-        let mut c = config(stack, "newreno");
-        c.init_cwnd = 10;
-        let mut t = Script::closed(c);
-        t.window = 20_000;
-        t.syn_ack();
+        let mut t = open(config(stack, "newreno"));
         t.write(4);
         t.at(200).ack(4);
         t.window = 5_000;
@@ -24,11 +30,7 @@ fn windows_do_not_shrink_by_duplicates() {
 /// But an ACK that closes it is a new one, and no duplicate.
 #[test]
 fn a_window_that_closes_is_new() {
-    let mut c = config_with("linux", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);
-    c.init_cwnd = 10;
-    let mut t = Script::closed(c);
-    t.window = 20_000;
-    t.syn_ack();
+    let mut t = open(config_with("linux", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]));
     t.write(10);
     t.at(200).ack(4);
     t.window = 0;

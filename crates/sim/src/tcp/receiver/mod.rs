@@ -336,9 +336,7 @@ impl Receiver {
         if self.adaptive.is_some() {
             self.report_others(c, now, offset, p.len.into(), out);
             // RFC 2883 section 4: the most recent packet alone is reported; the ACK of one before it may have been held back (tcp_data_queue).
-            if self.ooo.has_repeated() {
-                self.ooo.take_repeated();
-            }
+            self.ooo.take_repeated();
         }
         let in_order = self.accept(offset, u64::from(p.len), fin);
         self.pending = self.pending.saturating_add(segments as u16);

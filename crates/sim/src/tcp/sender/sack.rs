@@ -210,10 +210,9 @@ impl Sender {
         if restarts && self.times_as_linux(c) {
             self.restart_timer(c, ack.now);
         }
-        if !steers {
-        } else if self.hooks.control() {
+        if steers && self.hooks.control() {
             self.control(c, ack, news.segments, before);
-        } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
+        } else if steers && c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
         }
     }
@@ -263,7 +262,7 @@ impl Sender {
             early = delivered.sack(board, reported.above());
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
             if let Some(late) = delivered.late.take().filter(|_| self.ca != CaState::Loss || episode.undo.open) {
-                delivered.rack.note_reordering(board.behind_sacked().unwrap_or(self.una).saturating_sub(late), c);
+                delivered.rack.note_late(board, self.una, late, c);
             }
         }
         let again = delivered.acknowledge(board, self.una, linux.then_some(beyond));
@@ -271,7 +270,7 @@ impl Sender {
         let Delivered { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
         if let Some(late) = late.filter(|_| linux) {
             // tcp_clean_rtx_queue: a hole that was not sent again is filled.
-            rack.note_reordering(board.behind_sacked().unwrap_or(self.una).saturating_sub(late), c);
+            rack.note_late(board, self.una, late, c);
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records() {

@@ -74,8 +74,7 @@ impl Sender {
         if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock, linux))) {
             if linux && self.ca == CaState::Recovery && !recovered {
                 // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
-                let highest = s.board.behind_sacked().unwrap_or(self.una);
-                s.rack.note_reordering(highest.saturating_sub(self.una - ack.acked), c);
+                s.rack.note_late(&s.board, self.una, self.una - ack.acked, c);
             }
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
