@@ -35,9 +35,7 @@ struct Sink<'a, L> {
 impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     #[inline]
     fn mark(&mut self, packet: Handle) {
-        let p = self.slab.packet_mut(packet);
-        self.port.events.marked += u64::from(p.ecn() != Codepoint::Ce);
-        p.meta.set_ecn(Codepoint::Ce);
+        self.port.mark_held(self.slab, packet);
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
@@ -207,22 +205,20 @@ impl Port {
         extra: Option<&Extra>,
         lost: impl FnMut(&Packet),
     ) {
-        if !D::QUICK || self.is_closely_kept() || packet.has(flag::EXT) {
-            return self.line_up_closely(discipline, slab, now, packet, extra, lost);
+        if D::QUICK && !self.is_closely_kept() && !packet.has(flag::EXT) {
+            self.tell_passed(discipline);
+            let (state, queued) = (self.state(now, None), Queued { handle: slab.next(), since: now, packet: facts(packet) });
+            if discipline.is_ready(&state, &queued) && slab.insert_plain(packet, now) {
+                let verdict = discipline.offer(&state, &queued);
+                debug_assert!(matches!(verdict, Some(Verdict::Accept | Verdict::Mark)));
+                if verdict == Some(Verdict::Mark) {
+                    self.mark_held(slab, queued.handle);
+                }
+                self.count_plainly(u64::from(queued.packet.wire));
+                return self.ask_passing(discipline);
+            }
         }
-        self.tell_passed(discipline);
-        let (state, queued) = (self.state(now, None), Queued { handle: slab.next(), since: now, packet: facts(packet) });
-        if !discipline.is_ready(&state, &queued) || !slab.insert_plain(packet, now) {
-            return self.line_up_closely(discipline, slab, now, packet, extra, lost);
-        }
-        let verdict = discipline.offer(&state, &queued);
-        debug_assert!(matches!(verdict, Some(Verdict::Accept | Verdict::Mark)));
-        if verdict == Some(Verdict::Mark) {
-            self.events.marked += u64::from(queued.packet.ecn != Codepoint::Ce);
-            slab.packet_mut(queued.handle).meta.set_ecn(Codepoint::Ce);
-        }
-        self.count_plainly(u64::from(queued.packet.wire));
-        self.ask_passing(discipline);
+        self.line_up_closely(discipline, slab, now, packet, extra, lost);
     }
 
     /// As [`Port::line_up_by`], whatever the discipline, the packet, and the port.
@@ -240,15 +236,12 @@ impl Port {
         self.tell_passed(discipline);
         let handle = slab.next();
         match discipline.offer(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
-            Some(Verdict::Accept) => {
+            Some(verdict @ (Verdict::Accept | Verdict::Mark)) => {
                 self.count_in(now, u64::from(packet.wire));
                 slab.insert(packet, extra, now);
-            }
-            Some(Verdict::Mark) => {
-                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
-                self.count_in(now, u64::from(packet.wire));
-                slab.insert(packet, extra, now);
-                slab.packet_mut(handle).meta.set_ecn(Codepoint::Ce);
+                if verdict == Verdict::Mark {
+                    self.mark_held(slab, handle);
+                }
             }
             Some(Verdict::Drop(reason)) => self.drop_arriving(reason, packet, lost),
             None => {
@@ -257,6 +250,14 @@ impl Port {
             }
         }
         self.ask_passing(discipline);
+    }
+
+    /// Marks a packet that is held.
+    #[inline(always)]
+    fn mark_held(&mut self, slab: &mut Slab, handle: Handle) {
+        let p = slab.packet_mut(handle);
+        self.count_mark(p.ecn());
+        p.meta.set_ecn(Codepoint::Ce);
     }
 
     /// Tells a discipline of the packets that have passed.
@@ -292,7 +293,7 @@ impl Port {
         let mark = match discipline.pass(&self.state(now, None), &facts(packet)) {
             Some(Verdict::Accept) => Codepoint::NotEct,
             Some(Verdict::Mark) => {
-                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                self.count_mark(packet.ecn());
                 Codepoint::Ce
             }
             Some(Verdict::Drop(reason)) => {

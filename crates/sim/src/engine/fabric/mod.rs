@@ -284,8 +284,7 @@ impl Fabric {
             p.ring.push_extra(extra);
         }
         if idle {
-            let (node, input) = (p.to, p.input);
-            self.announce(lane, node, input, arrival);
+            self.announce(lane, port, arrival);
         }
         Ok(())
     }
@@ -323,15 +322,13 @@ impl Fabric {
             let idle = p.ring.is_empty();
             let arrival = p.enqueue_alone(now, packet, extra);
             if idle {
-                let (node, input) = (p.to, p.input);
-                self.announce(lane, node, input, arrival);
+                self.announce(lane, to, arrival);
             }
         } else if busy {
             p.line_up(now, packet, extra(), |lost| lane.lose(lost));
             self.note_waiting(to);
         } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| lane.lose(lost)) {
-            let (node, input) = (p.to, p.input);
-            self.announce(lane, node, input, arrival);
+            self.announce(lane, to, arrival);
         }
         true
     }
@@ -354,8 +351,7 @@ impl Fabric {
     fn serve_here(&mut self, lane: &mut Lane, port: PortId, until: Time) {
         let p = &mut self.ports[port];
         if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
-            let (node, input) = (p.to, p.input);
-            self.announce(lane, node, input, arrival);
+            self.announce(lane, port, arrival);
         }
     }
 
@@ -364,14 +360,14 @@ impl Fabric {
     fn admit(&mut self, lane: &mut Lane, port: PortId, now: Time, packet: &Packet, extra: Option<&Extra>, memory: Option<u64>) {
         let p = &mut self.ports[port];
         if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| lane.lose(lost)) {
-            let (node, input) = (p.to, p.input);
-            self.announce(lane, node, input, arrival);
+            self.announce(lane, port, arrival);
         }
     }
 
-    /// `input` of `node`, idle so far, will bring a packet at `arrival`, behind the window.
+    /// The link behind `port`, idle so far, will bring a packet at `arrival`, behind the window.
     #[inline(always)]
-    fn announce(&mut self, lane: &mut Lane, node: NodeId, input: u32, arrival: Time) {
+    fn announce(&mut self, lane: &mut Lane, port: PortId, arrival: Time) {
+        let (node, input) = (self.ports[port].to, self.ports[port].input);
         self.set_busy(input);
         lane.wheel.mark_ahead(node, arrival);
     }

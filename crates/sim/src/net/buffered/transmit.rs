@@ -2,7 +2,7 @@
 
 use super::Sink;
 use crate::net::backlog::Slab;
-use crate::net::packet::{Codepoint, Extra, Packet};
+use crate::net::packet::{Codepoint, Packet};
 use crate::net::port::Port;
 use forebay_queues::Buffered;
 use forebay_units::Time;
@@ -34,28 +34,5 @@ impl Port {
         let packet = slab.packet(next);
         self.transmit((packet.arrival, start), packet, || slab.extra(next, packet), Codepoint::NotEct);
         slab.release(next);
-    }
-
-    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
-    /// `NotEct`).
-    #[inline(always)]
-    pub(super) fn transmit<'a>(
-        &mut self,
-        (entered, start): (Time, Time),
-        packet: &Packet,
-        extra: impl FnOnce() -> Option<&'a Extra>,
-        mark: Codepoint,
-    ) {
-        if !self.ring.has_room() {
-            self.make_room(start);
-        }
-        let departure = start + self.tx(u64::from(packet.wire));
-        self.busy_until = departure;
-        self.add_sojourn(departure - entered);
-        self.damage(u64::from(packet.wire));
-        self.ring.push(packet, departure + self.delay, mark, |_| {});
-        if let Some(extra) = extra() {
-            self.ring.push_extra(extra);
-        }
     }
 }

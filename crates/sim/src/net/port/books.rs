@@ -2,6 +2,7 @@
 
 use super::Port;
 use crate::net::backlog::Backlog;
+use crate::net::packet::Codepoint;
 use forebay_units::Time;
 
 /// Counters of a port since the start or the end of the warm-up.
@@ -58,6 +59,12 @@ impl Port {
         if over {
             self.waited_high += 1;
         }
+    }
+
+    /// Counts a mark on a packet that has had this codepoint before.
+    #[inline(always)]
+    pub(in crate::net) fn count_mark(&mut self, before: Codepoint) {
+        self.events.marked += u64::from(before != Codepoint::Ce);
     }
 
     /// Packets queued since the start of the simulation, except those thrown out of the queue.

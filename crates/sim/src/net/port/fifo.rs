@@ -97,23 +97,34 @@ impl Port {
     #[inline(always)]
     pub(crate) fn enqueue_alone<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
         debug_assert!(self.busy_until < now && self.alert.packets > 0 && !self.counts());
-        let wire = u64::from(packet.wire);
         self.departed = self.ring.tail();
-        self.queue = QueueState { packets: 1, bytes: wire };
+        self.queue = QueueState::default();
+        self.count_plainly(u64::from(packet.wire));
+        self.transmit((now, now), packet, extra, Codepoint::NotEct);
+        self.busy_until + self.delay
+    }
+
+    /// Puts a packet that has counted in the statistics since `entered` on the wire at `start`, when none is in service, marked or not (`Ce` or
+    /// `NotEct`).
+    #[inline(always)]
+    pub(in crate::net) fn transmit<'a>(
+        &mut self,
+        (entered, start): (Time, Time),
+        packet: &Packet,
+        extra: impl FnOnce() -> Option<&'a Extra>,
+        mark: Codepoint,
+    ) {
         if !self.ring.has_room() {
-            self.make_room(now);
+            self.make_room(start);
         }
-        let departure = now + self.tx(wire);
+        let departure = start + self.tx(u64::from(packet.wire));
         self.busy_until = departure;
-        let arrival = departure + self.delay;
-        self.sent_pkts += 1;
-        self.sent_bytes += wire;
-        self.add_sojourn(departure - now);
-        self.ring.push(packet, arrival, Codepoint::NotEct, |_| {});
+        self.add_sojourn(departure - entered);
+        self.damage(u64::from(packet.wire));
+        self.ring.push(packet, departure + self.delay, mark, |_| {});
         if let Some(extra) = extra() {
             self.ring.push_extra(extra);
         }
-        arrival
     }
 
     /// Gives up the slots of packets that have left the queue and arrived.
@@ -128,6 +139,9 @@ impl Port {
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        if !matches!(self.order, Order::Fifo(_)) {
+            return Err(self.turn_away(packet));
+        }
         if self.quiet.packets == 0 { self.examine_each(now, packet) } else { self.examine_some(now, packet) }
     }
 
@@ -145,9 +159,6 @@ impl Port {
     /// As [`Port::examine`], where the discipline is asked only about packets that meet much.
     #[inline(never)]
     fn examine_some(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        if !matches!(self.order, Order::Fifo(_)) {
-            return Err(self.turn_away(packet));
-        }
         self.settle_inline(now);
         self.record(now);
         let (queue, quiet) = (self.queue, self.quiet);
@@ -157,23 +168,18 @@ impl Port {
         } else if !fits || !self.step {
             self.ask(now, packet)?
         } else if packet.ecn().is_capable() {
-            self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+            self.count_mark(packet.ecn());
             Codepoint::Ce
         } else {
             Codepoint::NotEct
         };
-        if self.queue.packets >= self.events.max_pkts {
-            self.set_longest(self.queue.packets + 1);
-        }
+        self.note_longer();
         Ok(mark)
     }
 
     /// As [`Port::examine`], where the discipline wants to know of every packet.
     #[inline(never)]
     fn examine_each(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        if !matches!(self.order, Order::Fifo(_)) {
-            return Err(self.turn_away(packet));
-        }
         if self.busy_until < now && !self.host && self.observer.is_none() {
             // As in `enqueue`.
             self.departed = self.ring.tail();
@@ -183,9 +189,7 @@ impl Port {
             self.record(now);
         }
         let mark = self.ask(now, packet)?;
-        if self.queue.packets >= self.events.max_pkts {
-            self.set_longest(self.queue.packets + 1);
-        }
+        self.note_longer();
         Ok(mark)
     }
 
@@ -198,7 +202,7 @@ impl Port {
         let mark = match discipline.decide(&Asked { state, packet }) {
             Verdict::Accept => Codepoint::NotEct,
             Verdict::Mark => {
-                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                self.count_mark(packet.ecn());
                 Codepoint::Ce
             }
             Verdict::Drop(reason) => {

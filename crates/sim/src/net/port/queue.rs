@@ -205,9 +205,7 @@ impl Port {
     /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
     #[inline(always)]
     pub(in crate::net) fn count_in(&mut self, now: Time, wire: u64) {
-        if self.queue.packets >= self.events.max_pkts {
-            self.set_longest(self.queue.packets + 1);
-        }
+        self.note_longer();
         if self.levels.are_on() {
             // SAFETY: as in `settle_counted`.
             unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
@@ -231,6 +229,14 @@ impl Port {
         if self.levels.are_on() {
             // SAFETY: as in `settle_counted`.
             unsafe { self.levels.shrink(self.queue.packets, now + self.delay) };
+        }
+    }
+
+    /// One more packet is to join the queue, which may never have been so long.
+    #[inline(always)]
+    pub(super) fn note_longer(&mut self) {
+        if self.queue.packets >= self.events.max_pkts {
+            self.set_longest(self.queue.packets + 1);
         }
     }
 
