@@ -59,7 +59,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let (segments, times) = (number(segments)?, number(times)?);
     let scenario =
         forebay_scenario::load(forebay_worlds::all(), Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);
-    let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.to_string())?;
+    let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.render())?;
     let config = resolved.variants.into_iter().next().map(|v| v.config).ok_or("no variant")?;
     let mut c = TcpConfig::of(&config.groups[GroupId::new(0)].tcp).map_err(|e| e.message)?;
     c.init_cwnd = segments;

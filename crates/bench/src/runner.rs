@@ -16,8 +16,8 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         _ => (Cores::ONE, args),
     };
     let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
-    let scenario = forebay_scenario::load(forebay_worlds::all(), Path::new(file), sets, None).map_err(|e| e.to_string())?;
-    let resolved = scenario.resolve().map_err(|e| e.to_string())?;
+    let scenario = forebay_scenario::load(forebay_worlds::all(), Path::new(file), sets, None).map_err(|e| e.render())?;
+    let resolved = scenario.resolve().map_err(|e| e.render())?;
     for variant in &resolved.variants {
         // Building the network counts as well: it is part of what a user waits for, and small.
         let before = user_seconds();

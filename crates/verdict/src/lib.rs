@@ -15,6 +15,7 @@ mod dimension;
 mod endless;
 mod grid;
 mod headline;
+mod hops;
 mod late;
 mod loads;
 mod names;

@@ -4,7 +4,8 @@
 //! results do not keep: of such a way only the ports before it first divides are known, and the one into the receiver.
 
 use crate::data::Data;
-use std::collections::{BTreeMap, VecDeque};
+use crate::hops::{FAR, Hops};
+use std::collections::BTreeMap;
 
 /// The links of a network.
 pub(crate) struct Paths<'a> {
@@ -16,17 +17,15 @@ pub(crate) struct Paths<'a> {
     into: Vec<Vec<(usize, usize)>>,
     /// Per node that a way can lead through, which hosts are not: its number among them.
     inner: Vec<Option<usize>>,
-    /// Per such node, once asked for: hops to it from each of them, [`FAR`] where there is no way. All hosts of a rack have one.
-    hops: BTreeMap<usize, Vec<u32>>,
+    /// How far those are from each other.
+    hops: Hops,
 }
-
-const FAR: u32 = u32::MAX;
 
 impl<'a> Paths<'a> {
     /// Those of a network.
     pub(crate) fn of(data: &'a Data, network: usize) -> Paths<'a> {
         let mut paths =
-            Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), inner: Vec::new(), hops: BTreeMap::new() };
+            Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), inner: Vec::new(), hops: Hops::default() };
         for (i, p) in data.ports.iter().enumerate().filter(|(_, p)| p.network == network) {
             let (from, to) = (paths.node(&p.from), paths.node(&p.to));
             paths.out[from].push((i, to));
@@ -34,6 +33,9 @@ impl<'a> Paths<'a> {
         }
         let mut inner = 0..;
         paths.inner = (0..paths.out.len()).map(|node| if paths.is_end(node) { None } else { inner.next() }).collect();
+        let (into, inner) = (&paths.into, &paths.inner);
+        let before = |node: usize| into[node].iter().filter_map(|(_, before)| inner[*before]).collect();
+        paths.hops = Hops::new((0..into.len()).filter(|node| inner[*node].is_some()).map(before).collect());
         paths
     }
 
@@ -63,11 +65,11 @@ impl<'a> Paths<'a> {
         if last.peek().is_some() {
             return last.copied().collect();
         }
-        let before = into[end].iter().map(|(_, before)| *before);
-        let goals: Vec<usize> = if inner[end].is_some() { vec![end] } else { before.filter(|b| inner[*b].is_some()).collect() };
+        let before = into[end].iter().filter_map(|(_, before)| inner[*before]);
+        let goals: Vec<usize> = inner[end].map_or_else(|| before.collect(), |goal| vec![goal]);
         let [goal] = goals[..] else { return Vec::new() };
-        let hops = self.hops.entry(goal).or_insert_with(|| hops_to(into, inner, goal));
-        let far = |node: usize| inner[node].map_or(FAR, |place| hops[place]);
+        let hops = self.hops.to(goal);
+        let far = |node: usize| inner[node].map_or(FAR, |from| hops.from(from));
         out.iter().filter(|(_, next)| far(*next) < far(at)).copied().collect()
     }
 
@@ -104,21 +106,6 @@ impl<'a> Paths<'a> {
         }
         ports
     }
-}
-
-/// Hops to node `end` from each node that a way can lead through, breadth first.
-fn hops_to(into: &[Vec<(usize, usize)>], inner: &[Option<usize>], end: usize) -> Vec<u32> {
-    let mut hops = vec![FAR; inner.iter().flatten().count()];
-    let mut next = VecDeque::from([(end, 0)]);
-    inner[end].iter().for_each(|place| hops[*place] = 0);
-    while let Some((node, far)) = next.pop_front() {
-        for &(_, before) in &into[node] {
-            let Some(place) = inner[before].filter(|place| hops[*place] == FAR) else { continue };
-            hops[place] = far + 1;
-            next.push_back((before, far + 1));
-        }
-    }
-    hops
 }
 
 #[cfg(test)]

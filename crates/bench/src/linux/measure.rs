@@ -137,7 +137,7 @@ pub(crate) fn both(name: &str, text: &str, around: Option<usize>) -> Result<Row,
 fn in_world(world: &str, name: &str, text: &str) -> Result<(Figures, Report), String> {
     let sets = [format!("world={world}")];
     let scenario = Scenario::from_text(forebay_worlds::all(), text, name, "".as_ref(), &sets, None);
-    let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.to_string())?;
+    let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.render())?;
     let mut config: Experiment = resolved.variants[0].config.clone();
     config.seed = resolved.run_seed(0);
     config.observe.packets = true;
