@@ -1,5 +1,6 @@
 //! What an endpoint does when a script is nothing but its input; of two endpoints, where they first differ.
 
+use crate::script::Segment;
 use crate::show::seconds;
 use std::fmt;
 
@@ -12,6 +13,8 @@ pub struct Seen {
     pub time: i64,
     /// A packet, or values.
     pub what: String,
+    /// The packet, without what is not compared: its window, its timestamps, the push flag.
+    pub packet: Option<Segment>,
 }
 
 impl fmt::Display for Seen {
@@ -26,10 +29,13 @@ pub fn difference<'a>(one: &'a [Seen], other: &'a [Seen]) -> Option<(Option<&'a 
     (at < one.len() || at < other.len()).then(|| (one.get(at), other.get(at)))
 }
 
-/// The script with the stack `linux`, whichever it names, whose window grows by a kernel's arithmetic. DCTCP's alpha is left as the script has it:
+/// The script with the stack `linux`, whichever it names, whose window grows by a kernel's arithmetic; itself if it says so already. DCTCP's alpha is left as the script has it:
 /// in a kernel it begins when the handshake is over, in the endpoint of a script with its last packet.
 pub fn as_linux(text: &str) -> String {
     const LINUX: &str = "--stack=linux\n--set=arithmetic=linux";
+    if text.contains(LINUX) {
+        return text.to_owned();
+    }
     if text.contains("dctcp") {
         return ["rfc", "ns2"].iter().fold(text.to_owned(), |t, stack| t.replace(&format!("--stack={stack}"), "--stack=linux"));
     }

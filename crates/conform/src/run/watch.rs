@@ -54,12 +54,12 @@ impl<E: Endpoint> Runner<E> {
                 // What an endpoint cannot be given does not arrive.
                 let arrived = self.endpoint.arrive(self.now, &segment);
                 if let Err(problem) = arrived {
-                    self.add(event.line, self.now, problem);
+                    self.add(event.line, self.now, problem, None);
                 } else if self.open && segment.flags & flag::SYN == 0 {
                     let values = self.endpoint.info().map_err(broken)?;
                     let of = |name: &str| values.iter().find(|v| v.0 == name).map(|v| format!("{} {}", &name[5..], v.1));
                     let texts: Vec<String> = VALUES.iter().filter_map(|name| of(name)).collect();
-                    self.add(event.line, self.now, texts.join(", "));
+                    self.add(event.line, self.now, texts.join(", "), None);
                 }
             }
             What::Call(call) => {
@@ -91,12 +91,12 @@ impl<E: Endpoint> Runner<E> {
             if let Some(options) = &mut segment.options {
                 (options.wscale, options.ts) = (None, None);
             }
-            self.add(line, sent.time, show(&segment));
+            self.add(line, sent.time, show(&segment), Some(segment));
         }
     }
 
-    fn add(&mut self, line: usize, ps: u64, what: String) {
+    fn add(&mut self, line: usize, ps: u64, what: String, packet: Option<Segment>) {
         let time = (ps / 1000) as i64 - BEGIN;
-        self.seen.get_or_insert_default().push(Seen { line, time, what });
+        self.seen.get_or_insert_default().push(Seen { line, time, what, packet });
     }
 }
