@@ -35,6 +35,10 @@ forebay-bench: how fast the simulator is
   forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
                                                 the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
                                                 WORD, one in a FILE, or some that are drawn; with N packets around the first difference
+  forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
+                                                single connections over bad paths, drawn with the seeds from SEED on: where the simulator's endpoint and
+                                                a kernel's part. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or several of them with
+                                                commas between. The scripts that differ go to FOLDER: `forebay conform --compare FILE` shows more
   forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
 

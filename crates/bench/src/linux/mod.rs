@@ -1,5 +1,7 @@
 //! `forebay-bench linux`: the simulator's stack `linux` against the TCP of a Linux kernel, scenario by scenario and packet by packet.
 
+mod connections;
+mod dice;
 mod measure;
 mod random;
 mod scenarios;
@@ -10,6 +12,11 @@ use scenarios::{Case, cases};
 /// Runs all scenarios, those whose name contains the word, the one in the file of that name, or some that are drawn, in both worlds; prints the table
 /// and writes it.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
+    if let Some((flag, rest)) = args.split_first()
+        && flag == "--connections"
+    {
+        return connections::execute(rest);
+    }
     let (mut out, mut word, mut around, mut drawn) = (None, None, None, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {

@@ -2,6 +2,7 @@
 //!
 //! A byte takes a whole number of nanoseconds on every link, so that ACKs with SACK blocks and short segments can be the same in both worlds too.
 
+use super::dice::{by_chance, one};
 use super::scenarios::Case;
 use forebay_sampling::Rng;
 use std::fmt::Write;
@@ -17,16 +18,6 @@ const SPEEDS: [(&str, &str, &str); 8] = [
     ("4Gbps", "8Gbps", "2us"),
     ("4Gbps", "8Gbps", "10us"),
 ];
-
-/// One of them.
-fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.below(of.len() as u64) as usize]
-}
-
-/// True so often in a hundred times.
-fn by_chance(rng: &mut Rng, percent: u64) -> bool {
-    rng.below(100) < percent
-}
 
 /// `count` scenarios of this seed; each depends on its own number alone.
 pub(crate) fn cases(seed: u64, count: u64) -> Vec<Case> {

@@ -1,0 +1,58 @@
+//! How the peer tells that packets were marked: the ECE flag of its ACKs.
+
+/// What the flag follows, with its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Echo {
+    /// No ECN.
+    Never,
+    /// RFC 3168 section 6.1.3: set by a mark, and kept until CWR comes.
+    UntilCwr(bool),
+    /// RFC 8257 section 3.2: whether the last packet was marked.
+    EachMark(bool),
+}
+
+impl Echo {
+    /// The flag, as the next ACK has it.
+    pub(super) fn ece(self) -> bool {
+        match self {
+            Echo::Never => false,
+            Echo::UntilCwr(ece) | Echo::EachMark(ece) => ece,
+        }
+    }
+
+    /// Whether an ACK that is held back must go before a segment is looked at, with the flag as it was (RFC 8257 section 3.2: where DCTCP.CE changes).
+    pub(super) fn changes(self, marked: bool) -> bool {
+        matches!(self, Echo::EachMark(ce) if ce != marked)
+    }
+
+    /// A segment has come.
+    pub(super) fn note(&mut self, marked: bool, cwr: bool) {
+        match self {
+            Echo::Never => {}
+            // A mark on the segment with CWR counts: it is of after the reduction.
+            Echo::UntilCwr(ece) => *ece = marked || (*ece && !cwr),
+            Echo::EachMark(ce) => *ce = marked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_echoed_until_cwr_or_by_each_packet() {
+        let flags = |mut echo: Echo| {
+            [(false, false), (true, false), (false, false), (false, true), (true, true), (false, true)].map(|(marked, cwr)| {
+                let before = echo.changes(marked);
+                echo.note(marked, cwr);
+                (before, echo.ece())
+            })
+        };
+        assert_eq!(flags(Echo::UntilCwr(false)).map(|f| f.1), [false, true, true, false, true, false]);
+        assert_eq!(flags(Echo::UntilCwr(false)).map(|f| f.0), [false; 6]);
+        assert_eq!(flags(Echo::EachMark(false)).map(|f| f.1), [false, true, false, false, true, false]);
+        assert_eq!(flags(Echo::EachMark(false)).map(|f| f.0), [false, true, true, false, true, true]);
+        assert_eq!(flags(Echo::Never), [(false, false); 6]);
+    }
+}

@@ -1,0 +1,139 @@
+//! The peer's memory of the stream: what is there, and how an ACK reports it (RFC 2018, RFC 2883).
+
+/// A range of sequence numbers: the first, and the one after the last.
+pub(super) type Range = (u64, u64);
+
+/// What the peer has of the endpoint's stream.
+#[derive(Debug, Clone)]
+pub(super) struct Receiver {
+    /// RCV.NXT: everything before it is there.
+    pub(super) next: u64,
+    /// What is there beyond a hole, the block with the latest segment first.
+    held: Vec<Range>,
+}
+
+/// What a segment means for its ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// What of the segment was there already.
+    pub(super) duplicate: Option<Range>,
+    /// The ACK must not be held back.
+    pub(super) at_once: bool,
+}
+
+impl Receiver {
+    /// After the handshake.
+    pub(super) fn new() -> Receiver {
+        Receiver { next: 1, held: Vec::new() }
+    }
+
+    /// A segment arrives.
+    pub(super) fn take(&mut self, (start, end): Range) -> Taken {
+        if start == end {
+            // RFC 9293 section 3.10.7.4: one that is not acceptable, as a probe with a number of before, is answered.
+            return Taken { duplicate: None, at_once: start < self.next };
+        }
+        let duplicate = self.duplicate((start, end));
+        let hole = !self.held.is_empty();
+        if start > self.next {
+            self.hold((start, end));
+        } else {
+            self.next = self.next.max(end);
+            while let Some(i) = self.held.iter().position(|b| b.0 <= self.next) {
+                self.next = self.next.max(self.held.remove(i).1);
+            }
+        }
+        // RFC 5681 section 4.2: at once for what is out of order or fills a hole. RFC 2883 section 4: a duplicate is reported by the ACK for the
+        // segment that brought it.
+        Taken { duplicate, at_once: start > self.next || hole || duplicate.is_some() }
+    }
+
+    /// RFC 2883 section 4 (2): the first sequence of bytes in the segment that came before.
+    fn duplicate(&self, (start, end): Range) -> Option<Range> {
+        if start < self.next {
+            return Some((start, end.min(self.next)));
+        }
+        let held = self.held.iter().filter(|b| b.0 < end && start < b.1).min()?;
+        Some((start.max(held.0), end.min(held.1)))
+    }
+
+    /// Keeps what is beyond a hole, joined with what it touches.
+    fn hold(&mut self, (mut start, mut end): Range) {
+        self.held.retain(|b| {
+            let apart = b.1 < start || end < b.0;
+            if !apart {
+                (start, end) = (start.min(b.0), end.max(b.1));
+            }
+            apart
+        });
+        // RFC 2018 section 4: the first block is the one with the segment that has just come, then those reported most recently.
+        self.held.insert(0, (start, end));
+    }
+
+    /// The blocks of an ACK, at most so many: first the duplicate (RFC 2883 section 4), if there is one, then what is held.
+    pub(super) fn blocks(&self, duplicate: Option<Range>, most: usize) -> Vec<Range> {
+        duplicate.into_iter().chain(self.held.iter().copied()).take(most).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments of 500 bytes as in the examples of the RFCs, whose streams begin at 5000: each with the ACK that it causes.
+    fn acks(segments: &[Range]) -> Vec<(u64, Vec<Range>)> {
+        let mut r = Receiver { next: 5000, held: Vec::new() };
+        segments
+            .iter()
+            .map(|&s| {
+                let taken = r.take(s);
+                (r.next, r.blocks(taken.duplicate, 3))
+            })
+            .collect()
+    }
+
+    /// RFC 2018 section 5, case 3, as the ACKs of the segments that arrive: the 2nd, 4th, 6th and 8th of eight are dropped; then the 4th comes, then
+    /// the 2nd.
+    #[test]
+    fn blocks_come_in_the_order_of_rfc_2018() {
+        let got = acks(&[(5000, 5500), (6000, 6500), (7000, 7500), (8000, 8500), (6500, 7000), (5500, 6000)]);
+        assert_eq!(got[0], (5500, vec![]));
+        assert_eq!(got[1], (5500, vec![(6000, 6500)]));
+        assert_eq!(got[2], (5500, vec![(7000, 7500), (6000, 6500)]));
+        assert_eq!(got[3], (5500, vec![(8000, 8500), (7000, 7500), (6000, 6500)]));
+        assert_eq!(got[4], (5500, vec![(6000, 7500), (8000, 8500)]));
+        assert_eq!(got[5], (7500, vec![(8000, 8500)]));
+    }
+
+    /// RFC 2883 section 4.1: a whole segment twice, within the stream and beyond a hole.
+    #[test]
+    fn a_duplicate_is_the_first_block() {
+        let got = acks(&[(5000, 5500), (5000, 5500), (6000, 6500), (7000, 7500), (6000, 6500), (5000, 5500)]);
+        assert_eq!(got[1], (5500, vec![(5000, 5500)]));
+        // The duplicate first, then the block that it is a part of (section 4, (4)).
+        assert_eq!(got[4], (5500, vec![(6000, 6500), (6000, 6500), (7000, 7500)]));
+        assert_eq!(got[5], (5500, vec![(5000, 5500), (6000, 6500), (7000, 7500)]));
+    }
+
+    /// RFC 2883 section 4.2: only the part that was there, and of two such parts the first.
+    #[test]
+    fn of_a_partial_duplicate_the_part_is_reported() {
+        let got = acks(&[(5000, 5500), (5000, 6000), (6500, 7000), (7500, 8000), (6500, 8000), (5500, 6500)]);
+        assert_eq!(got[1], (6000, vec![(5000, 5500)]));
+        assert_eq!(got[4], (6000, vec![(6500, 7000), (6500, 8000)]));
+        assert_eq!(got[5], (8000, vec![(5500, 6000)]));
+    }
+
+    #[test]
+    fn only_what_is_in_order_may_wait_for_its_ack() {
+        let mut r = Receiver::new();
+        let mut at_once = |s| r.take(s).at_once;
+        assert!(!at_once((1, 1001)));
+        assert!(at_once((2001, 3001)), "out of order");
+        assert!(at_once((1001, 2001)), "fills the hole");
+        assert!(!at_once((3001, 4001)));
+        assert!(at_once((3001, 4001)), "a duplicate");
+        assert!(at_once((4000, 4000)), "a probe of the window");
+        assert!(!at_once((4001, 4001)), "a pure ACK");
+    }
+}
