@@ -2,7 +2,7 @@
 
 use crate::cells::{Cell, within};
 use crate::data::Data;
-use crate::loads::Load;
+use crate::loads::loads;
 use forebay_store::stats::jain;
 use std::collections::BTreeMap;
 
@@ -44,10 +44,7 @@ pub struct Count {
 
 /// Every workload of every subject, in the order of subjects and workloads.
 pub fn classes(data: &Data) -> Vec<Class> {
-    of_loads(data, &crate::loads::loads(data))
-}
-
-pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
+    let loads = loads(data);
     let counts = counts(data);
     // Of all traffic, per port.
     let mut total: BTreeMap<usize, f64> = BTreeMap::new();
@@ -57,13 +54,12 @@ pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
         .into_iter()
         .map(|((subject, class), count)| {
             let own = || loads.iter().filter(move |l| (l.subject, l.class) == (subject, class));
-            let mut ports: Vec<usize> = own().map(|l| l.port).collect();
-            ports.dedup();
+            let mut ports: BTreeMap<usize, f64> = BTreeMap::new();
+            own().for_each(|l| *ports.entry(l.port).or_default() += l.bps);
             // Requests and other trifles on a way that others fill say nothing of the workload.
-            let over = |port: usize| own().filter(|l| l.port == port).map(|l| l.bps).sum::<f64>();
-            let most = ports.iter().map(|p| over(*p)).fold(0.0, f64::max);
+            let most = ports.values().copied().fold(0.0, f64::max);
             // Of equally used ones the last, which is nearer to the receiver in the order of ports of all topologies with names.
-            let told = ports.iter().copied().filter(|p| over(*p) >= TRIFLE * most);
+            let told = ports.iter().filter(|(_, over)| **over >= TRIFLE * most).map(|(port, _)| *port);
             let port = told.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);

@@ -1,7 +1,7 @@
 //! Endless flows that others leave next to nothing. They have no time that could be late: what tells is their part of the link that they share.
 
 use crate::data::Data;
-use crate::loads::Load;
+use crate::loads::{self, Load};
 use crate::paths::Paths;
 use crate::unfinished::{STARVED, TAKEN, rate};
 use crate::words::bold;
@@ -57,8 +57,6 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
             }
         }
     }
-    let mut at_port: BTreeMap<usize, Vec<&Load>> = BTreeMap::new();
-    loads.iter().for_each(|l| at_port.entry(l.port).or_default().push(l));
     let mut seeds = vec![0_usize; data.networks.len()];
     data.runs.iter().for_each(|r| seeds[r.network] += 1);
     /// A workload of a subject.
@@ -70,8 +68,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     for (&(subject, port, class), at) in &here {
         let seeds = seeds[data.subjects[subject].network].max(1) as f64;
         let of = |own: bool| {
-            let whose = |l: &&&Load| ((l.subject, l.class) == (subject, class)) == own;
-            at_port.get(&port).into_iter().flatten().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
+            let whose = |l: &&Load| ((l.subject, l.class) == (subject, class)) == own;
+            loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
         };
         let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
         let fair = rate * at.flows as f64 / all[&port];
@@ -89,13 +87,13 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
     };
     let mut out: Vec<String> = worst.iter().map(sentence).collect();
-    out.extend(among(data, &at_port, &all, &seeds));
+    out.extend(among(data, loads, &all, &seeds));
     out
 }
 
 /// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
 /// workload: their round trips are longer, or a law that starves who comes late.
-fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
+fn among(data: &Data, loads: &[Load], all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
     let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
@@ -122,7 +120,7 @@ fn among(data: &Data, at_port: &BTreeMap<usize, Vec<&Load>>, all: &BTreeMap<usiz
         let runs = data.runs.iter().filter(|r| r.network == network);
         let time: f64 = runs.map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
         let seeds = seeds[network].max(1) as f64;
-        let bps = at_port.get(&port).into_iter().flatten().map(|l| l.bps).sum::<f64>() / seeds;
+        let bps = loads::at(loads, port).iter().map(|l| l.bps).sum::<f64>() / seeds;
         let fair = data.ports[port].rate_bps * seeds / all[&port];
         if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
             continue;

@@ -49,20 +49,33 @@ pub(crate) fn loads(data: &Data) -> Vec<Load> {
     bytes.into_iter().map(|((port, (subject, class, run)), b)| Load { port, subject, class, run, bps: rate(run, b) }).collect()
 }
 
-/// What each workload of each subject sends over ports among which the network chooses, all of them together: subject, workload, bit/s summed
-/// over the runs.
-pub(crate) fn over_choice(data: &Data, network: usize, ports: &[usize]) -> Vec<(usize, Option<u32>, f64)> {
+/// Those at one port.
+pub(crate) fn at(loads: &[Load], port: usize) -> &[Load] {
+    let first = loads.partition_point(|l| l.port < port);
+    &loads[first..][..loads[first..].partition_point(|l| l.port == port)]
+}
+
+/// By subject and workload, bit/s summed over the runs.
+pub(crate) type Sums = BTreeMap<(usize, Option<u32>), f64>;
+
+/// What each workload of each subject sends over ports among which the network chooses, all of them together, by these ports.
+pub(crate) fn over_choices(data: &Data, network: usize) -> BTreeMap<Vec<usize>, Sums> {
     let mut paths = Paths::of(data, network);
-    let mut there: BTreeMap<(&str, &str), bool> = BTreeMap::new();
-    let mut sums: BTreeMap<(usize, Option<u32>), f64> = BTreeMap::new();
+    let mut there: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    let mut sums: BTreeMap<Vec<usize>, Sums> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| data.subjects[f.subject].network == network) {
         let Some((from, to)) = data.ends(f) else { continue };
-        let passes = there.entry((from, to)).or_insert_with(|| paths.choice(from, to) == ports);
+        let ports = there.entry((from, to)).or_insert_with(|| paths.choice(from, to));
         let run = &data.runs[f.run];
         let time = (run.end_ns - run.measured_from_ns) as f64 * 1e-9;
-        if *passes && time > 0.0 {
-            *sums.entry((f.subject, f.class)).or_default() += f.measured as f64 * 8.0 / time;
+        if ports.is_empty() || time <= 0.0 {
+            continue;
+        }
+        let bps = f.measured as f64 * 8.0 / time;
+        match sums.get_mut(ports) {
+            Some(sums) => *sums.entry((f.subject, f.class)).or_default() += bps,
+            None => _ = sums.insert(ports.clone(), BTreeMap::from([((f.subject, f.class), bps)])),
         }
     }
-    sums.into_iter().map(|((subject, class), bps)| (subject, class, bps)).collect()
+    sums
 }

@@ -227,8 +227,8 @@ impl Unfinished {
         let seeds = data.runs.iter().filter(|r| r.network == network).count().max(1) as f64;
         let at = |(port, running): (usize, Vec<&Flow>)| {
             let of = |own: bool| {
-                let whose = |l: &&Load| l.port == port && (l.subject == self.subject && l.class == self.class) == own;
-                loads.iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
+                let whose = |l: &&Load| (l.subject == self.subject && l.class == self.class) == own;
+                loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
             };
             let (own, others, rate) = (of(true), of(false), data.ports[port].rate_bps);
             self.kept_from(data, &running, (own, others, rate)).then(|| (own, others, data.ports[port].name.clone()))
@@ -236,12 +236,15 @@ impl Unfinished {
         // Of equal ones the first in the order of ports, as that is where they first met.
         let more = |a: &Starved, b: &Starved| a.1.total_cmp(&b.1);
         let single = by_port.into_iter().filter_map(at).rev().max_by(more);
+        if single.is_some() {
+            return single;
+        }
         by_choice.remove(&Vec::new());
+        let loads = if by_choice.is_empty() { BTreeMap::new() } else { loads::over_choices(data, network) };
         let among = |(ports, running): (Vec<usize>, Vec<&Flow>)| {
-            let loads = loads::over_choice(data, network, &ports);
             let whose = |own: bool| {
-                let of = loads.iter().filter(move |l| (l.0 == self.subject && l.1 == self.class) == own);
-                of.map(|l| l.2).sum::<f64>() / seeds
+                let of = loads.get(&ports).into_iter().flatten();
+                of.filter(|(who, _)| (**who == (self.subject, self.class)) == own).map(|(_, bps)| bps).sum::<f64>() / seeds
             };
             let (own, others) = (whose(true), whose(false));
             let names: Vec<String> = ports.iter().map(|p| data.ports[*p].name.clone()).collect();
@@ -252,7 +255,7 @@ impl Unfinished {
             };
             self.kept_from(data, &running, (own, others, rate)).then_some((own, others, name))
         };
-        single.or_else(|| by_choice.into_iter().filter_map(among).max_by(more))
+        by_choice.into_iter().filter_map(among).max_by(more)
     }
 
     /// Whether others, who have `others` of `rate` beside its `own`, kept what was still running from its share.
