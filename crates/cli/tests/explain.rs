@@ -46,6 +46,15 @@ fn a_late_message_is_told_with_times() {
     assert!(none.status.code() == Some(2) && text(&none.stderr).contains("no flow 999"), "{}", text(&none.stderr));
 }
 
+#[test]
+fn a_sweep_has_no_messages_to_explain() {
+    let scratch = Scratch::new("explain-sweep");
+    scratch.file("sweep.toml", &format!("{SCENARIO}[sweep]\ntopology.senders = [2, 3]\n"));
+    assert!(forebay(&scratch.0, &["run", "sweep.toml", "--quiet", "--out", "s"]).status.success());
+    let said = forebay(&scratch.0, &["explain", "s"]);
+    assert!(said.status.code() == Some(2) && text(&said.stderr).contains("`s` is a sweep"), "{}", text(&said.stderr));
+}
+
 /// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches learn of it 1 ms later.
 const FABRIC: &str = r#"
 duration = "100ms"

@@ -8,6 +8,7 @@ use crate::style::{self, BOLD, DIM, NAME, paint};
 use forebay_exec::{ExplainError, Which, explain};
 use forebay_param::nearest;
 use forebay_store::RunDir;
+use forebay_store::sweep::SweepDir;
 use forebay_units::QueryId;
 use serde_json::json;
 use std::fmt::Write;
@@ -69,6 +70,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 /// Why messages of the results in `dir` took as long as they did.
 fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
+    if SweepDir::begun(dir).is_ok() {
+        return Err(Failure::Usage(format!(
+            "`{}` is a sweep, which keeps numbers of its runs and not their messages; run one of its points with `forebay run FILE --set KEY=VALUE`, \
+             and explain that",
+            dir.display()
+        )));
+    }
     let which = Which { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
     let text = explain(forebay_worlds::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
         ExplainError::Store(e) => e.into(),
