@@ -188,11 +188,15 @@ impl Core {
 
     #[inline(never)]
     fn run_in_groups(&mut self, apps: &Apps, words: usize, tiers: &IndexVec<NodeId, Tier>) {
-        for word in 0..words {
-            let mut bits = self.lane.wheel.take(word);
-            while bits != 0 {
-                let (group, tier) = take_group(tiers, word, &mut bits);
-                self.run_group(apps, group, tier);
+        let mut from = 0;
+        while let Some(some) = self.lane.wheel.next_words(from, words) {
+            from = some.end;
+            for word in some {
+                let mut bits = self.lane.wheel.take(word);
+                while bits != 0 {
+                    let (group, tier) = take_group(tiers, word, &mut bits);
+                    self.run_group(apps, group, tier);
+                }
             }
         }
     }
