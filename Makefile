@@ -159,7 +159,7 @@ report: setup $(VENV)/report.installed ## the report in a headless Chromium
 
 # Without what makes tables: a third of the compiling.
 GUARD := $(RELEASE) --no-default-features
-guard: ## instructions per packet-hop against benches/instructions.csv
+guard: ## instructions and cache misses per packet-hop against benches/instructions.csv
 	@tools/setup.sh --with-valgrind
 	$(GUARD) -p forebay-bench
 	$(TARGET)/release/forebay-bench guard

@@ -146,7 +146,7 @@ fn instructions(cases: &[&'static Case], engines: &[Engine]) -> HashMap<(&'stati
     for &case in cases {
         for &engine in engines.iter().filter(|&&e| e.has(case)) {
             eprintln!("instructions: {}, {}", case.name, engine.name());
-            match callgrind::count(engine, case) {
+            match callgrind::count(engine, case, false) {
                 Ok(count) => drop(counts.insert((case.name, engine), count)),
                 Err(why) => eprintln!("{}, {}: {why}", case.name, engine.name()),
             }

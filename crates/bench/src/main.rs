@@ -39,7 +39,7 @@ forebay-bench: how fast the simulator is
                                                 single connections over bad paths, drawn with the seeds from SEED on: where the simulator's endpoint and
                                                 a kernel's part. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or several of them with
                                                 commas between. The scripts that differ go to FOLDER: `forebay conform --compare FILE` shows more
-  forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
+  forebay-bench guard [--update]                instructions and cache misses per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
 
 fn main() -> ExitCode {
