@@ -6,7 +6,7 @@ use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{GroupId, NodeId, QueryId, Time, TimeOrNever, WorkloadId};
 
 /// Bytes of a piece of memory. Pieces are never moved: growing by doubling leaves holes that the allocator keeps. Of smaller pieces, too, it keeps what
-/// is given back while rows are read: a run of a million messages takes a tenth more with 64 KB.
+/// is given back while rows are read: a run of a million messages takes 308 MB, and 320 with pieces of 64 KB.
 const PIECE: usize = 1 << 20;
 /// Most numbers of a row.
 const MOST: usize = 32;
