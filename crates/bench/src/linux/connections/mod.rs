@@ -1,7 +1,7 @@
 //! `forebay-bench linux --connections`: one connection at a time whose peer and path are drawn, with the simulator's endpoint and with a kernel's.
 //!
 //! A path that loses, delays, doubles and marks, and a peer with its own habits, are drawn from a seed ([`drawn`]); the connection happens with the
-//! simulator's endpoint ([`grow`]) and is written as a packet script ([`script`]). That script is then nothing but input, to the simulator's stack
+//! simulator's endpoint ([`mod@grow`]) and is written as a packet script ([`mod@script`]). That script is then nothing but input, to the simulator's stack
 //! `linux` and to a Linux kernel in virtual time: both get the same calls and packets at the same times, and must do the same at the same
 //! nanosecond, and know the same after each packet.
 
