@@ -29,8 +29,8 @@ pub fn difference<'a>(one: &'a [Seen], other: &'a [Seen]) -> Option<(Option<&'a 
     (at < one.len() || at < other.len()).then(|| (one.get(at), other.get(at)))
 }
 
-/// The script with the stack `linux`, whichever it names, whose window grows by a kernel's arithmetic; itself if it says so already. DCTCP's alpha is left as the script has it:
-/// in a kernel it begins when the handshake is over, in the endpoint of a script with its last packet.
+/// The script with the stack `linux`, whichever it names, whose window grows by a kernel's arithmetic; itself if it says so already. DCTCP's alpha is
+/// left as the script has it: in a kernel it begins when the handshake is over, in the endpoint of a script with its last packet.
 pub fn as_linux(text: &str) -> String {
     const LINUX: &str = "--stack=linux\n--set=arithmetic=linux";
     if text.contains(LINUX) {

@@ -20,6 +20,9 @@ const ENOUGH: f64 = 4e6;
 /// Most hosts that a sentence names.
 const NAMED: usize = 3;
 
+/// Ports that all traffic between two hosts of a network passes.
+type Ways<'a> = BTreeMap<(usize, &'a str, &'a str), Vec<usize>>;
+
 /// The endless flows of a workload of a subject over a port.
 #[derive(Default)]
 struct Here {
@@ -37,7 +40,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     }
     let mut here: BTreeMap<(usize, usize, Option<u32>), Here> = BTreeMap::new();
     let mut all: BTreeMap<usize, f64> = BTreeMap::new();
-    let mut ways: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
+    let mut ways = Ways::new();
     let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
     for f in &data.flows {
         let Some((from, to)) = data.ends(f) else { continue };
@@ -87,18 +90,16 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
     };
     let mut out: Vec<String> = worst.iter().map(sentence).collect();
-    out.extend(among(data, loads, &all, &seeds));
+    out.extend(among(data, loads, &ways, &all, &seeds));
     out
 }
 
 /// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
 /// workload: their round trips are longer, or a law that starves who comes late.
-fn among(data: &Data, loads: &[Load], all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
+fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
     let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
-    let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
-    let mut ways: BTreeMap<(usize, &str, &str), Vec<usize>> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| f.size == 0 && f.greedy) {
         let Some((from, to)) = data.ends(f) else { continue };
         let network = data.subjects[f.subject].network;
@@ -107,9 +108,7 @@ fn among(data: &Data, loads: &[Load], all: &BTreeMap<usize, f64>, seeds: &[usize
         if f.start_ns - run.measured_from_ns > (run.end_ns - run.measured_from_ns) / 10 {
             continue;
         }
-        let paths = paths[network].get_or_insert_with(|| Paths::of(data, network));
-        let way = ways.entry((network, from, to)).or_insert_with(|| paths.ports(from, to));
-        for &port in way.iter() {
+        for &port in &ways[&(network, from, to)] {
             let pair = of.entry((f.subject, port, f.class)).or_default().entry((from, to)).or_default();
             *pair = (pair.0 + 1, pair.1 + f.measured);
         }

@@ -69,7 +69,6 @@ fn hops_to(before: &[Vec<usize>], goals: std::ops::Range<usize>) -> Vec<[u16; BL
                 }
                 reached[b] |= more;
             }
-            new[node] = 0;
         }
         for &node in &next {
             let mut bits = std::mem::take(&mut reached[node]);

@@ -59,8 +59,7 @@ pub(crate) fn at(loads: &[Load], port: usize) -> &[Load] {
 pub(crate) type Sums = BTreeMap<(usize, Option<u32>), f64>;
 
 /// What each workload of each subject sends over ports among which the network chooses, all of them together, by these ports.
-pub(crate) fn over_choices(data: &Data, network: usize) -> BTreeMap<Vec<usize>, Sums> {
-    let mut paths = Paths::of(data, network);
+pub(crate) fn over_choices(data: &Data, network: usize, paths: &mut Paths<'_>) -> BTreeMap<Vec<usize>, Sums> {
     let mut there: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     let mut sums: BTreeMap<Vec<usize>, Sums> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| data.subjects[f.subject].network == network) {

@@ -240,7 +240,7 @@ impl Unfinished {
             return single;
         }
         by_choice.remove(&Vec::new());
-        let loads = if by_choice.is_empty() { BTreeMap::new() } else { loads::over_choices(data, network) };
+        let loads = if by_choice.is_empty() { BTreeMap::new() } else { loads::over_choices(data, network, &mut paths) };
         let among = |(ports, running): (Vec<usize>, Vec<&Flow>)| {
             let whose = |own: bool| {
                 let of = loads.get(&ports).into_iter().flatten();

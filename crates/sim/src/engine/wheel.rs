@@ -12,9 +12,6 @@ use std::ops::Range;
 
 const SPAN: u64 = 256;
 
-/// Bitmaps of so many words are looked through: to note where something is takes 4 instructions a transmission of the benchmark's case s2.
-const FEW: usize = 64;
-
 /// Marks are exact in windows shorter than this, 2^28 ps: what window a node is looked at in then does not depend on when it was marked.
 pub(super) const EXACT: Time = Time(1 << 28);
 
@@ -23,11 +20,11 @@ pub(crate) struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
     bits: Arena<u32, u64>,
     words: usize,
-    /// Per window of a `large` network, where any node is marked: a bit for 2^`shift` words of the bitmap, so that it is not looked through for few
-    /// busy nodes.
+    /// Per window of a large network, where any node is marked: a bit for 2^`shift` words of the bitmap, so that it is not looked through for few
+    /// busy nodes. Where `shift` is 0 it has 64 words or less and is looked through: to note where something is takes 4 instructions a transmission of
+    /// the benchmark's case s2.
     filled: [u64; SPAN as usize],
     shift: u32,
-    large: bool,
     /// Which windows have any node.
     occupied: [u64; 4],
     /// Number of the current window.
@@ -56,7 +53,6 @@ impl Wheel {
             words,
             filled: [0; SPAN as usize],
             shift: words.div_ceil(64).next_power_of_two().trailing_zeros(),
-            large: words > FEW,
             occupied: [0; 4],
             window: 0,
             start: Time::ZERO,
@@ -98,7 +94,7 @@ impl Wheel {
         if ahead < SPAN {
             let bucket = ((self.window + ahead) % SPAN) as usize;
             self.bits[(bucket * self.words) as u32 + (node.get() >> 6)] |= 1 << (node.get() & 63);
-            if self.large {
+            if self.shift > 0 {
                 self.filled[bucket] |= 1 << (node.get() >> 6 >> self.shift);
             }
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
@@ -252,13 +248,15 @@ impl Wheel {
     /// The next words of the current window's bitmap, from word `from` on and below `limit`, among which a node is marked.
     #[inline(always)]
     pub(crate) fn next_words(&mut self, from: usize, limit: usize) -> Option<Range<usize>> {
-        if !self.large {
-            return (from < limit).then_some(from..limit);
+        if from >= limit {
+            return None;
+        }
+        if self.shift == 0 {
+            return Some(from..limit);
         }
         let (filled, group) = (&mut self.filled[(self.window % SPAN) as usize], from >> self.shift);
-        // Behind the last bit there is nothing.
-        let rest = if group < 64 { *filled >> group } else { 0 };
-        if from >= limit || rest == 0 {
+        let rest = *filled >> group;
+        if rest == 0 {
             return None;
         }
         let group = group + rest.trailing_zeros() as usize;
