@@ -63,7 +63,8 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
             cache.lock()?
         }
     };
-    // Who had the lock may have built this one.
+    cache.remove_leftovers();
+    // The process that held the lock may have built this kernel.
     if let Some(kernel) = cache.get(&name) {
         return Ok(Outcome { kernel, new: false });
     }
@@ -92,11 +93,12 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
     Ok(Outcome { kernel, new: true })
 }
 
-/// Removes the tree if it is not to stay, and those of the same series that no build of this program would use.
+/// Removes the tree unless it is to be kept, other trees of the same series, and trees whose unpacking was interrupted. The caller
+/// holds the build lock, so no other process is unpacking.
 fn tidy(cache: &Cache, tree: &Tree, keep: bool) -> Result<(), Error> {
     for entry in fs::read_dir(cache.trees()).at(&cache.trees())?.flatten() {
         let path = entry.path();
-        let old = Tree::left(&path).is_some_and(|t| t.version.same_series(tree.version));
+        let old = Tree::left(&path).is_none_or(|t| t.version.same_series(tree.version));
         if if path == tree.root { !keep } else { old } {
             fs::remove_dir_all(&path).at(&path)?;
         }

@@ -35,11 +35,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel in `folder`, if a whole one is there.
+    /// The kernel in `folder`, if a whole one is there under its final name.
     fn read(folder: &Path) -> Option<Kernel> {
+        let name = folder.file_name()?.to_str().filter(|name| !is_temporary(name))?.to_owned();
         let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).ok()?).ok()?;
         let version = manifest.version.parse().ok()?;
-        let name = folder.file_name()?.to_str()?.to_owned();
         folder.join("linux").is_file().then(|| Kernel { name, folder: folder.to_owned(), version, manifest })
     }
 
@@ -116,7 +116,7 @@ impl Cache {
         Kernel::read(&self.kernels().join(name))
     }
 
-    /// Keeps the program at `file` under that name. Whoever looks finds all of it or nothing.
+    /// Keeps the program at `file` under that name, all of it or nothing. The caller holds the build lock.
     pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
         let (folder, new) = (self.kernels().join(name), self.kernels().join(format!(".{name}.{}", process::id())));
         fs::create_dir_all(&new).at(&new)?;
@@ -128,6 +128,18 @@ impl Cache {
         }
         fs::rename(&new, &folder).at(&folder)?;
         self.get(name).ok_or_else(|| Error::new(format!("{}: what was just written there cannot be read", folder.display())))
+    }
+
+    /// Removes the temporary folders of builds and removals that were killed. The caller holds the build lock, so no other build
+    /// is writing one.
+    pub(crate) fn remove_leftovers(&self) {
+        for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.file_name().to_str().is_some_and(is_temporary) {
+                // A folder that stays costs disk space only: `list` does not read it.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Removes a kernel.
@@ -184,6 +196,11 @@ impl Cache {
     }
 }
 
+/// Whether this is the name of a folder that is being written or removed: `.NAME.PID`.
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.')
+}
+
 /// Seconds since 1970.
 pub(crate) fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
@@ -222,11 +239,16 @@ mod tests {
             let kernel = cache.put(name, &program, &manifest(version, built)).unwrap();
             assert_eq!((kernel.name(), kernel.bytes()), (name, 3));
         }
-        // What was left by a build that was killed is none.
+        // A build that was killed between its manifest and the final name leaves a complete folder.
         fs::create_dir_all(cache.kernels().join(".ddd.1")).unwrap();
+        for file in ["linux", "manifest.json"] {
+            fs::copy(cache.kernels().join("aaa").join(file), cache.kernels().join(".ddd.1").join(file)).unwrap();
+        }
         fs::create_dir_all(cache.kernels().join("ddd")).unwrap();
         let names = || cache.list().iter().map(|k| k.name().to_owned()).collect::<Vec<_>>();
         assert_eq!(names(), ["ccc", "bbb", "aaa"]);
+        cache.remove_leftovers();
+        assert!(!cache.kernels().join(".ddd.1").exists());
         cache.remove(&cache.get("ccc").unwrap()).unwrap();
         assert_eq!(names(), ["bbb", "aaa"]);
         assert!(cache.get("ccc").is_none() && !cache.kernels().join("ccc").exists());
