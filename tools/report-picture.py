@@ -18,7 +18,8 @@ def main(report: str, picture: str) -> None:
         browser = p.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 1120}, color_scheme="light")
         page.goto(Path(report).resolve().as_uri())
-        page.wait_for_timeout(1000)
+        page.wait_for_selector("html[data-drawn]", state="attached")
+        page.wait_for_function("() => document.fonts.status === 'loaded'")
         page.screenshot(path=picture)
         browser.close()
 

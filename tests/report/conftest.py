@@ -7,9 +7,10 @@ FOREBAY_PAGES, what lies in that folder already.
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ARGS = [
@@ -21,6 +22,9 @@ ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+#: Longest wait for a condition. Redraws take milliseconds; a busy machine may delay them by seconds.
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +41,7 @@ def pages(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS, timeout=120_000)
+        browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -50,7 +54,7 @@ def visit(browser, pages):
     def open_page(name, **context):
         ctx = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **context})
         page = ctx.new_page()
-        page.set_default_timeout(120_000)  # for a machine that is busy with builds
+        page.set_default_timeout(PATIENCE_MS)
         page.troubles = []
         url = (pages / f"{name}.html").as_uri()
 
@@ -76,6 +80,19 @@ def visit(browser, pages):
         troubles = page.troubles
         ctx.close()
         assert not troubles, troubles
+
+
+@pytest.fixture(scope="session")
+def until():
+    """Waits until a condition holds. The page draws after resizes, media changes and scrolling in its own time."""
+
+    def wait(page, condition):
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not condition():
+            assert time.monotonic() < end, f"not within {PATIENCE_MS / 1000:.0f} s"
+            page.evaluate("() => new Promise(done => setTimeout(done, 20))")
+
+    return wait
 
 
 @pytest.fixture(scope="session")

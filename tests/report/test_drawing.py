@@ -1,6 +1,7 @@
 """Everything is drawn, in every view, at every width, on paper and without a script; and nothing leaves the file."""
 
 import pytest
+from playwright.sync_api import expect
 
 
 @pytest.mark.parametrize("name", ["one", "small", "three", "twelve", "hostile"])
@@ -50,10 +51,12 @@ def test_the_page_is_never_wider_than_the_window_and_charts_follow(visit, name):
     assert page.evaluate("() => document.documentElement.scrollWidth") == 360
     for width in [390, 768, 1100, 1600, 360]:
         page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_timeout(60)
-        assert page.evaluate("() => document.documentElement.scrollWidth") == width
-        gap = "c => c.closest('figure').clientWidth - c.clientWidth"
-        assert 0 <= page.locator("#fig-queue-cdf canvas").evaluate(gap) < 8, width
+        # A ResizeObserver redraws the chart: its canvas fills the figure again, and the page fits the window.
+        fits = """width => {
+            const canvas = document.querySelector("#fig-queue-cdf canvas"),
+                gap = canvas.closest("figure").clientWidth - canvas.clientWidth;
+            return document.documentElement.scrollWidth === width && innerWidth === width && 0 <= gap && gap < 8; }"""
+        page.wait_for_function(fits, arg=width)
 
 
 def test_paper(visit, ink, tmp_path):
@@ -72,12 +75,12 @@ def test_paper(visit, ink, tmp_path):
     assert 500 < seen["width"] <= 700
     assert (tmp_path / "page.pdf").stat().st_size > 50_000
     # And back.
-    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == dark
-    assert page.locator("#scenario details.paper").first.get_attribute("open") is None
+    expect(page.locator("body")).to_have_css("background-color", dark)
+    expect(page.locator("#scenario details.paper").first).not_to_have_attribute("open", "")
 
     page.emulate_media(media="print")
     for gone in ["nav", "#fig-queue-time .tools", ".hint"]:
-        assert not page.locator(gone).first.is_visible()
+        expect(page.locator(gone).first).to_be_hidden()
     for canvas in page.locator("canvas").all():
         assert ink(canvas) > 8000
     assert page.locator(".scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")

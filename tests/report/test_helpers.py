@@ -6,6 +6,7 @@ import pytest
 @pytest.fixture(scope="module")
 def call(browser, pages):
     page = browser.new_page()
+    page.set_default_timeout(120_000)
     page.goto((pages / "one.html").as_uri())
     page.wait_for_selector("html[data-drawn]", state="attached")
     yield lambda name, *args: page.evaluate("([name, args]) => window.forebay[name](...args)", [name, list(args)])

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import pytest
+from playwright.sync_api import expect
 
 
 def chart(page, figure="queue-time"):
@@ -25,43 +26,45 @@ def tab_to(page, selector, limit=60):
     raise AssertionError(f"no way to {selector} with the Tab key")
 
 
-def test_a_chart_by_keys_alone(visit, image):
+def test_a_chart_by_keys_alone(visit, image, until):
     page = visit("small")
     canvas, reset = chart(page).locator("canvas"), chart(page).get_by_role("button", name="Show everything again")
     tab_to(page, "#fig-queue-time .keys")
     assert page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle") == "solid"
     whole = image(canvas)
-    assert reset.is_disabled()
+    expect(reset).to_be_disabled()
 
     page.keyboard.press("+")
     page.keyboard.press("+")
+    expect(reset).to_be_enabled()
+    until(page, lambda: image(canvas) != whole)
     zoomed = image(canvas)
-    assert zoomed != whole
-    assert reset.is_enabled()
     page.keyboard.press("ArrowRight")
-    assert image(canvas) != zoomed
+    until(page, lambda: image(canvas) != zoomed)
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("-")
     page.keyboard.press("-")
-    assert reset.is_disabled()
+    expect(reset).to_be_disabled()
 
     page.keyboard.press("+")
     page.keyboard.press("0")
-    assert reset.is_disabled()
-    page.wait_for_timeout(50)
-    assert image(canvas) == whole
+    expect(reset).to_be_disabled()
+    until(page, lambda: image(canvas) == whole)
 
     page.keyboard.press("Shift+ArrowRight")
-    said = chart(page).locator("output").inner_text()
+    output = chart(page).locator("output")
+    expect(output).not_to_be_empty()
+    said = output.inner_text()
     assert said.startswith("time 10.")
     assert "newreno" in said
     assert "packets" in said
-    assert chart(page).locator(".legend .val").first.inner_text() != ""
+    value = chart(page).locator(".legend .val").first
+    expect(value).not_to_be_empty()
     page.keyboard.press("Escape")
-    assert chart(page).locator(".legend .val").first.inner_text() == ""
+    expect(value).to_be_empty()
 
 
-def test_lines_are_hidden_in_all_panels_by_click_and_key(visit, image):
+def test_lines_are_hidden_in_all_panels_by_click_and_key(visit, image, until):
     page = visit("small")
     tcp = chart(page, "tcp")
     before = [image(c) for c in tcp.locator("canvas").all()]
@@ -70,22 +73,23 @@ def test_lines_are_hidden_in_all_panels_by_click_and_key(visit, image):
     page.keyboard.press("Space")
     page.keyboard.press("Tab")
     buttons = tcp.get_by_role("button", name="newreno, connection 3").all()
-    assert [b.get_attribute("aria-pressed") for b in buttons] == ["false"] * 3
-    after = [image(c) for c in tcp.locator("canvas").all()]
-    assert all(a != b for a, b in zip(after, before, strict=True))
+    assert len(buttons) == 3
+    for b in buttons:
+        expect(b).to_have_attribute("aria-pressed", "false")
+    until(page, lambda: all(image(c) != b for c, b in zip(tcp.locator("canvas").all(), before, strict=True)))
     tcp.locator(".panel").nth(1).get_by_role("button", name="newreno, connection 3").click()
-    assert button.get_attribute("aria-pressed") == "true"
+    expect(button).to_have_attribute("aria-pressed", "true")
 
 
 def test_bars_are_hidden_by_their_names(visit):
     page = visit("small")
     bars = chart(page, "fct").locator("rect.col")
-    assert bars.count() == 8
+    expect(bars).to_have_count(8)
     chart(page, "fct").get_by_role("button", name="newreno").click()
-    assert bars.count() == 5
+    expect(bars).to_have_count(5)
 
 
-def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image):
+def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, until):
     page = visit("small")
     figure = chart(page, "tcp")
     over = figure.locator(".u-over").nth(1)
@@ -97,23 +101,24 @@ def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image):
     page.mouse.move(box["x"] + 260, box["y"] + 60, steps=5)
     page.mouse.up()
     reset = figure.get_by_role("button", name="Show everything again")
-    assert reset.is_enabled()
+    expect(reset).to_be_enabled()
     # All panels share the axis.
-    assert all(image(c) != b for c, b in zip(figure.locator("canvas").all(), before, strict=True))
+    until(page, lambda: all(image(c) != b for c, b in zip(figure.locator("canvas").all(), before, strict=True)))
     page.mouse.move(box["x"] + 300, box["y"] + 50)
-    assert labels(page, "tcp").startswith("time ")
-    assert all(v.inner_text() for v in figure.locator(".legend .val").all()[:4])
+    until(page, lambda: labels(page, "tcp").startswith("time "))
+    until(page, lambda: all(v.inner_text() for v in figure.locator(".legend .val").all()[:4]))
     page.mouse.dblclick(box["x"] + 300, box["y"] + 50)
-    assert reset.is_disabled()
+    expect(reset).to_be_disabled()
 
 
-def test_the_cursor_reads_the_numbers_of_the_data(visit):
+def test_the_cursor_reads_the_numbers_of_the_data(visit, until):
     page = visit("small")
     over = chart(page, "queue-cdf").locator(".u-over")
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
     # Past the middle between two samples, where the nearest is not the one that holds.
     page.mouse.move(box["x"] + box["width"] * 0.5045, box["y"] + 30)
+    until(page, lambda: labels(page, "queue-cdf").startswith("queue "))
     x = float(labels(page, "queue-cdf").removeprefix("queue ").removesuffix(" packets"))
     assert 81.5 < x < 82
     # The sample's third line, at the step that holds there, in percent.
@@ -121,25 +126,23 @@ def test_the_cursor_reads_the_numbers_of_the_data(visit):
     assert value == pytest.approx(100 / (1 + math.exp(-(int(x) - 140 / 3) / 7)), abs=0.01)
 
 
-def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit):
+def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit, until):
     page = visit("small")
     over = chart(page).locator(".u-over")
     over.hover()
     reset = chart(page).get_by_role("button", name="Show everything again")
     at = page.evaluate("() => scrollY")
     page.mouse.wheel(0, 100)
-    page.wait_for_timeout(300)
-    assert page.evaluate("() => scrollY") > at
-    assert reset.is_disabled()
+    until(page, lambda: page.evaluate("() => scrollY") > at)
+    assert reset.is_disabled(), "the chart had the wheel before the page scrolled"
     over.hover()
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
-    page.wait_for_timeout(100)
-    assert reset.is_enabled()
+    expect(reset).to_be_enabled()
 
 
-def test_two_fingers_pinch_and_one_moves_the_cursor(visit):
+def test_two_fingers_pinch_and_one_moves_the_cursor(visit, until):
     page = visit("small", has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
     over = chart(page).locator(".u-over")
     over.scroll_into_view_if_needed()
@@ -154,33 +157,34 @@ def test_two_fingers_pinch_and_one_moves_the_cursor(visit):
     touch("touchStart", 100)
     touch("touchMove", 130)
     touch("touchMove", 150)
-    assert labels(page).startswith("time ")
-    assert chart(page).locator(".legend .val").first.inner_text() != ""
+    until(page, lambda: labels(page).startswith("time "))
+    expect(chart(page).locator(".legend .val").first).not_to_be_empty()
     touch("touchEnd")
     touch("touchStart", 100)
     touch("touchStart", 100, 140)
     touch("touchMove", 60, 200)
     touch("touchMove", 40, 240)
     touch("touchEnd")
-    assert chart(page).get_by_role("button", name="Show everything again").is_enabled()
+    expect(chart(page).get_by_role("button", name="Show everything again")).to_be_enabled()
 
 
 @pytest.mark.parametrize("figure", ["fct", "topology"])
-def test_shapes_explain_themselves_to_focus_and_pointer(visit, figure):
+def test_shapes_explain_themselves_to_focus_and_pointer(visit, until, figure):
     page = visit("small")
     shapes = chart(page, figure).locator("[data-hit]")
     assert shapes.evaluate_all("l => l.filter(e => e.tabIndex === 0).length") == 1
     chart(page, figure).locator("[data-hit][tabindex='0']").focus()
-    first = page.locator(".tip").inner_text()
-    assert page.locator(".tip").is_visible()
+    tip = page.locator(".tip")
+    expect(tip).to_be_visible()
+    first = tip.inner_text()
     page.keyboard.press("ArrowRight")
-    second = page.locator(".tip").inner_text()
-    assert second != first
+    until(page, lambda: tip.inner_text() != first)
+    second = tip.inner_text()
     assert page.evaluate("() => document.activeElement.getAttribute('aria-label')").startswith(second.split("\n")[0])
     page.keyboard.press("Escape")
-    assert not page.locator(".tip").is_visible()
+    expect(tip).to_be_hidden()
     shapes.nth(3).hover(force=True)
-    assert page.locator(".tip").is_visible()
+    expect(tip).to_be_visible()
 
 
 def test_a_link_is_compared_in_all_runs(visit):
@@ -189,32 +193,29 @@ def test_a_link_is_compared_in_all_runs(visit):
     assert rows.count() == 3
     assert "99\u00a0%" in rows.first.inner_text()
     chart(page, "topology").get_by_role("radio", name="dctcp").check(force=True)
-    assert rows.nth(2).get_attribute("class") == "now"
+    expect(rows.nth(2)).to_have_class("now")
 
 
-def test_theme(visit, image):
+def test_theme(visit, image, until):
     page = visit("small", color_scheme="light")
     background = "() => getComputedStyle(document.body).backgroundColor"
     canvas = chart(page).locator("canvas")
     light, drawn = page.evaluate(background), image(canvas)
     page.get_by_role("button", name="Dark theme").click()
-    page.wait_for_timeout(50)
-    assert page.evaluate(background) != light
-    assert image(canvas) != drawn
+    until(page, lambda: page.evaluate(background) != light and image(canvas) != drawn)
     page.get_by_role("button", name="Light theme").click()
-    page.wait_for_timeout(50)
-    assert page.evaluate(background) == light
-    assert image(canvas) == drawn
+    until(page, lambda: page.evaluate(background) == light and image(canvas) == drawn)
     page.emulate_media(color_scheme="dark")
+    page.wait_for_function("() => matchMedia('(prefers-color-scheme: dark)').matches")
     assert page.evaluate(background) == light, "the reader's choice stays"
 
 
 def test_a_preference_for_dark_is_followed(visit):
     page = visit("small", color_scheme="dark")
-    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"
+    body = page.locator("body")
+    expect(body).to_have_css("background-color", "rgb(21, 24, 28)")
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(50)
-    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    expect(body).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
 def test_what_is_shown_can_be_taken_along(visit):
@@ -231,6 +232,7 @@ def test_what_is_shown_can_be_taken_along(visit):
     assert rows[0] == ["line", "senders (count)", "Goodput (bits-per-second)", "low", "high"]
     assert len(rows) == 1 + 3 * 11
     chart(page, "sweep").get_by_role("button", name="newreno").click()
+    expect(chart(page, "sweep").get_by_role("button", name="newreno")).to_have_attribute("aria-pressed", "false")
     assert len(save("sweep")[1]) == 1 + 2 * 11
     for figure in ["queue-time", "fct", "topology"]:
         name, rows = save(figure)
@@ -241,6 +243,7 @@ def test_what_is_shown_can_be_taken_along(visit):
     whole = len(save("tcp")[1])
     chart(page, "tcp").locator(".keys").focus()
     page.keyboard.press("+")
+    expect(chart(page, "tcp").get_by_role("button", name="Show everything again")).to_be_enabled()
     assert len(save("tcp")[1]) < 0.6 * whole
 
 
