@@ -1,9 +1,8 @@
 //! `forebay advise` from outside: the recommendation in the first line, its price, and that it goes on where it stopped.
 
-use crate::scratch::{Scratch, command, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text, wait_until};
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Twenty servers answer one client through a port of 60 packets, over and over: without help they wait for retransmission timeouts.
 const INCAST: &str = r#"
@@ -79,10 +78,7 @@ fn interrupted_it_goes_on_where_it_stopped() {
     let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=1s"];
     let mut child = command(&scratch.0, &ask).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let units = scratch.0.join("out/small-advise/units");
-    let begin = Instant::now();
-    while !units.is_dir() && begin.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("first results", || units.is_dir());
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();

@@ -1,6 +1,6 @@
 //! Results that somebody has changed, or that another program wrote: refused with a reason, and nothing outside of them is read.
 
-use crate::scratch::{SMALL, Scratch, command, forebay, text};
+use crate::scratch::{PATIENCE, SMALL, Scratch, command, forebay, text};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ fn doctored(name: &str, manifest: impl Fn(&mut serde_json::Value), files: impl F
     let mut child = command(&s.0, &["report", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > Duration::from_secs(20) {
+        if began.elapsed() > PATIENCE {
             child.kill().unwrap();
             panic!("{name}: it hangs");
         }

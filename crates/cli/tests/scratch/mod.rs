@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// A small scenario that any machine runs in well under a second.
 pub(crate) const SMALL: &str = r#"
@@ -85,6 +86,18 @@ pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
 
 pub(crate) fn forebay(dir: &Path, args: &[&str]) -> Output {
     command(dir, args).output().unwrap()
+}
+
+/// Longest wait for a condition, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until the condition holds.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "not within {} s: {what}", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
