@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,18 @@ import forebay as fb
 
 # Lines stay whole, as in a pipe, whatever the width of a terminal is said to be.
 os.environ.pop("COLUMNS", None)
+
+#: Longest wait for a condition, also on a busy machine.
+PATIENCE_S = 120
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"not within {PATIENCE_S} s"
+        time.sleep(0.01)
+
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = {"rate": "1Gbps", "delay": "25us"}
@@ -63,6 +76,6 @@ def cli() -> Cli:
 
     def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
         env = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
-        return subprocess.run([*CLI, *map(str, args)], capture_output=True, text=True, timeout=60, check=False, env=env)
+        return subprocess.run([*CLI, *map(str, args)], capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=env)
 
     return run

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,12 +152,10 @@ def test_the_job_array_of_the_documentation(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "docs" / "cluster" / "sweep.sbatch"
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict({**SMALL, "sweep": {"grid": {"topology.senders": [2, 4, 8]}}}).to_toml())
-    begin = time.monotonic()
     for task in (1, 2):
         env = {**os.environ, "SLURM_ARRAY_TASK_ID": str(task), "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_CPUS_PER_TASK": "1"}
         env["FOREBAY"] = f"{sys.executable} -m forebay"
         subprocess.run(["bash", script, file, tmp_path / "out"], env=env, check=True, capture_output=True)
-    assert time.monotonic() - begin < 60
     whole = fb.Scenario.load(file).sweep(out=tmp_path / "whole", report=False)
     done = subprocess.run(
         [sys.executable, "-m", "forebay", "merge", tmp_path / "out", "--no-report"], capture_output=True, check=False

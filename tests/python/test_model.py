@@ -268,12 +268,12 @@ def test_columns() -> None:
 
 
 def test_points_take_microseconds() -> None:
-    """Measured: 20 us on a busy machine; the bound leaves room for a busy machine."""
-    start = time.perf_counter()
+    """Of processor time. Measured: 20 us, of which the bound is 25 times."""
+    start = time.process_time()
     for _ in range(20):
         for n in range(1, 65):
             model.incast(senders=n, **BASE)
-    assert (time.perf_counter() - start) / (20 * 64) < 500e-6
+    assert (time.process_time() - start) / (20 * 64) < 500e-6
 
 
 def test_the_command_says_the_same(small: dict[str, Any], cli: Cli, tmp_path: Any) -> None:

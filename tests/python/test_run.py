@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import forebay as fb
-from conftest import ROOT, SMALL, Cli
+from conftest import PATIENCE_S, ROOT, SMALL, Cli, wait_until
 
 LONG = {**SMALL, "runs": 4, "duration": "100000s", "workload": [{"kind": "long"}], "observe": {}}
 
@@ -107,7 +107,9 @@ def test_many_scenarios_keep_their_order() -> None:
 def test_progress_is_told() -> None:
     events: list[fb.ProgressEvent] = []
     s = fb.Scenario.from_dict(timed(20)).with_(runs=3)
+    begin = time.process_time()
     r = s.run(progress=events.append)
+    busy = time.process_time() - begin
     assert (events[0].runs_done, events[0].runs_total, events[0].fraction, events[0].packet_hops) == (0, 6, 0.0, 0)
     assert events[0].left_s is None
     assert (events[-1].runs_done, events[-1].fraction, events[-1].left_s) == (6, 1.0, 0.0)
@@ -117,7 +119,8 @@ def test_progress_is_told() -> None:
         assert a.runs_done <= b.runs_done
         assert a.elapsed_s <= b.elapsed_s
         assert a.packet_hops <= b.packet_hops
-    assert len(events) >= 2 + int(events[-1].elapsed_s / 0.25), "about ten a second"
+    # About ten a second. In processor time, as a busy machine has less of it.
+    assert len(events) >= 2 + int(busy / (os.cpu_count() or 1) / 0.25)
     # Rounds without a set end have no known part.
     assert fb.ProgressEvent(0, 1, None, 1.0, 5).left_s is None
 
@@ -145,49 +148,65 @@ def test_an_error_of_the_callback_stops_everything() -> None:
         if calls == 3:
             raise StopError
 
-    begin = time.monotonic()
+    # To its end it would run for hours.
     with pytest.raises(StopError):
         fb.Scenario.from_dict(LONG).run(progress=stop)
-    assert time.monotonic() - begin < 5
     assert calls == 3
 
 
 def test_other_threads_go_on() -> None:
-    counter = 0
+    """Between two calls of the callback another thread counts on: with the lock held it could move in a call only."""
+
+    class EnoughError(Exception):
+        pass
+
+    counter, last, moved = 0, 0, 0
     done = threading.Event()
 
     def count() -> None:
         nonlocal counter
-        while not done.is_set():
+        while not done.wait(0.001):
             counter += 1
-            time.sleep(0.001)
+
+    def progress(event: fb.ProgressEvent) -> None:
+        nonlocal last, moved
+        moved = max(moved, counter - last)
+        last = counter
+        # There are about ten calls a second.
+        if moved >= 5 or event.elapsed_s > PATIENCE_S:
+            raise EnoughError
 
     thread = threading.Thread(target=count)
     thread.start()
-    before, begin = counter, time.monotonic()
-    fb.Scenario.from_dict(timed(60)).run(threads=1)
-    during, seconds = counter - before, time.monotonic() - begin
+    with pytest.raises(EnoughError):
+        fb.Scenario.from_dict(LONG).run(threads=1, progress=progress)
     done.set()
     thread.join()
-    assert seconds > 0.05, "too short to tell"
-    # With the lock held it would not have moved; a loaded machine may sleep for longer than a millisecond.
-    assert during > 20 * seconds
+    assert moved >= 5
 
 
 def test_two_runs_in_two_threads_overlap() -> None:
-    spans: dict[int, list[float]] = {0: [], 1: []}
+    """Each waits in its first callback until the other one is there: one after the other would never meet."""
+    meeting = threading.Barrier(2, timeout=PATIENCE_S)
     results: dict[int, fb.Result] = {}
 
     def run(n: int) -> None:
-        s = fb.Scenario.from_dict(timed(60)).with_({"transport.cc": "newreno"}, seed=n)
-        results[n] = s.run(threads=1, progress=lambda _: spans[n].append(time.monotonic()))
+        begun = False
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in spans]
+        def progress(_: fb.ProgressEvent) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                meeting.wait()
+
+        s = fb.Scenario.from_dict(timed(20)).with_({"transport.cc": "newreno"}, seed=n)
+        results[n] = s.run(threads=1, progress=progress)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in (0, 1)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    assert max(s[0] for s in spans.values()) < min(s[-1] for s in spans.values())
     assert results[0].fingerprint != results[1].fingerprint
 
 
@@ -204,9 +223,9 @@ INTERRUPTED = """
         print("running", flush=True)
         scenario.run()
     except KeyboardInterrupt:
-        print("interrupted", flush=True)
+        print("interrupted", time.process_time(), flush=True)
     # A thread that was joined may be on its way out still.
-    deadline = time.monotonic() + 1
+    deadline = time.monotonic() + 60
     while tasks() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     left = tasks() - before
@@ -219,28 +238,33 @@ INTERRUPTED = """
 def test_ctrl_c_stops_a_run(tmp_path: Path) -> None:
     import json
 
-    waits = []
-    for _ in range(3):
-        process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(INTERRUPTED), json.dumps(LONG)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "running\n"
-        time.sleep(0.5)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
-        waits.append(time.monotonic() - begin)
-        # No thread is left, and the next run is like any other.
-        assert process.stdout.readline() == "0 8\n"
-        process.stdout.close()
-        assert process.wait(10) == 0
+    def used(process: int) -> float:
+        """Processor time of a process, s (proc(5))."""
+        user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED), json.dumps(LONG)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running\n"
+    # Until it is at work: the runs are on threads of their own and never end.
+    begin = used(process.pid)
+    wait_until(lambda: used(process.pid) > begin + 0.5)
+    before = used(process.pid)
+    process.send_signal(signal.SIGINT)
+    word, after = process.stdout.readline().split()
+    assert word == "interrupted"
+    # No thread is left, and the next run is like any other.
+    assert process.stdout.readline() == "0 8\n"
+    process.stdout.close()
+    assert process.wait(PATIENCE_S) == 0
     assert not list(tmp_path.iterdir())
-    # The best of three: the machine may be busy with something else.
-    assert min(waits) < 0.3
+    # Python looks for signals about ten times a second, and all processors work until then.
+    assert float(after) - before < 0.5 * (os.cpu_count() or 1)
 
 
 def test_ctrl_c_stops_the_command(tmp_path: Path) -> None:
@@ -255,7 +279,7 @@ def test_ctrl_c_stops_the_command(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         process.stderr.close()
-        assert process.wait(10) == 130
+        assert process.wait(PATIENCE_S) == 130
         assert '{"event":"interrupted"}' in rest
         assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["long.toml"]
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import forebay as fb
-from conftest import SMALL
+from conftest import PATIENCE_S, SMALL
 from forebay import _native
 
 
@@ -143,7 +143,7 @@ def test_memory_does_not_grow() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     size, grown = json.loads(out.stdout)
     assert size > 8, "too small to tell"

@@ -41,7 +41,8 @@ def pages(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS, timeout=PATIENCE_MS)
+        chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        browser = p.chromium.launch(executable_path=chromium, args=ARGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 

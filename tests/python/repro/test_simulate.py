@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from small_paper import SCENARIO, small_paper
 
 import forebay as fb
+from conftest import wait_until
 from forebay.repro import RunError, _simulate
 from forebay.repro._run import Run
 from forebay.repro._simulate import Package
@@ -110,9 +110,7 @@ def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: 
 
     killed = tmp_path / "killed"
     first = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(units(killed)) < 4 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(units(killed)) >= 4)
     os.killpg(first.pid, signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL, "it was still at it"
     before = units(killed)
