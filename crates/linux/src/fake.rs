@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// From one host to another, ps.
 pub(crate) const DELAY: u64 = 100_000_000;
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What happens in it.
 #[derive(Debug, Clone, Copy)]

@@ -170,6 +170,9 @@ mod tests {
         (folder, path)
     }
 
+    /// Longest wait for a process, also on a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
     const OPTIONS: Options = Options { memory_mib: 64, seed: 1 };
 
     #[test]
@@ -180,7 +183,7 @@ mod tests {
         let mut frames = crate::link::Frames::default();
         frames.put(Ask { now: 77 });
         guest.link.send(&mut frames).unwrap();
-        let Incoming::Frame(frame) = guest.link.next(Duration::from_secs(20)).unwrap() else { panic!("it answers") };
+        let Incoming::Frame(frame) = guest.link.next(PATIENCE).unwrap() else { panic!("it answers") };
         assert_eq!((frame.kind, frame.only::<Ask>()), (Ask::KIND, Some(Ask { now: 77 })));
         assert_eq!(guest.console(), "mem=64M");
         drop(guest);
@@ -192,14 +195,14 @@ mod tests {
         let (folder, kernel) = script("sleep 1000 & echo $! >child; echo here >&2; wait");
         let guest = Guest::start(&kernel, OPTIONS).unwrap();
         let (own, begin) = (guest.folder.clone(), Instant::now());
-        while guest.console() != "here" && begin.elapsed() < Duration::from_secs(20) {
+        while guest.console() != "here" && begin.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
         let child = fs::read_to_string(own.join("child")).unwrap().trim().to_owned();
         let runs = || fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|s| !s.contains(") Z "));
         assert!(runs());
         drop(guest);
-        while runs() && begin.elapsed() < Duration::from_secs(20) {
+        while runs() && begin.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(!runs() && !own.exists());

@@ -212,7 +212,7 @@ mod tests {
         frames.put_bare(crate::protocol::SETUP_END);
         let bytes = frames.bytes;
         let writer = std::thread::spawn(move || bytes.chunks(1_001).for_each(|piece| other.write_all(piece).unwrap()));
-        let patience = Duration::from_secs(10);
+        let patience = Duration::from_secs(60);
         let Incoming::Frame(first) = link.next(patience).unwrap() else { panic!("a frame") };
         assert!(first.records::<Leave>().eq((0..9_000).map(leave)));
         let Incoming::Frame(second) = link.next(patience).unwrap() else { panic!("a frame") };

@@ -20,7 +20,7 @@ pub const PEER: u32 = 0x0A00_0002;
 /// Memory of the guest, MiB.
 const MEMORY_MIB: u64 = 256;
 /// How long the guest may say nothing. Our choice: a thousand times what it needs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How the host is set up.

@@ -90,7 +90,7 @@ fn outside(link: &mut Link) -> (u64, u32) {
     link.send(&mut frames).expect("sent");
     let (mut payload, mut drops, mut begun) = (0, 0, false);
     loop {
-        let Incoming::Frame(frame) = link.next(Duration::from_secs(10)).expect("a conversation") else { panic!("silence") };
+        let Incoming::Frame(frame) = link.next(Duration::from_secs(60)).expect("a conversation") else { panic!("silence") };
         match frame.kind() {
             p::LOG => panic!("{}", frame.text()),
             p::Packet::KIND => {

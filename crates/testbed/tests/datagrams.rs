@@ -83,7 +83,7 @@ fn outside(link: &mut Link) -> Vec<p::Packet> {
     let (mut seen, mut begun) = (Vec::new(), false);
     let end = Time::from_ms(500);
     loop {
-        let Incoming::Frame(frame) = link.next(Duration::from_secs(10)).expect("a conversation") else { panic!("silence") };
+        let Incoming::Frame(frame) = link.next(Duration::from_secs(60)).expect("a conversation") else { panic!("silence") };
         match frame.kind() {
             p::LOG => panic!("{}", frame.text()),
             p::Packet::KIND => seen.extend(frame.records::<p::Packet>()),

@@ -66,6 +66,17 @@ fn bpf() -> BTreeSet<(i64, u32)> {
     all
 }
 
+/// Longest wait for what the kernel does in its own time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < PATIENCE, "not within {} s: {what}", PATIENCE.as_secs());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// What a testbed could leave behind: network namespaces that a process is in, or that are pinned by name, and settings of TCP.
 fn machine() -> (BTreeSet<String>, Vec<(String, String)>) {
     let links = fs::read_dir("/proc").unwrap().flatten().filter_map(|p| fs::read_link(p.path().join("ns/net")).ok());
@@ -84,11 +95,19 @@ fn machine() -> (BTreeSet<String>, Vec<(String, String)>) {
     (spaces, settings)
 }
 
+/// The right to look at what the whole machine has attached (`lab::alone` in the tests of `crates/hosts`).
+fn alone() -> Option<fs::File> {
+    let file = fs::File::options().create(true).append(true).open("/run/lock/forebay-tests").ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
+
 #[test]
 fn nothing_is_left_of_a_testbed_that_was_killed() {
     if let Err(e) = Namespace::create() {
         return eprintln!("not tested: no network namespaces here ({e})");
     }
+    let _alone = alone();
     let running = env::temp_dir().join(format!("forebay-killed-{}", std::process::id()));
     let (_, settings) = machine();
     for round in 0..10_u64 {
@@ -119,25 +138,20 @@ fn nothing_is_left_of_a_testbed_that_was_killed() {
         // Its programs and maps; or another process's that come and go.
         let programs: BTreeSet<_> = bpf().difference(&programs).copied().collect();
         assert!(!cfg!(feature = "bpf") || programs.len() >= 2, "round {round}: it has programs");
+        // Another moment each time; a delay of this thread makes it a later one.
         thread::sleep(Duration::from_millis(7 * round));
         child.kill().unwrap();
         child.wait().unwrap();
-        let left: Vec<String> = fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .filter(|p| fs::read_to_string(p.path().join("stat")).is_ok_and(|s| s.split(' ').nth(4) == Some(pid.as_str())))
-            .map(|p| p.path().display().to_string())
-            .collect();
-        assert_eq!(left, Vec::<String>::new(), "round {round}: no process of its group");
+        // Children get the signal when their parent ends, and end in their own time.
+        wait_until(&format!("round {round}: no process of its group"), || {
+            let mut processes = fs::read_dir("/proc").unwrap().flatten();
+            !processes.any(|p| fs::read_to_string(p.path().join("stat")).is_ok_and(|s| s.split(' ').nth(4) == Some(pid.as_str())))
+        });
         let (spaces, set) = machine();
         assert!(spaces.is_disjoint(&own), "round {round}: {:?}", spaces.intersection(&own));
         assert_eq!(set, settings, "round {round}");
-        // A kernel frees them when nobody can be running them any more.
-        let begin = Instant::now();
-        while !bpf().is_disjoint(&programs) {
-            assert!(begin.elapsed() < Duration::from_secs(10), "round {round}: programs and maps {programs:?}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        // A kernel frees them when none can be running any more.
+        wait_until(&format!("round {round}: programs and maps {programs:?}"), || bpf().is_disjoint(&programs));
         assert!(!fs::exists(format!("/sys/class/net/{NAME}")).unwrap(), "round {round}: its device is gone with the namespace");
     }
     let _ = fs::remove_file(&running);

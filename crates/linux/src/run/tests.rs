@@ -13,7 +13,7 @@ use forebay_units::{GroupId, NodeId};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn with(kind: WorkloadKind) -> Experiment {
     let mut e = experiment(3);
