@@ -14,7 +14,7 @@ mod rollback;
 #[path = "../../hosts/tests/kernel/traffic.rs"]
 mod traffic;
 
-use check::{check, equal};
+use check::{check, equal, wait_until};
 use lab::{Lab, command};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -91,12 +91,7 @@ fn traces(lab: &Lab) -> Vec<String> {
 
 fn nothing_left(lab: &Lab, before: &[String], what: &str) {
     // The kernel frees congestion controls a little later.
-    for _ in 0..100 {
-        if traces(lab) == before {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(|| traces(lab) == before);
     equal(traces(lab).as_slice(), before, &format!("nothing is left behind by {what}"));
 }
 
@@ -157,7 +152,7 @@ fn one_attachment(folder: &Path) {
 
 /// The same metrics at a port of the loopback interface.
 fn at_a_port(lab: &Lab) {
-    let mut c = prepare("watch fbt_cli --seconds 20 --prometheus-port 9464");
+    let mut c = prepare("watch fbt_cli --seconds 600 --prometheus-port 9464");
     c.stdout(Stdio::null());
     lab.left.run(|| {
         let mut watch = c.spawn().expect("the binary starts");
@@ -169,13 +164,10 @@ fn at_a_port(lab: &Lab) {
             Ok(text)
         };
         let mut got = String::new();
-        for _ in 0..100 {
+        wait_until(|| {
             got = ask().unwrap_or_default();
-            if !got.is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            !got.is_empty()
+        });
         check(
             got.starts_with("HTTP/1.0 200 OK\r\n") && got.contains("forebay_sockets{name=\"fbt_cli\",program=\"dctcp\"} 1"),
             "watch answers Prometheus at a port of 127.0.0.1",
@@ -207,16 +199,12 @@ fn alone(folder: &Path) {
     let (said, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
     let mut shell = Command::new("sh");
     let forebay = env!("CARGO_BIN_EXE_forebay");
+    // Where the shell ends later than that, its child is not alone, and attaches as well.
     let line = format!("(sleep 0.2; {forebay} attach dctcp --name fbt_cli --default > $0 2>&1; echo $? > $1) &");
     shell.args(["-c", &line]).args([&said, &ended]);
     finish(shell, &lab);
     let code = || std::fs::read_to_string(&ended).ok().filter(|t| t.ends_with('\n'));
-    for _ in 0..200 {
-        if code().is_some() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(|| code().is_some());
     let text = std::fs::read_to_string(&said).unwrap_or_default();
     check(code().as_deref() == Some("0\n"), &format!("it attaches whose parent has ended: {text}"));
     works(&lab, "detach fbt_cli");
@@ -246,16 +234,11 @@ fn little_is_needed() {
     );
     // CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF (include/uapi/linux/capability.h).
     let needed = [12, 19, 21, 38, 39].iter().map(|c| 1_u64 << c).sum::<u64>();
-    for args in ["watch fbt_cli --rollback-on rtt-p99>1000 --seconds 20", "helper fbt_cli"] {
+    for args in ["watch fbt_cli --rollback-on rtt-p99>1000 --seconds 600", "helper fbt_cli"] {
         let mut c = prepare(args);
         c.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = lab.left.run(move || c.spawn()).expect("the binary starts");
-        for _ in 0..200 {
-            if capabilities(child.id()) == needed {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(|| capabilities(child.id()) == needed);
         equal(capabilities(child.id()), needed, &format!("forebay {args} has dropped all other capabilities"));
         child.kill().and_then(|()| child.wait()).expect("it ends");
     }
@@ -308,8 +291,8 @@ fn recording(folder: &Path) {
     let file = folder.join("live.toml");
     std::thread::scope(|scope| {
         let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));
-        std::thread::sleep(Duration::from_millis(500));
-        for _ in 0..3 {
+        // With silences between them, until it ends, whenever it has begun.
+        while !recorder.is_finished() {
             check(Transfer::start(&lab, 500_000).wait().intact, "bytes arrive while they are recorded");
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -337,6 +320,7 @@ fn main() -> ExitCode {
         println!("skipped: {reason}");
         return ExitCode::SUCCESS;
     }
+    let _alone = lab::alone();
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder for this test");

@@ -1,6 +1,6 @@
 //! `--rollback-on`: an attachment that takes itself off, for each condition.
 
-use crate::check::{check, equal};
+use crate::check::{check, equal, wait_until};
 use crate::lab::{Lab, command};
 use crate::traffic::Transfer;
 use crate::{fails, forebay, nothing_left, traces, works};
@@ -15,14 +15,10 @@ pub(crate) fn at_once() {
     let stream = Transfer::start(&lab, u64::MAX);
     let said = std::thread::scope(|scope| {
         let attach = scope
-            .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 60"));
+            .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 600"));
         // Until what was before has been measured and it is attached.
-        for _ in 0..600 {
-            if Path::new("/run/forebay/fbt_cli.json").exists() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until(|| Path::new("/run/forebay/fbt_cli.json").exists());
+        // Some lines of what is as before; more are as good.
         std::thread::sleep(Duration::from_secs(1));
         lab.bottleneck(5, 400);
         attach.join().expect("it ends")
@@ -48,10 +44,11 @@ pub(crate) fn later() {
         lab.bottleneck(100, 400);
         let before = traces(&lab);
         let stream = Transfer::start(&lab, u64::MAX);
+        // The stream fills the path; longer is as good.
         std::thread::sleep(Duration::from_millis(500));
         works(&lab, "attach rns --name fbt_cli --default --live");
         lab.bottleneck(rate, queue);
-        let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 30"));
+        let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 600"));
         check(said.code == 1, &format!("watch ends with exit code 1: {}", said.code));
         let says = said.err.contains(&format!("detached fbt_cli by itself: {condition} for 3 s")) && said.err.contains(why);
         check(says, &format!("says why: {}", said.err.trim()));

@@ -1,6 +1,6 @@
 //! Attaching and detaching: for a namespace, for a prefix.
 
-use crate::check::{check, equal};
+use crate::check::{check, equal, wait_until};
 use crate::lab::{Lab, command};
 use crate::snapshot;
 use crate::traffic::{Transfer, connect_to};
@@ -9,7 +9,6 @@ use forebay_hosts::catalog::{Kind, PROGRAMS};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::status::status;
 use std::net::TcpListener;
-use std::time::Duration;
 
 fn counter(counters: &[(String, u64)], name: &str) -> u64 {
     counters.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v)
@@ -26,11 +25,14 @@ pub(crate) fn default() {
         equal(attached.name.as_str(), name.as_str(), "attach says the name under which it is registered");
         equal(lab.left.read_sysctl("net.ipv4.tcp_congestion_control"), name.clone(), "it is the default of its namespace");
         equal(lab.right.read_sysctl("net.ipv4.tcp_congestion_control"), "reno".into(), "and of no other");
-        let transfer = Transfer::start(&lab, 400_000_000);
-        std::thread::sleep(Duration::from_millis(100));
+        let transfer = Transfer::start(&lab, u64::MAX);
         equal(transfer.socket(&lab).map(|s| s.law), Some(name.clone()), "a new connection uses it");
-        let now = lab.left.run(status).unwrap_or_else(|e| panic!("{e}"));
-        let now = now.iter().find(|s| s.name == name).expect("status shows it");
+        let look = || {
+            let all = lab.left.run(status).unwrap_or_else(|e| panic!("{e}"));
+            all.into_iter().find(|s| s.name == name).expect("status shows it")
+        };
+        wait_until(|| look().counters.is_ok_and(|c| counter(&c, "acks") > 0));
+        let now = look();
         equal(now.sockets.len(), 1, "status shows the connection");
         let counters = now.counters.as_ref().expect("root reads counters");
         check(counter(counters, "acks") > 0, &format!("status shows counters ({} ACKs)", counter(counters, "acks")));

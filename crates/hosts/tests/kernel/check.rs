@@ -2,11 +2,42 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// These are packets of a running kernel in real time, and a machine that does something else as well stops any process for a while: a
-/// topic fails when it fails this often in a row.
+/// topic fails when it fails this often in a row. Each failed attempt is printed, and the topics that had one are listed at the end.
 const ATTEMPTS: u32 = 3;
+
+/// How often a measurement is repeated that real time has disturbed.
+const MEASUREMENTS: u32 = 20;
+
+/// Longest wait for a condition, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until the condition holds, `PATIENCE` at most; whether it does.
+pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    loop {
+        if holds() {
+            return true;
+        }
+        if begin.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Repeats a measurement that has no result where the machine stood still meanwhile. Each such attempt is printed with the reason.
+pub(crate) fn undisturbed<T>(reason: &str, mut measure: impl FnMut() -> Option<T>) -> T {
+    for attempt in 1..=MEASUREMENTS {
+        if let Some(result) = measure() {
+            return result;
+        }
+        println!("    again ({attempt} of {MEASUREMENTS}): {reason}");
+    }
+    panic!("{MEASUREMENTS} times in a row: {reason}");
+}
 
 static PASSED: AtomicU32 = AtomicU32::new(0);
 static FAILED: AtomicU32 = AtomicU32::new(0);

@@ -25,6 +25,7 @@ pub(crate) fn while_attaching() {
         let who = if i % 2 == 0 { "default" } else { "10.77.0.0/24" };
         let transfer = Transfer::start(&lab, u64::MAX);
         let mut process = start(&lab, "dctcp", who);
+        // The moment of the kill; a delay of this process makes it a later one.
         std::thread::sleep(Duration::from_millis(u64::from(i) * 12));
         process.kill().expect("it can be killed");
         process.wait().expect("it ends");
@@ -63,6 +64,7 @@ pub(crate) fn while_detaching() {
         let transfer = Transfer::start(&lab, u64::MAX);
         lab.left.run(|| attach(&request)).unwrap_or_else(|e| panic!("{e}"));
         let mut process = start(&lab, child::DETACH, "-");
+        // As above.
         std::thread::sleep(Duration::from_millis(u64::from(i) * 4));
         process.kill().expect("it can be killed");
         process.wait().expect("it ends");

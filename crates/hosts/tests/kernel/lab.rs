@@ -22,6 +22,18 @@ pub(crate) fn lacks() -> Option<String> {
     None
 }
 
+/// The right to look at what the whole machine has attached, until it is dropped: other tests on this machine that attach programs wait for it.
+pub(crate) fn alone() -> File {
+    let path = "/run/lock/forebay-tests";
+    let file = std::fs::create_dir_all("/run/lock").and_then(|()| File::options().create(true).append(true).open(path));
+    let file = file.unwrap_or_else(|e| panic!("{path}: {e}"));
+    if file.try_lock().is_err() {
+        println!("waiting for other tests on this machine ({path})");
+        file.lock().unwrap_or_else(|e| panic!("{path}: {e}"));
+    }
+    file
+}
+
 /// A namespace that `ip netns` made.
 pub(crate) struct Host {
     pub(crate) name: String,
@@ -57,10 +69,12 @@ impl Host {
         self.run(|| std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")).trim().to_owned())
     }
 
-    /// A counter of the host's protocols, as `/proc/net/snmp` has it.
+    /// A counter of the host's protocols, as `/proc/net/snmp` and `/proc/net/netstat` have it.
     pub(crate) fn snmp(&self, protocol: &str, counter: &str) -> u64 {
         // Of the thread: `/proc/net` is the main thread's.
-        let text = self.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp").expect("counters of the protocols"));
+        let read =
+            |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).expect("counters of the protocols");
+        let text = self.run(|| read("snmp") + &read("netstat"));
         let mut lines = text.lines().filter(|l| l.split(':').next() == Some(protocol));
         let (names, values) = (lines.next().expect("its names"), lines.next().expect("its values"));
         let found = names.split_whitespace().zip(values.split_whitespace()).find(|(n, _)| *n == counter);
@@ -120,6 +134,15 @@ impl Lab {
             host.sysctl("net.ipv4.tcp_no_metrics_save", "1");
         }
         lab
+    }
+
+    /// Nothing is sent again because a process or an ACK waits for a processor: no tail loss probes, and timeouts after ten seconds instead of 0.2.
+    /// What the network loses is still found out by duplicate ACKs.
+    pub(crate) fn patient(&self) {
+        for host in [&self.left, &self.right] {
+            host.sysctl("net.ipv4.tcp_early_retrans", "0");
+            host.ip(&format!("route change 10.77.0.0/24 dev eth0 proto kernel scope link src {} rto_min 10s", host.address));
+        }
     }
 
     /// A bottleneck from left to right, and with it a round trip that is long against what the machine takes: a rate in Mbit/s, and a

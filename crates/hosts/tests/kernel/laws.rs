@@ -1,7 +1,7 @@
 //! Laws on real connections over a link that marks and loses by a script.
 
 use crate::capture::{Capture, ECE, Packet, SYN, Script, script, script_arrivals};
-use crate::check::{check, equal};
+use crate::check::{check, equal, undisturbed, wait_until};
 use crate::lab::{Host, Lab};
 use crate::snapshot;
 use crate::traffic::Transfer;
@@ -9,7 +9,7 @@ use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::catalog::{Kind, PROGRAMS, Program};
 use forebay_hosts::detach::detach_all;
 use forebay_hosts::status::status;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn on(host: &Host, program: &str, name: &str, params: &[&str]) {
     let request = Request {
@@ -90,34 +90,33 @@ pub(crate) fn echo() {
 
 /// What the law at the sender counted once the connection is closed, by name.
 fn counted(lab: &Lab) -> impl Fn(&str) -> u64 + use<> {
-    let begin = Instant::now();
-    loop {
+    let mut counters = Vec::new();
+    let value = |all: &[(String, u64)], what: &str| all.iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v);
+    wait_until(|| {
         let all = lab.left.run(status).unwrap_or_else(|e| panic!("{e}"));
         let one = all.into_iter().find(|s| s.name == "fbt_left").expect("it is attached");
-        let counters = one.counters.expect("root reads counters");
-        let of = move |what: &str| counters.iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v);
-        if of("sockets_closed") == of("sockets_opened") || begin.elapsed() > Duration::from_secs(5) {
-            return of;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
+        counters = one.counters.expect("root reads counters");
+        value(&counters, "sockets_closed") == value(&counters, "sockets_opened")
+    });
+    move |what| value(&counters, what)
 }
 
-/// A law over a link that loses and re-orders nothing: windows that no backlog of the kernel is too short for, and where a busy machine
-/// made the sender retransmit all the same, another attempt.
+/// A law over a link that loses and re-orders nothing, with windows that no backlog of the kernel is too short for, and senders that no wait
+/// makes retransmit.
 fn without_retransmissions(params: &[&str], every: u32) -> (Lab, impl Fn(&str) -> u64 + use<>) {
-    for _ in 0..20 {
+    undisturbed("a segment was sent again", || {
         let lab = lab_with("dctcp", params);
+        lab.patient();
         lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
         script(&lab.left, Script { mark_every: every, ..Script::default() });
         check(Transfer::start(&lab, 3_000_000).wait().intact, &format!("{params:?}, every {every}. packet marked: bytes arrive"));
         let counted = counted(&lab);
         if lab.left.snmp("Tcp", "RetransSegs") == 0 {
-            return (lab, counted);
+            return Some((lab, counted));
         }
         off(&lab);
-    }
-    panic!("this machine was too busy for a transfer without retransmissions, twenty times");
+        None
+    })
 }
 
 /// Alpha goes down without marks exactly as the law's whole numbers do, up with them, and there is one cut in a window at most.
@@ -169,6 +168,7 @@ pub(crate) fn losses() {
             script_arrivals(&lab.right, Script { lose_every: lose, ..Script::default() });
             let transfer = Transfer::start(&lab, if lose > 10 { 2_000_000 } else { 100_000 });
             let mut least = u32::MAX;
+            // Samples of the window while it sends, as many as there are.
             for _ in 0..20 {
                 std::thread::sleep(Duration::from_millis(5));
                 least = least.min(transfer.socket(&lab).map_or(u32::MAX, |s| s.info.cwnd));
@@ -205,6 +205,7 @@ pub(crate) fn without_ecn() {
 pub(crate) fn trim_probes() {
     use std::io::{Read, Write};
     let lab = lab_with("trim", &[]);
+    lab.patient();
     lab.left.sysctl("net.ipv4.tcp_slow_start_after_idle", "0");
     // Packets of 0.6 ms: round trips of some milliseconds, so that a busy machine makes no gaps of its own.
     lab.bottleneck(20, 200);
@@ -212,7 +213,8 @@ pub(crate) fn trim_probes() {
     let mut buffer = vec![0; 60_000];
     near.write_all(&buffer).and_then(|()| far.read_exact(&mut buffer)).expect("a first train");
     for train in 1..=5 {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        // The silence; a longer one is one, too.
+        std::thread::sleep(Duration::from_millis(300));
         let capture = Capture::start(&lab.left);
         near.write_all(&buffer).and_then(|()| far.read_exact(&mut buffer)).expect("another train");
         let packets = capture.finish();

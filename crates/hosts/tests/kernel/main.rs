@@ -94,13 +94,19 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let words: Vec<&String> = args.iter().filter(|a| !a.starts_with('-')).collect();
+    let _alone = lab::alone();
     let before = snapshot::take(&[]);
     let mut repeated = Vec::new();
     for (name, topic) in TOPICS {
         if !words.is_empty() && !words.iter().any(|w| name.contains(w.as_str())) {
             continue;
         }
-        if check::attempts(name, topic, &|| snapshot::settle(&before)) {
+        let clean = || {
+            // Of an attempt that failed.
+            let _ = forebay_hosts::detach::detach_all();
+            snapshot::settle(&before);
+        };
+        if check::attempts(name, topic, &clean) {
             repeated.push(*name);
         }
     }

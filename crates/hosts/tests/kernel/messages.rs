@@ -1,10 +1,10 @@
 //! Messages that applications announce by socket option: deadlines of D2TCP, blocks of PRIN.
 
 use crate::capture::{Capture, Packet, Script, script};
-use crate::check::{check, equal, refuses};
+use crate::check::{check, equal, refuses, undisturbed};
 use crate::lab::{Host, Lab};
 use crate::snapshot;
-use crate::traffic::{Transfer, connect};
+use crate::traffic::{Transfer, acknowledged, connect};
 use forebay_hosts::attach::{Request, attach, dry_run};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::status::status;
@@ -147,7 +147,7 @@ pub(crate) fn deadlines() {
         // Where a busy machine keeps windows small there are many, and from 1/2 on alpha falls to 0 at once: that says nothing. Nor does a
         // transfer that lasted until its deadline had passed.
         let says = |g: &Vec<u64>| g[0] > 5 && g[3] > 600 * g[0] && (deadline == 1 || g[4] == 0);
-        let grown = (0..20).map(|_| one()).find(says).expect("a transfer in less than 100 windows, and in time");
+        let grown = undisturbed("a transfer of more than 100 windows, or not in time", || Some(one()).filter(says));
         let which = names.iter().zip(&grown).skip(4).filter(|(_, n)| **n > 0).map(|(n, _)| *n).collect::<Vec<_>>();
         let must: Vec<&str> = Some(counted_as).filter(|c| !c.is_empty()).into_iter().collect();
         equal(which, must, &format!("{name}: all of {} cuts are such", grown[0]));
@@ -166,12 +166,13 @@ pub(crate) fn deadlines() {
     let late = counter(&lab.left, "fbt_left", "cuts_late");
     let (near, far) = connect(&lab);
     announce(&near, 1000, 1);
+    // Until the deadline of a microsecond has passed.
     std::thread::sleep(Duration::from_millis(5));
     let mut near = near;
     let mut far = far;
     let mut got = vec![0; 1000];
     near.write_all(&[1; 1000]).and_then(|()| far.read_exact(&mut got)).expect("the short message");
-    std::thread::sleep(Duration::from_millis(100));
+    acknowledged(&near);
     let after_short = counter(&lab.left, "fbt_left", "cuts_late");
     check(Transfer::over(near, far, 1_000_000).wait().intact, "a long one after it: bytes arrive");
     equal(counter(&lab.left, "fbt_left", "cuts_late"), after_short, "a deadline does not outlast its message");
@@ -192,7 +193,7 @@ fn blocks(lab: &Lab, sizes: &[usize], dscp: u8) -> Vec<(usize, bool)> {
             far.read_exact(&mut got).expect("the block arrives");
         });
         // Also what the sender still repeats.
-        std::thread::sleep(Duration::from_millis(30));
+        acknowledged(&near);
         let data: Vec<Packet> = capture.finish().into_iter().filter(|p| p.outgoing && p.payload > 0).collect();
         let (mut all, mut tagged) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
         let begin = data.first().map_or(0, |p| p.seq);
@@ -256,7 +257,7 @@ pub(crate) fn halving() {
             far.read_exact(&mut got).expect("the block arrives");
         });
         // Until its last ACK is there.
-        std::thread::sleep(Duration::from_millis(60));
+        acknowledged(&near);
     };
     one(300_000);
     equal(counter(&lab.left, "fbt_left", "halved"), 0, "not before the first block");

@@ -1,26 +1,51 @@
 //! Recording what a host's connections carry.
 
-use crate::check::{check, equal};
+use crate::check::{PATIENCE, check, equal, wait_until};
 use crate::lab::Lab;
 use crate::traffic::connect;
 use forebay_hosts::record::{Request, record};
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
+
+/// When a recording ends: some looks after the traffic, however late the looks are.
+#[derive(Default)]
+struct End {
+    looks: AtomicU32,
+    traffic_is_over: AtomicBool,
+    looks_after: AtomicU32,
+}
+
+impl End {
+    /// Asked before each look.
+    fn asked(&self) -> bool {
+        self.looks.fetch_add(1, Relaxed);
+        self.traffic_is_over.load(Relaxed) && self.looks_after.fetch_add(1, Relaxed) >= 3
+    }
+
+    /// Waits until the recorder has looked.
+    fn wait_for_begin(&self) {
+        assert!(wait_until(|| self.looks.load(Relaxed) >= 2), "the recorder looks");
+    }
+}
 
 /// Three messages on one connection, both ways, with silences between them: all bytes are there, in the right direction.
 pub(crate) fn messages() {
     let lab = Lab::new();
     lab.bottleneck(100, 500);
     let request = Request {
-        duration: Duration::from_secs(3),
+        duration: 2 * PATIENCE,
         every: Duration::from_millis(10),
         prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")],
         anonymous: true,
         rate: "100Mbps".into(),
     };
     let sizes = [(true, 400_000_usize), (false, 150_000), (true, 700_000)];
+    let end = End::default();
     let recording = std::thread::scope(|scope| {
-        let recording = scope.spawn(|| lab.left.run(|| record(&request, || false)));
+        let recording = scope.spawn(|| lab.left.run(|| record(&request, || end.asked())));
+        end.wait_for_begin();
+        // A silence that the times of the messages show, as those between messages do.
         std::thread::sleep(Duration::from_millis(300));
         let (mut near, mut far) = connect(&lab);
         for (outgoing, size) in sizes {
@@ -34,6 +59,7 @@ pub(crate) fn messages() {
             sent.join().expect("the sender ends").expect("the message leaves");
             std::thread::sleep(Duration::from_millis(300));
         }
+        end.traffic_is_over.store(true, Relaxed);
         recording.join().expect("the recorder ends").unwrap_or_else(|e| panic!("{e}"))
     });
     let csv = recording.csv();
@@ -64,15 +90,19 @@ pub(crate) fn short_connections() {
     const CONNECTIONS: usize = 200;
     let lab = Lab::new();
     let request = Request {
-        duration: Duration::from_secs(2),
+        duration: 2 * PATIENCE,
         every: Duration::from_millis(100),
         prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")],
         anonymous: true,
         rate: "10Gbps".into(),
     };
+    let ends = [End::default(), End::default()];
     let recordings = std::thread::scope(|scope| {
-        let both = [&lab.left, &lab.right].map(|host| scope.spawn(|| host.run(|| record(&request, || false))));
-        std::thread::sleep(Duration::from_millis(500));
+        let request = &request;
+        let [left, right] = &ends;
+        let both = [(&lab.left, left), (&lab.right, right)]
+            .map(|(host, end)| scope.spawn(move || host.run(|| record(request, || end.asked()))));
+        ends.iter().for_each(End::wait_for_begin);
         for i in 0..CONNECTIONS {
             let (mut near, mut far) = connect(&lab);
             let (asked, answer) = (vec![7; 300 + i], vec![7; 3000]);
@@ -81,6 +111,7 @@ pub(crate) fn short_connections() {
             // One end closes first, and then the other.
             if i % 2 == 0 { drop((near, far)) } else { drop((far, near)) }
         }
+        ends.iter().for_each(|end| end.traffic_is_over.store(true, Relaxed));
         both.map(|r| r.join().expect("the recorder ends").unwrap_or_else(|e| panic!("{e}")))
     });
     let questions = CONNECTIONS * 300 + CONNECTIONS * (CONNECTIONS - 1) / 2;

@@ -1,6 +1,6 @@
 //! All that an attachment could leave behind, as text: compared before and after.
 
-use crate::check::check;
+use crate::check::{PATIENCE, check};
 use crate::lab::Lab;
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to free what nobody uses any more: namespaces go in the background, programs some grace periods later.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Waits until only that is there, or for so long; what is too much will be said by the next check.
+/// Waits until only that is there; what is too much will be said by the next check. The kernel frees namespaces in the background, and programs some
+/// grace periods later.
 pub(crate) fn settle(wanted: &BTreeSet<String>) {
     let begin = Instant::now();
     while look(&[]) != *wanted && begin.elapsed() < PATIENCE {

@@ -1,17 +1,19 @@
 //! Connections with content that is checked: what arrives is hashed and compared with what was sent.
 
+use crate::check::wait_until;
 use crate::lab::{Host, Lab};
 use forebay_hosts::inet_diag::{self, Socket};
 use std::hash::Hasher;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long a read may wait before the test says that the connection is stuck.
-const STUCK: Duration = Duration::from_secs(30);
+const STUCK: Duration = Duration::from_secs(120);
 
 /// Bytes that differ from place to place, so that lost, doubled and swapped ones are seen.
 struct Content(u64);
@@ -27,6 +29,18 @@ impl Content {
             word.copy_from_slice(&self.0.to_le_bytes()[..n]);
         }
     }
+}
+
+/// Waits until all that was written is acknowledged (SIOCOUTQ, tcp(7)).
+pub(crate) fn acknowledged(socket: &TcpStream) {
+    let empty = wait_until(|| {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: an open socket, and a number that lives through the call.
+        let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        assert_eq!(done, 0, "SIOCOUTQ: {}", std::io::Error::last_os_error());
+        bytes == 0
+    });
+    assert!(empty, "what was written is acknowledged");
 }
 
 /// A pair of connected sockets, left to right.

@@ -1,7 +1,7 @@
 //! DCTCP on a real connection, window by window: alpha, threshold and window after every ACK, held against the rules of RFC 8257.
 
 use crate::capture::{Script, script};
-use crate::check::{check, equal};
+use crate::check::{check, undisturbed};
 use crate::lab::Lab;
 use crate::traffic::{Transfer, connect_to};
 use forebay_hosts::attach::{Request, attach};
@@ -120,19 +120,13 @@ fn judge(acks: &[Seen], shift: u32) -> (Vec<String>, u32, u32) {
     (wrong, cuts, alpha.windows)
 }
 
-/// How often a connection is tried until nothing is sent again: a machine that stands still for some milliseconds lets a tail loss probe out.
-const TRIES: u32 = 5;
-
 /// A known pattern of marks; every threshold and window of the sender.
 pub(crate) fn dctcp() {
     for (shift, every) in [(4, 1), (4, 3), (4, 20), (2, 5)] {
-        let (mut acks, mut again) = connection(shift, every);
-        let mut tries = 1;
-        while again > 0 && tries < TRIES {
-            (acks, again) = connection(shift, every);
-            tries += 1;
-        }
-        equal(again, 0, "nothing was sent again");
+        let acks = undisturbed("a segment was sent again", || {
+            let (acks, again) = connection(shift, every);
+            (again == 0).then_some(acks)
+        });
         let (wrong, cuts, windows) = judge(&acks, shift);
         check(
             wrong.is_empty() && windows > 10 && cuts >= 3,
@@ -162,6 +156,7 @@ fn connection(shift: u32, every: u32) -> (Vec<Seen>, u64) {
         };
         host.run(|| attach(&request)).unwrap_or_else(|e| panic!("{e}"));
     }
+    lab.patient();
     lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
     script(&lab.left, Script { mark_every: every, ..Script::default() });
     let listener = lab.right.run(|| TcpListener::bind((lab.right.address, 0)).expect("a port to listen on"));
