@@ -85,7 +85,9 @@ fn measure(stack: &str, times: u64) {
 
 #[test]
 fn a_hundred_thousand_connections() {
-    assert!(MEASURED.iter().map(|b| b.0).eq(["ns2", "linux", "rfc"]) && forebay_sim::tcp::profile::PROFILES.len() == MEASURED.len());
+    assert!(
+        MEASURED.iter().map(|b| b.0).eq(["ns2", "linux", "rfc"]) && forebay_sim::tcp::profile::PROFILES.len() == MEASURED.len()
+    );
     MEASURED.iter().for_each(|(stack, _)| measure(stack, 1));
 }
 
