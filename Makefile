@@ -47,8 +47,9 @@ demo: $(BUILT) ## run scenarios/quickstart.toml: incast over web-search traffic 
 # Two rows of steps side by side: tools/side-by-side.mk.
 test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
 	@echo "make test: two rows of steps side by side; what a step prints is shown when it ends"
+	@mkdir -p $(TARGET) && echo step,seconds,line >$(TARGET)/test-times.csv
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --file=tools/side-by-side.mk every-step
-	@echo "make test: all steps passed"
+	@echo "make test: all steps passed; their seconds, of lines one by one in $(TARGET)/test-times.csv:" && tools/timed.sh table
 
 fmt: setup
 	$(CARGO) fmt --all --check

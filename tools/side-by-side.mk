@@ -6,8 +6,9 @@
 FOREBAY = $(VENV)/bin/forebay
 include Makefile
 
-# What each line took stands behind it.
+# The seconds of each line stand behind it, and in target/test-times.csv with its step.
 SHELL := tools/timed.sh
+.SHELLFLAGS = step:$@ -euo pipefail -c
 
 # The rows are make's; how many jobs a step has is the step's own affair. Cargo would look for make's job server, which steps do not get, and warn.
 unexport MAKEFLAGS MFLAGS
