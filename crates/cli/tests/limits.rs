@@ -92,7 +92,7 @@ fn forecasts_come_true() {
     let cases: [&[&str]; 13] = [
         &[],
         &["duration=300ms", "workload.0.sizes=2KB"],
-        &["duration=400ms", "runs=2", "workload.0.sizes=1KB"],
+        &["duration=800ms", "workload.0.sizes=1KB"],
         &["duration=400ms", long],
         &["duration=400ms", long, observed],
         &["duration=10s", incast],
