@@ -160,7 +160,7 @@ pub(crate) fn guest() {
     let (near, far) = connect_from(&guest.0, &listener);
     check(counter(&lab.left, "fbt_near", "syns_again") >= 1, "it was sent again at the uplink");
     check(Transfer::over(near, far, 300_000).wait().intact, "bytes arrive as they were sent");
-    equal(guest.0.snmp("Tcp", "RetransSegs"), 0, "SYNs and segments that the guest itself sent again");
+    equal(guest.0.snmp("TcpExt", "TCPSynRetrans"), 0, "SYNs that the guest itself sent again");
     helper.kill();
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
