@@ -118,3 +118,28 @@ fn flows_under_pie_wait_for_the_target() {
     within("mean waiting time with marks", marks.wait, 9.0, 18.0);
     assert!(marks.outcome.port("bottleneck").marked > 50 && marks.outcome.port("bottleneck").dropped_early == 0);
 }
+
+/// A packet takes a second on its link, and the controller's period is 1.8 us: 630 000 updates are due when the next packet moves.
+#[test]
+fn pie_updates_far_faster_than_packets() {
+    let text = r#"
+[topology]
+kind = "many-to-one"
+senders = 20
+access = { rate = "64Kbps", delay = "800ms" }
+bottleneck = { rate = "900Kbps", delay = "2us" }
+host-queue = { kind = "pie", update = "1783852ps" }
+[transport]
+mss = 9000
+[[workload]]
+kind = "long"
+from = "all"
+to = "all"
+pattern = "all-pairs"
+size = "217KB"
+"#;
+    let o = one(text, &[]);
+    assert!(!o.report.cut && !o.report.flows.is_empty(), "the run ends by itself");
+    assert!(o.report.flows.iter().all(|f| f.bytes_acked == 217_000), "every flow is delivered");
+    assert!(o.report.ports.iter().any(|p| p.dropped_early > 0), "hosts' queues drop early");
+}

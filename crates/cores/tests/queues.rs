@@ -47,9 +47,10 @@ impl Traffic {
 
     /// The time of the next arrival: now and then at the same instant, or after a pause.
     fn advance(&mut self) {
-        let gap = match self.rng.below(40) {
+        let gap = match self.rng.below(80) {
             0 => self.gap * (5 + self.rng.below(200)),
-            1..=4 => 0,
+            1 => self.gap * self.rng.below(1_000_000),
+            2..=9 => 0,
             _ => self.rng.below(2 * self.gap),
         };
         self.now += Time(gap);

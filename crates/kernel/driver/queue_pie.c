@@ -19,6 +19,8 @@
 /* RFC 8033 section 5.2: bytes that leave in one measurement, and its weight. */
 #define DQ_THRESHOLD 16384
 #define DQ_WEIGHT 0.25
+/* The resolution of the random numbers, 2^-53: a probability that decays is 0 below it. */
+#define NEGLIGIBLE (1.0 / 9007199254740992.0)
 
 struct pie {
 	fb_u64 target, period, burst, mean_packet;
@@ -93,37 +95,98 @@ static double seconds(fb_u64 ps)
 	return (double)ps * 1e-12;
 }
 
-/* RFC 8033 section 4.2. */
-static void update(struct pie *p)
+/* RFC 8033 section 4.2: the probability after an update at this delay, if it was `probability` before. */
+static double stepped(const struct pie *p, double probability, fb_u64 now)
 {
-	fb_u64 now = delay(p);
 	double error = seconds(now) - seconds(p->target), trend = seconds(now) - seconds(p->old_delay);
-	double step = (p->alpha * error + p->beta * trend) / scale(p->probability);
+	double step = (p->alpha * error + p->beta * trend) / scale(probability);
 
-	if (p->cap && p->probability >= 0.1 && step > 0.02)
+	if (p->cap && probability >= 0.1 && step > 0.02)
 		step = 0.02;
-	p->probability += step;
-	if (!now && !p->old_delay)
-		p->probability *= 0.98;
-	if (p->probability < 0.0)
-		p->probability = 0.0;
-	if (p->probability > 1.0)
-		p->probability = 1.0;
-	p->old_delay = now;
-	/* Section 4.4. */
-	p->allowance -= p->allowance < p->period ? p->allowance : p->period;
+	probability += step;
+	if (!now && !p->old_delay) {
+		probability *= 0.98;
+		if (probability < NEGLIGIBLE)
+			return 0.0;
+	}
+	if (probability < 0.0)
+		return 0.0;
+	return probability > 1.0 ? 1.0 : probability;
 }
 
-/* Makes the updates that are due. */
+/* Whether steps from both probabilities are scaled alike and both have a last bit of the same weight. */
+static bool same_segment(double a, double b)
+{
+	return fb_bits(a) >> 52 == fb_bits(b) >> 52 && scale(a) == scale(b);
+}
+
+/* How many more steps of the size of that from `previous` to `p` stay in the segment of both. */
+static fb_u64 equal_steps(double previous, double p)
+{
+	static const double edges[] = { 0.0, 0.000001, 0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0 };
+	fb_u64 exponent = fb_bits(p) >> 52, many;
+	double low = fb_real(exponent << 52), high = fb_real((exponent + 1) << 52), step = p - previous;
+	int range = 0;
+
+	while (range < 6 && edges[range + 1] <= p)
+		range++;
+	if (edges[range] > low)
+		low = edges[range];
+	if (edges[range + 1] < high)
+		high = edges[range + 1];
+	/* The quotient is rounded, and the last step must end within the segment. */
+	many = fb_whole(step > 0.0 ? (high - p) / step : (p - low) / -step);
+	return many > 2 ? many - 2 : 0;
+}
+
+/*
+ * `left` updates without a trend: a constant step in one direction, or a decay while nothing waits, until the probability no longer changes.
+ * The second of two steps within a segment repeats to the bit, so that many are taken at once: the work has a bound (pie.rs).
+ */
+static void steps(struct pie *p, fb_u64 left, fb_u64 now)
+{
+	double probability = p->probability, older = -1.0;
+
+	while (left) {
+		double next = stepped(p, probability, now);
+		bool constant = now && older >= 0.0 && same_segment(older, probability) && same_segment(probability, next);
+
+		left--;
+		if (next == probability)
+			break;
+		older = probability;
+		probability = next;
+		if (constant) {
+			fb_u64 many = equal_steps(older, probability);
+
+			if (many > left)
+				many = left;
+			probability += (double)many * (probability - older);
+			left -= many;
+			older = -1.0;
+		}
+	}
+	p->probability = probability;
+}
+
+/* Makes the updates that are due. Between two packets the delay is constant, so that only the first of them has a trend. */
 static void catch_up(struct pie *p, fb_u64 now)
 {
-	while (p->next_update <= now) {
-		update(p);
-		p->next_update += p->period;
-		/* The others change nothing. */
-		if (p->next_update <= now && p->probability == 0.0 && !p->old_delay && !delay(p) && !p->allowance)
-			p->next_update += ((now - p->next_update) / p->period + 1) * p->period;
-	}
+	fb_u64 due, time, waiting;
+
+	if (p->next_update > now)
+		return;
+	due = (now - p->next_update) / p->period + 1;
+	if (__builtin_mul_overflow(due, p->period, &time))
+		time = FB_NEVER;
+	if (__builtin_add_overflow(p->next_update, time, &p->next_update))
+		p->next_update = FB_NEVER;
+	/* Section 4.4. */
+	p->allowance -= p->allowance < time ? p->allowance : time;
+	waiting = delay(p);
+	p->probability = stepped(p, p->probability, waiting);
+	p->old_delay = waiting;
+	steps(p, due - 1, waiting);
 }
 
 /* Whether an arriving packet gets a congestion signal (RFC 8033 section 4.1, drop_early). */

@@ -23,6 +23,8 @@ const DQ_WEIGHT: f64 = 0.25;
 const SAFE_PROBABILITY: f64 = 0.2;
 /// RFC 8033 section 4.2: factor of the probability in every update without any queue.
 const DECAY: f64 = 0.98;
+/// The resolution of the random numbers, 2^-53: a probability that decays is 0 below it.
+const NEGLIGIBLE: f64 = f64::EPSILON / 2.0;
 /// RFC 8033 section 5.4: no drop before the probabilities since the last one sum up to the first, and none later than the second.
 const DERANDOMIZE: (f64, f64) = (0.85, 8.5);
 /// RFC 8033 section 5.5: largest step of a probability from 0.1 on.
@@ -129,38 +131,76 @@ impl Pie {
     }
 
     /// Makes the updates that are due at `now`.
+    #[inline(always)]
     fn catch_up(&mut self, now: Time) {
-        while self.next_update <= now {
-            self.update();
-            self.next_update += self.params.update;
-            let at_rest = self.probability == 0.0 && self.old_delay == Time::ZERO && self.delay() == Time::ZERO;
-            if at_rest && self.burst_allowance == Time::ZERO && self.next_update <= now {
-                // The others change nothing.
-                let missed = (now - self.next_update).0 / self.params.update.0 + 1;
-                self.next_update += Time(missed * self.params.update.0);
-            }
+        if self.next_update <= now {
+            self.make_updates(now);
         }
     }
 
-    /// RFC 8033 section 4.2.
-    fn update(&mut self) {
+    /// The updates that are due, one at least. Between two packets the delay is constant, so only the first of them has a trend, and the
+    /// others repeat one step until the probability no longer changes. Steps of equal size are taken at once, with the same bits as one by
+    /// one. The work is bounded whatever the number of updates is: see [`Pie::steps`].
+    #[inline(never)]
+    fn make_updates(&mut self, now: Time) {
+        let period = self.params.update.0;
+        let due = (now - self.next_update).0 / period + 1;
+        self.next_update = Time(self.next_update.0.saturating_add(due.saturating_mul(period)));
+        // Section 4.4.
+        self.burst_allowance = self.burst_allowance.saturating_sub(Time(due.saturating_mul(period)));
         let delay = self.delay();
+        self.probability = self.stepped(self.probability, delay);
+        self.old_delay = delay;
+        if due > 1 {
+            self.steps(due - 1, delay);
+        }
+    }
+
+    /// `left` updates without a trend. While nothing waits, each takes 2 % off the probability, which is 0 after 1819 of them at most
+    /// (`NEGLIGIBLE`). Otherwise the probability moves by a constant step in one direction, which ends at 0, at 1, or where the step is less
+    /// than the precision of the probability: a few computed steps in each of some 70 binades and ranges of [`scale`] at most.
+    #[inline(never)]
+    fn steps(&mut self, mut left: u64, delay: Time) {
+        let mut p = self.probability;
+        let mut older = None;
+        while left > 0 {
+            let next = self.stepped(p, delay);
+            left -= 1;
+            if next == p {
+                break;
+            }
+            // Two steps that end in one segment round a constant sum on one grid: the second one repeats, ties to even included.
+            let constant = delay > Time::ZERO && segment(p) == segment(next) && older.is_some_and(|o| segment(o) == segment(p));
+            (older, p) = (Some(p), next);
+            if let (true, Some(previous)) = (constant, older) {
+                let many = equal_steps(previous, p).min(left);
+                // Exact: a multiple of the last bit of `p` that fits into its binade.
+                p += many as f64 * (p - previous);
+                left -= many;
+                older = None;
+            }
+        }
+        self.probability = p;
+    }
+
+    /// RFC 8033 section 4.2: the probability after an update at this delay, if it was `probability` before.
+    fn stepped(&self, probability: f64, delay: Time) -> f64 {
         let seconds = |t: Time| t.0 as f64 * 1e-12;
         let p = self.params;
         let error = seconds(delay) - seconds(p.target);
         let trend = seconds(delay) - seconds(self.old_delay);
-        let mut step = (p.alpha * error + p.beta * trend) / scale(self.probability);
-        if p.cap && self.probability >= 0.1 {
+        let mut step = (p.alpha * error + p.beta * trend) / scale(probability);
+        if p.cap && probability >= 0.1 {
             step = step.min(CAP);
         }
-        self.probability += step;
+        let mut next = probability + step;
         if delay == Time::ZERO && self.old_delay == Time::ZERO {
-            self.probability *= DECAY;
+            next *= DECAY;
+            if next < NEGLIGIBLE {
+                next = 0.0;
+            }
         }
-        self.probability = self.probability.clamp(0.0, 1.0);
-        self.old_delay = delay;
-        // Section 4.4.
-        self.burst_allowance = self.burst_allowance.saturating_sub(p.update);
+        next.clamp(0.0, 1.0)
     }
 
     /// Whether an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
@@ -219,6 +259,28 @@ fn scale(probability: f64) -> f64 {
         p if p < 0.1 => 2.0,
         _ => 1.0,
     }
+}
+
+/// The range of probabilities around `p` in which steps are scaled alike and the last bit has one weight: its exponent and its scale.
+fn segment(p: f64) -> (u64, f64) {
+    (p.to_bits() >> 52, scale(p))
+}
+
+/// How many more steps of the size of that from `previous` to `p` stay in the segment of both.
+fn equal_steps(previous: f64, p: f64) -> u64 {
+    let step = p - previous;
+    let exponent = p.to_bits() >> 52;
+    let binade = (f64::from_bits(exponent << 52), f64::from_bits((exponent + 1) << 52));
+    let edges = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1];
+    let room = if step > 0.0 {
+        let end = edges.into_iter().find(|&e| e > p).unwrap_or(1.0);
+        end.min(binade.1) - p
+    } else {
+        let end = edges.into_iter().rfind(|&e| e <= p).unwrap_or(0.0);
+        p - end.max(binade.0)
+    };
+    // The quotient is rounded, and the last step must end within the segment.
+    ((room / step.abs()) as u64).saturating_sub(2)
 }
 
 impl Discipline for Pie {

@@ -17,6 +17,11 @@ fn close(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-12, "{got:e} instead of {expected:e}");
 }
 
+/// The next update, when it is due.
+fn update(p: &mut Pie) {
+    p.catch_up(p.next_update);
+}
+
 /// RFC 8033 section 4.2 with alpha 0.125, beta 1.25 and a target of 15 ms, by hand.
 #[test]
 fn the_probability_follows_the_formula() {
@@ -35,11 +40,11 @@ fn the_probability_follows_the_formula() {
     ];
     for (delay, expected) in steps {
         p.last_sojourn = Time(delay * MS);
-        p.update();
+        update(&mut p);
         close(p.probability, expected);
     }
     p.probability = 0.5;
-    p.update();
+    update(&mut p);
     close(p.probability, (0.5 - 0.001_875) * 0.98);
 }
 
@@ -53,7 +58,7 @@ fn steps_scale_with_the_probability_and_can_be_capped() {
     for (cap, expected) in [(false, 0.125 * 0.085 + 1.25 * 0.1), (true, CAP)] {
         let mut p = pie(&[("cap", Value::Bool(cap))]);
         (p.probability, p.last_sojourn) = (0.1, Time(100 * MS));
-        p.update();
+        update(&mut p);
         close(p.probability, 0.1 + expected);
     }
 }
@@ -175,4 +180,97 @@ fn updates_made_up_for_later_are_those_of_a_timer() {
     // A day of silence is no loop of millions of updates.
     late.catch_up(Time(86_400_000 * MS + 1));
     assert_eq!(late.next_update, Time(86_400_015 * MS));
+}
+
+/// A controller with an allowance spent, in the middle of a busy time.
+fn controller(target: u64, alpha: f64, cap: bool, probability: f64, old_delay: u64, delay: u64) -> Pie {
+    let sets = [
+        ("target", Value::Time(Time(target))),
+        ("update", Value::Time(Time(MS))),
+        ("alpha", Value::Float(alpha)),
+        ("cap", Value::Bool(cap)),
+        ("burst", Value::Time(Time(7 * MS))),
+    ];
+    let mut p = pie(&sets);
+    (p.probability, p.old_delay, p.last_sojourn) = (probability, Time(old_delay), Time(delay));
+    p
+}
+
+/// `updates` at once and one by one end in the same bits.
+fn hold_against_single_updates(start: &Pie, updates: u64) {
+    let (mut late, mut timer) = (start.clone(), start.clone());
+    late.catch_up(Time(updates * MS));
+    (0..updates).for_each(|_| update(&mut timer));
+    assert_eq!(late.probability.to_bits(), timer.probability.to_bits(), "{updates} updates of {start:?}");
+    assert_eq!(late, timer, "{updates} updates of {start:?}");
+}
+
+#[test]
+fn late_updates_equal_single_ones() {
+    let mut rng = Rng::stream(11, &[]);
+    for _ in 0..3000 {
+        let target = 1 + rng.below(100 * MS);
+        let delay = match rng.below(4) {
+            0 => 0,
+            1 => target,
+            2 => target - rng.below(target.min(1000)),
+            _ => rng.below(2 * target),
+        };
+        let alpha = rng.unit() * 0.1f64.powi(rng.below(12) as i32);
+        let probability = rng.unit() * 0.1f64.powi(rng.below(9) as i32);
+        let old_delay = [0, delay, rng.below(2 * target)][rng.below(3) as usize];
+        let p = controller(target, alpha, rng.below(2) == 0, probability, old_delay, delay);
+        let most = 1 << rng.below(13);
+        hold_against_single_updates(&p, 1 + rng.below(most));
+    }
+}
+
+/// The sum of the probability and a step of an odd number of half last bits is rounded to even: up from odd numbers, down from even ones.
+#[test]
+fn late_updates_round_ties_to_even() {
+    let half_bit = f64::EPSILON / 4.0;
+    for odd_bits in [0u64, 1] {
+        for halves in [1, 3, 5, (1_u64 << 34) + 1, (1 << 34) + 3] {
+            let start = f64::from_bits(0.625f64.to_bits() + odd_bits);
+            for (target, delay) in [(2000 * MS, 3000 * MS), (3000 * MS, 2000 * MS)] {
+                let p = controller(target, halves as f64 * half_bit, false, start, delay, delay);
+                [1, 2, 3, 4, 5, 1000, 300_000].into_iter().for_each(|updates| hold_against_single_updates(&p, updates));
+            }
+        }
+    }
+}
+
+/// The work for any number of updates is bounded, whatever the parameters are: 2^63 single updates would take centuries.
+#[test]
+fn many_late_updates_take_bounded_work() {
+    for alpha in [0.0, 5e-324, 1e-310, 1e-300, 1e-20, 1e-9, 0.125, 1e6] {
+        for target in [1, 1000, 15 * MS, u64::MAX / 2] {
+            for delay in [0, 1, target - 1, target, target + 1, 2 * target] {
+                for probability in [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1e-17, 0.1, 0.3, 1.0] {
+                    let mut p = controller(target, alpha, false, probability, delay, delay);
+                    p.params.update = Time(1);
+                    p.next_update = Time(1);
+                    p.catch_up(Time(1 << 63));
+                    assert_eq!(p.next_update, Time((1 << 63) + 1));
+                    let end = p.clone();
+                    update(&mut p);
+                    assert_eq!(p.probability.to_bits(), end.probability.to_bits(), "no end: {end:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn decay_without_queue_ends_at_zero() {
+    let mut p = controller(15 * MS, 0.0, false, 1.0, 0, 0);
+    p.catch_up(Time(1819 * MS));
+    assert_eq!(p.probability, 0.0);
+}
+
+#[test]
+fn updates_after_the_end_of_time() {
+    let mut p = pie(&[("update", Value::Time(Time(u64::MAX - 1)))]);
+    p.catch_up(Time(u64::MAX - 1));
+    assert_eq!(p.next_update, Time(u64::MAX));
 }
