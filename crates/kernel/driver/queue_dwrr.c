@@ -58,9 +58,32 @@ static void leave(struct dwrr *d)
 	d->deficit[end_turn(d)] = 0;
 }
 
+static fb_u64 quantum_of(const struct dwrr *d, fb_u32 q)
+{
+	return d->quantum * d->queues.queues[q].weight;
+}
+
+/* Grants at once the whole rounds in which no queue may send: every deficit stays below the size of its queue's first packet. */
+static void skip_rounds(struct dwrr *d)
+{
+	fb_u64 rounds = FB_NEVER;
+
+	for (fb_u32 i = 0; i < d->nactive; i++) {
+		fb_u32 q = d->active[i];
+		const struct fb_queued *head = d->queues.queues[q].packets.first;
+		fb_u64 until = head && head->wire > d->deficit[q] ? (head->wire - d->deficit[q] - 1) / quantum_of(d, q) : 0;
+
+		if (until < rounds)
+			rounds = until;
+	}
+	for (fb_u32 i = 0; i < d->nactive; i++)
+		d->deficit[d->active[i]] += rounds * quantum_of(d, d->active[i]);
+}
+
 static struct fb_queued *pop(void *state, fb_u64 now, struct fb_effects *effects)
 {
 	struct dwrr *d = state;
+	fb_u32 passed = 0; /* turns without a packet */
 
 	while (d->nactive) {
 		fb_u32 q = d->active[0];
@@ -71,13 +94,17 @@ static struct fb_queued *pop(void *state, fb_u64 now, struct fb_effects *effects
 			continue;
 		}
 		if (!d->begun) {
-			d->deficit[q] += d->quantum * d->queues.queues[q].weight;
+			d->deficit[q] += quantum_of(d, q);
 			d->begun = true;
 		}
 		if (head->wire > d->deficit[q]) {
 			fb_u8 waiting = end_turn(d);
 
 			d->active[d->nactive++] = waiting;
+			if (++passed > d->nactive) {
+				skip_rounds(d);
+				passed = 0;
+			}
 			continue;
 		}
 		fb_by_class_take(&d->queues, q);

@@ -30,6 +30,7 @@ struct fq_codel {
 	long long quantum;
 	fb_u64 perturbation; /* so that which flows share a queue differs from seed to seed (section 4.1) */
 	struct fb_length total;
+	fb_u32 nlisted;		/* queues in the two lists */
 	struct turns new, old; /* queues that became busy lately, and the other busy ones (section 4.2) */
 	struct fb_fattest fattest; /* the queues that were not empty at the last overflow */
 	fb_u32 nchanged;
@@ -146,6 +147,7 @@ static void push(void *state, const struct fb_state *port, struct fb_queued *pac
 	note(f, index);
 	if (!flow->listed) {
 		flow->listed = true;
+		f->nlisted++;
 		flow->deficit = f->quantum;
 		list(f, &f->new, index);
 	}
@@ -155,10 +157,28 @@ static void push(void *state, const struct fb_state *port, struct fb_queued *pac
 			break;
 }
 
+/* Grants at once the whole rounds in which no queue may send: every deficit stays at zero or below. All queues are old. */
+static void skip_rounds(struct fq_codel *f)
+{
+	long long rounds = 0x7FFFFFFFFFFFFFFF;
+
+	for (fb_u32 i = f->old.first; i; i = f->flows[i - 1].next) {
+		long long until = -f->flows[i - 1].deficit / f->quantum;
+
+		if (until < rounds)
+			rounds = until;
+	}
+	if (rounds <= 0)
+		return;
+	for (fb_u32 i = f->old.first; i; i = f->flows[i - 1].next)
+		f->flows[i - 1].deficit += rounds * f->quantum;
+}
+
 /* RFC 8290 section 4.2. */
 static struct fb_queued *pop(void *state, fb_u64 now, struct fb_effects *effects)
 {
 	struct fq_codel *f = state;
+	fb_u32 passed = 0; /* turns without a packet; after one of each queue all of them are old */
 
 	for (;;) {
 		struct turns *turns = f->new.first ? &f->new : &f->old;
@@ -172,6 +192,7 @@ static struct fb_queued *pop(void *state, fb_u64 now, struct fb_effects *effects
 		spent = flow->deficit <= 0;
 		if (spent) {
 			flow->deficit += f->quantum;
+			passed++;
 		} else {
 			packet = fb_codel_pop(&flow->law, &f->params, now, &flow->backlog, &f->total, effects);
 			note(f, index);
@@ -182,10 +203,16 @@ static struct fb_queued *pop(void *state, fb_u64 now, struct fb_effects *effects
 		}
 		unlist_first(f, turns);
 		/* An empty new queue becomes an old one first, so that it cannot come back as new at once and starve others. */
-		if (spent || turns == &f->new)
+		if (spent || turns == &f->new) {
 			list(f, &f->old, index);
-		else
+			if (passed > f->nlisted) {
+				skip_rounds(f);
+				passed = 0;
+			}
+		} else {
 			flow->listed = false;
+			f->nlisted--;
+		}
 	}
 }
 

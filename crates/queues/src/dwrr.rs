@@ -74,6 +74,8 @@ impl Buffered for Dwrr {
 
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
+        // Turns without a packet.
+        let mut passed = 0;
         loop {
             let q = usize::from(*self.active.front()?);
             let head = self.queues.head(q);
@@ -93,6 +95,11 @@ impl Buffered for Dwrr {
                 Some(_) => {
                     self.active.rotate_left(1);
                     self.begun = false;
+                    passed += 1;
+                    if passed > self.active.len() {
+                        self.skip_rounds();
+                        passed = 0;
+                    }
                 }
                 None => self.leave(q),
             }
@@ -112,6 +119,21 @@ impl Dwrr {
         if !self.active.contains(&(q as u8)) {
             self.active.push_back(q as u8);
             self.deficit[q] = 0;
+        }
+    }
+
+    /// Grants at once the whole rounds in which no queue may send: every deficit stays below the size of its queue's first packet.
+    #[cold]
+    #[inline(never)]
+    fn skip_rounds(&mut self) {
+        let until = |q: usize| {
+            let missing = self.queues.head(q).map_or(0, |wire| u64::from(wire).saturating_sub(self.deficit[q]));
+            missing.saturating_sub(1) / self.quantum_of(q)
+        };
+        let rounds = self.active.iter().map(|&q| until(usize::from(q))).min().unwrap_or(0);
+        for i in 0..self.active.len() {
+            let q = usize::from(self.active[i]);
+            self.deficit[q] += rounds * self.quantum_of(q);
         }
     }
 
@@ -260,5 +282,50 @@ mod tests {
         }
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Mark);
+    }
+
+    /// The order in which rounds, taken one by one, serve `sizes` of each queue: the packets' queues.
+    fn round_by_round(quanta: &[u64], mut sizes: Vec<VecDeque<u32>>) -> Vec<usize> {
+        let mut deficits = vec![0; quanta.len()];
+        let mut order = Vec::new();
+        while sizes.iter().any(|s| !s.is_empty()) {
+            for q in 0..quanta.len() {
+                deficits[q] = if sizes[q].is_empty() { 0 } else { deficits[q] + quanta[q] };
+                while let Some(&wire) = sizes[q].front().filter(|&&wire| u64::from(wire) <= deficits[q]) {
+                    deficits[q] -= u64::from(wire);
+                    sizes[q].pop_front();
+                    order.push(q);
+                }
+            }
+        }
+        order
+    }
+
+    #[test]
+    fn skipped_rounds_keep_the_order() {
+        let mut rng = forebay_sampling::Rng::stream(5, &[]);
+        for _ in 0..200 {
+            let small = 1 + rng.below(40);
+            let list: Vec<i64> = (0..4).map(|_| 1 + rng.below(9) as i64).collect();
+            let mut p = port(&[("queues", Value::Int(4)), weights(&list), quantum(small)], 1000);
+            let sizes: Vec<VecDeque<u32>> =
+                (0..4).map(|_| (0..1 + rng.below(20)).map(|_| 40 + rng.below(9000) as u32).collect()).collect();
+            for (class, sizes) in [7, 5, 3, 1].into_iter().zip(&sizes) {
+                sizes.iter().for_each(|&wire| assert_eq!(p.arrive(packet(wire, class, 0, 0)), Verdict::Accept));
+            }
+            let quanta: Vec<u64> = list.iter().map(|&w| small * w as u64).collect();
+            let order: Vec<usize> =
+                std::iter::from_fn(|| p.serve().map(|_| (7 - usize::from(p.serving.unwrap().packet.class)) / 2)).collect();
+            assert_eq!(order, round_by_round(&quanta, sizes));
+        }
+    }
+
+    /// Turns of one byte for packets of 4 GB: 4 000 000 000 rounds.
+    #[test]
+    fn tiny_quantum_takes_bounded_work() {
+        let mut p = port(&[quantum(1)], 100);
+        (0..4).for_each(|i| _ = p.arrive(packet(4_000_000_000 + i, [7, 0][i as usize % 2], 0, 0)));
+        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        assert_eq!(order, [0, 1, 2, 3]);
     }
 }

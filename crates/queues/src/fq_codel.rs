@@ -201,6 +201,19 @@ impl FqCodel {
     }
 }
 
+impl FqCodel {
+    /// Grants at once the whole rounds in which no queue may send: every deficit stays at zero or below. `new` is empty.
+    #[cold]
+    #[inline(never)]
+    fn skip_rounds(&mut self) {
+        let FqCodel { flows, old, quantum, .. } = self;
+        let rounds = old.iter().map(|&i| -flows[i as usize].deficit / *quantum).min().unwrap_or(0);
+        if rounds > 0 {
+            old.iter().for_each(|&i| flows[i as usize].deficit += rounds * *quantum);
+        }
+    }
+}
+
 impl Buffered for FqCodel {
     #[inline(always)]
     fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
@@ -228,6 +241,8 @@ impl Buffered for FqCodel {
     /// RFC 8290 section 4.2.
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
+        // Turns without a packet. After one of each queue all of them are old.
+        let mut passed = 0;
         loop {
             let from_new = !self.new.is_empty();
             let index = *if from_new { &self.new } else { &self.old }.front()?;
@@ -237,6 +252,7 @@ impl Buffered for FqCodel {
             let spent = flow.deficit <= 0;
             if spent {
                 flow.deficit += self.quantum;
+                passed += 1;
             } else {
                 let params = self.params;
                 let (law, mut chain) = self.chain(index);
@@ -252,6 +268,10 @@ impl Buffered for FqCodel {
             // where there are no old ones.
             if spent || from_new {
                 self.old.push_back(index);
+                if passed > self.new.len() + self.old.len() {
+                    self.skip_rounds();
+                    passed = 0;
+                }
             } else {
                 self.flows[index as usize].listed = false;
             }

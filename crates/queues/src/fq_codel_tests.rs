@@ -164,3 +164,54 @@ fn seeds_divide_flows_differently_and_evenly() {
     // Mean 97.7, standard deviation 9.9.
     assert!(sizes.iter().all(|s| (45..150).contains(s)));
 }
+
+/// The order in which the lists of RFC 8290 section 4.2, one turn after the other, serve `sizes` of each flow: the packets' flows.
+fn turn_by_turn(quantum: i64, mut sizes: Vec<VecDeque<u32>>) -> Vec<usize> {
+    let mut deficits = vec![quantum; sizes.len()];
+    let (mut new, mut old): (VecDeque<usize>, VecDeque<usize>) = ((0..sizes.len()).collect(), VecDeque::new());
+    let mut order = Vec::new();
+    while let Some((flow, is_new)) = new.pop_front().map(|f| (f, true)).or_else(|| old.pop_front().map(|f| (f, false))) {
+        if deficits[flow] <= 0 {
+            deficits[flow] += quantum;
+            old.push_back(flow);
+        } else if let Some(wire) = sizes[flow].pop_front() {
+            deficits[flow] -= i64::from(wire);
+            order.push(flow);
+            if is_new { &mut new } else { &mut old }.push_front(flow);
+        } else if is_new {
+            old.push_back(flow);
+        }
+    }
+    order
+}
+
+#[test]
+fn skipped_rounds_keep_the_order() {
+    let mut rng = Rng::stream(5, &[]);
+    for _ in 0..200 {
+        let quantum = 1 + rng.below(40);
+        // So many queues that no two flows share one.
+        let sets = [
+            ("flows", Value::Int(65_536)),
+            ("quantum", Value::Bytes(forebay_units::Bytes(quantum))),
+            ("target", Value::Time(Time::NEVER)),
+        ];
+        let mut p = port(&sets, QueueState::UNLIMITED);
+        let sizes: Vec<VecDeque<u32>> =
+            (0..5).map(|_| (0..1 + rng.below(20)).map(|_| 40 + rng.below(9000) as u32).collect()).collect();
+        for (flow, sizes) in sizes.iter().enumerate() {
+            sizes.iter().for_each(|&wire| assert_eq!(p.arrive(packet(wire, 0, 0, flow as u64)), Verdict::Accept));
+        }
+        let order: Vec<usize> = std::iter::from_fn(|| p.serve().map(|_| p.serving.unwrap().packet.flow as usize)).collect();
+        assert_eq!(order, turn_by_turn(quantum as i64, sizes));
+    }
+}
+
+/// Turns of one byte for packets of 4 GB: 4 000 000 000 rounds.
+#[test]
+fn tiny_quantum_takes_bounded_work() {
+    let mut p = port(&[("quantum", Value::Bytes(forebay_units::Bytes(1)))], QueueState::UNLIMITED);
+    (0..4).for_each(|i| assert_eq!(p.arrive(packet(4_000_000_000 + i, 0, 0, u64::from(i % 2))), Verdict::Accept));
+    let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+    assert_eq!(order, [0, 1, 2, 3]);
+}

@@ -51,6 +51,8 @@ fn value(p: &Param, buffer: QueueLen, rate: Rate, rng: &mut Rng) -> Value {
             })
         }
         Kind::Bool => Value::Bool(rng.below(2) == 0),
+        // Down to many rounds for a packet.
+        Kind::Bytes if p.key == "quantum" => Value::Bytes(Bytes(1 + (rng.below(3000) >> rng.below(12)))),
         Kind::Bytes => Value::Bytes(Bytes(40 + rng.below(3000))),
         // Up to some dozen packets' times.
         Kind::Time => {
