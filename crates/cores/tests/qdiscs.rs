@@ -1,0 +1,198 @@
+//! The core of CoDel against the qdisc of Linux: the functions on the packet path of `net/sched` are taken from the
+//! kernel's sources, compiled with stand-ins for what they call (`qdiscs/kernel.h`), and driven with the same packets as the cores. Each C file in
+//! `qdiscs/` states the differences that it allows for. The cores decide as the crate `queues` does, to the bit (`queues.rs`).
+//!
+//! Where no sources of Linux 6.12 are installed these tests are skipped, and say so. `FOREBAY_SEQUENCES=1000000` takes so many sequences of each.
+
+use forebay_kernel::Source;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::{env, fs, process};
+
+/// The release whose differences are stated.
+const RELEASE: &str = "6.12";
+
+/// Headers that are taken as they are.
+const HEADERS: &[&str] = &["net/codel.h", "net/codel_impl.h", "net/codel_qdisc.h"];
+
+/// Files, and the definitions that are taken from each.
+const SLICES: &[(&str, &[&str])] = &[(
+    "sch_codel",
+    &[
+        "struct codel_sched_data",
+        "dequeue_func",
+        "drop_func",
+        "__codel_qdisc_dequeue",
+        "codel_dequeue_drop",
+        "codel_qdisc_dequeue",
+        "codel_qdisc_enqueue",
+    ],
+)];
+
+/// The definition of a struct or function in a file of the kernel's style: from the line that names it to the first line that begins with `}`.
+fn definition<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let opens = if name.starts_with("struct ") { format!("{name} {{") } else { format!("{name}(") };
+    let mut at = 0;
+    while let Some(found) = text[at..].find(&opens).map(|i| at + i) {
+        let start = text[..found].rfind('\n').map_or(0, |i| i + 1);
+        let end = found + text[found..].find("\n}")? + 2;
+        let whole = &text[start..end + text[end..].find('\n')?];
+        let head = &whole[..whole.find('{')?];
+        let named = text[start..found].chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_' || c == '*');
+        let outside = text[start..].starts_with(|c: char| c.is_ascii_lowercase());
+        // A longer name that ends so is another one, and a prototype ends before the brace.
+        if named && outside && !head.contains(';') && !text[start..found].ends_with('_') {
+            return Some(whole);
+        }
+        at = found + opens.len();
+    }
+    None
+}
+
+/// Names of the headers that a text includes.
+fn included(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix("#include <")?.strip_suffix('>'))
+}
+
+/// The files that are taken.
+fn files() -> impl Iterator<Item = String> {
+    HEADERS.iter().map(|h| format!("include/{h}")).chain(SLICES.iter().map(|s| format!("net/sched/{}.c", s.0)))
+}
+
+/// Takes the files out of the sources. An archive has them in a folder whose name is not known.
+fn take(source: &Source, into: &Path) {
+    match source {
+        Source::Archive(archive, program) => {
+            let done = Command::new("tar")
+                .arg(format!("--use-compress-program={program}"))
+                .arg("-xf")
+                .arg(archive)
+                .arg("-C")
+                .arg(into)
+                .args(["--strip-components=1", "--occurrence=1", "--wildcards", "--no-wildcards-match-slash"])
+                .args(files().map(|f| format!("*/{f}")))
+                .output()
+                .expect("tar starts");
+            assert!(done.status.success(), "{}: {}", archive.display(), String::from_utf8_lossy(&done.stderr));
+        }
+        Source::Folder(root) => {
+            for file in files() {
+                let to = into.join(&file);
+                fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+                fs::copy(root.join(&file), to).expect("a file of the sources");
+            }
+        }
+    }
+}
+
+/// Fills a folder for `-I`: the slices, and stand-ins in the place of all headers that are not taken.
+fn prepare(sources: &Path, include: &Path) {
+    let mut others = BTreeSet::new();
+    for header in HEADERS {
+        let text = fs::read_to_string(sources.join("include").join(header)).expect("a header of the sources");
+        others.extend(included(&text).filter(|h| !HEADERS.contains(h)).map(str::to_owned));
+    }
+    for header in others {
+        let path = include.join(header);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, "#include \"kernel.h\"\n").expect("a header can be written");
+    }
+    for (file, names) in SLICES {
+        let text = fs::read_to_string(sources.join(format!("net/sched/{file}.c"))).expect("a file of the sources");
+        let slices: Vec<&str> =
+            names.iter().map(|name| definition(&text, name).unwrap_or_else(|| panic!("{file}.c has no {name}"))).collect();
+        fs::write(include.join(format!("{file}.slices.h")), slices.join("\n\n") + "\n").expect("a header can be written");
+    }
+}
+
+/// Past the harness, which shows the output of failed tests only.
+fn skip(why: &str) -> Option<[PathBuf; 2]> {
+    let _ = writeln!(io::stderr(), "skipped: qdiscs are not compared with those of Linux: {why}");
+    None
+}
+
+/// Folders for `-I`: our own headers for the kernel's files, and the kernel's headers. The files are unpacked once for all runs.
+fn kernel() -> Option<&'static [PathBuf; 2]> {
+    static FOLDERS: OnceLock<Option<[PathBuf; 2]>> = OnceLock::new();
+    let folders = FOLDERS.get_or_init(|| {
+        let source = match Source::find(None) {
+            Ok(source) if source.path().to_string_lossy().contains(&format!("linux-source-{RELEASE}")) => source,
+            Ok(source) => return skip(&format!("{} is not Linux {RELEASE}", source.path().display())),
+            Err(e) => return skip(&e.to_string()),
+        };
+        let about = fs::metadata(source.path()).expect("the sources");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let sources = target.join(format!("qdiscs-{}-{}", about.len(), about.mtime()));
+        if !files().all(|file| sources.join(file).exists()) {
+            // Under another name first: a test that was interrupted leaves no half of them.
+            let new = sources.with_extension(process::id().to_string());
+            fs::create_dir_all(&new).expect("a folder");
+            take(&source, &new);
+            if sources.exists() {
+                fs::remove_dir_all(&sources).expect("a folder of an older test");
+            }
+            fs::rename(&new, &sources).expect("a folder of our own");
+        }
+        let include = target.join("qdiscs-include");
+        prepare(&sources, &include);
+        Some([include, sources.join("include")])
+    });
+    folders.as_ref()
+}
+
+/// A program of `qdiscs/`, compiled for one test; `None` where there are no sources.
+fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
+    let folders = kernel()?;
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = crates.join("tests/qdiscs");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qdisc-{name}-{mode}"));
+    // Undefined behaviour ends the program. The kernel's code has warnings of its own.
+    let done = Command::new("cc")
+        .args(["-std=gnu11", "-O2", "-w", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
+        .arg("-I")
+        .arg(&own)
+        .arg("-I")
+        .arg(crates.join("../kernel/driver"))
+        .args(folders.iter().flat_map(|folder| [Path::new("-I"), folder]))
+        .arg("-o")
+        .arg(&program)
+        .arg(own.join(format!("{name}.c")))
+        .arg("-lm")
+        .output()
+        .expect("the C compiler starts");
+    assert!(done.status.success(), "{name}.c: {}", String::from_utf8_lossy(&done.stderr));
+    Some(program)
+}
+
+/// Sequences of each discipline.
+fn sequences() -> u64 {
+    match env::var("FOREBAY_SEQUENCES") {
+        Ok(text) => text.parse().expect("FOREBAY_SEQUENCES is a number"),
+        Err(_) => 1000,
+    }
+}
+
+fn run(program: &Path, mode: &str) -> Output {
+    Command::new(program).args(["0", &sequences().to_string(), mode]).output().expect("the program starts")
+}
+
+/// Runs a program of `qdiscs/`, which ends in an error at the first difference.
+fn hold(name: &str, mode: &str) {
+    let Some(program) = compiled(name, mode) else { return };
+    let done = run(&program, mode);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{name}, {}: {said}", done.status);
+    // Something has happened.
+    let counts: Vec<u64> = said.lines().next().unwrap_or_default().split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [packets, marks, drops] = counts[..] else { panic!("{name}: {said}") };
+    assert!(packets > 1000 * sequences() && marks > sequences() / 2 && drops > 10 * sequences(), "{name}: {said}");
+}
+
+#[test]
+fn codel_decides_as_sch_codel() {
+    hold("codel", "");
+}
