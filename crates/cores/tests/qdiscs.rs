@@ -1,4 +1,4 @@
-//! The core of CoDel against the qdisc of Linux: the functions on the packet path of `net/sched` are taken from the
+//! The cores of CoDel and FQ-CoDel against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
 //! kernel's sources, compiled with stand-ins for what they call (`qdiscs/kernel.h`), and driven with the same packets as the cores. Each C file in
 //! `qdiscs/` states the differences that it allows for. The cores decide as the crate `queues` does, to the bit (`queues.rs`).
 //!
@@ -20,18 +20,37 @@ const RELEASE: &str = "6.12";
 const HEADERS: &[&str] = &["net/codel.h", "net/codel_impl.h", "net/codel_qdisc.h"];
 
 /// Files, and the definitions that are taken from each.
-const SLICES: &[(&str, &[&str])] = &[(
-    "sch_codel",
-    &[
-        "struct codel_sched_data",
-        "dequeue_func",
-        "drop_func",
-        "__codel_qdisc_dequeue",
-        "codel_dequeue_drop",
-        "codel_qdisc_dequeue",
-        "codel_qdisc_enqueue",
-    ],
-)];
+const SLICES: &[(&str, &[&str])] = &[
+    (
+        "sch_codel",
+        &[
+            "struct codel_sched_data",
+            "dequeue_func",
+            "drop_func",
+            "__codel_qdisc_dequeue",
+            "codel_dequeue_drop",
+            "codel_qdisc_dequeue",
+            "codel_qdisc_enqueue",
+        ],
+    ),
+    (
+        "sch_fq_codel",
+        &[
+            "struct fq_codel_flow",
+            "struct fq_codel_sched_data",
+            "fq_codel_hash",
+            "dequeue_head",
+            "flow_queue_add",
+            "fq_codel_drop",
+            "fq_codel_enqueue",
+            "dequeue_func",
+            "drop_func",
+            "__fq_codel_dequeue",
+            "fq_codel_dequeue_drop",
+            "fq_codel_dequeue",
+        ],
+    ),
+];
 
 /// The definition of a struct or function in a file of the kernel's style: from the line that names it to the first line that begins with `}`.
 fn definition<'a>(text: &'a str, name: &str) -> Option<&'a str> {
@@ -195,4 +214,17 @@ fn hold(name: &str, mode: &str) {
 #[test]
 fn codel_decides_as_sch_codel() {
     hold("codel", "");
+}
+
+#[test]
+fn fq_codel_decides_as_sch_fq_codel() {
+    hold("fq_codel", "");
+}
+
+/// RFC 8290 section 4.2 moves an emptied new queue to the old ones always. If Linux does so too, the exception in `fq_codel.c` can go.
+#[test]
+fn sch_fq_codel_forgets_emptied_new_queues() {
+    let Some(program) = compiled("fq_codel", "kernel-lists") else { return };
+    let done = run(&program, "kernel-lists");
+    assert!(String::from_utf8_lossy(&done.stdout).contains("another packet leaves"), "{done:?}");
 }

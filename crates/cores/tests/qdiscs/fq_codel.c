@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * FQ-CoDel: the core against net/sched/sch_fq_codel.c.
+ *
+ * Stated differences, beside those of codel.c:
+ * - A new queue that is found empty becomes an old one first (RFC 8290 section 4.2). The kernel forgets it where there are no old ones. Here
+ *   the kernel's question whether there are any is answered with yes; the argument "kernel-lists" leaves it as it is.
+ * - The kernel's limit on memory has no counterpart, and is out of reach here.
+ */
+#include "real.h"
+static double noted_root(double count);
+#define fb_sqrt noted_root
+#include "queue_fq_codel.c"
+#undef fb_sqrt
+
+#define OWN_RECIPROCAL_SCALE
+#define list_empty(list) list_is_empty_as(list, #list)
+#include "kernel.h"
+#include <net/codel.h>
+#include <net/codel_impl.h>
+#include <net/codel_qdisc.h>
+
+static bool kernel_lists;
+struct fq_codel_sched_data;
+
+static bool list_is_empty_as(const struct list_head *list, const char *expression)
+{
+	return list_is_empty(list) && (kernel_lists || strcmp(expression, "&q->old_flows"));
+}
+
+/* No filters: the hash decides. */
+static unsigned int fq_codel_hash(const struct fq_codel_sched_data *q, struct sk_buff *skb);
+
+static unsigned int fq_codel_classify(struct sk_buff *skb, struct Qdisc *sch, int *qerr)
+{
+	return fq_codel_hash(qdisc_priv(sch), skb) + 1;
+}
+
+#include "sch_fq_codel.slices.h"
+#include "lockstep.h"
+#include "codel_steps.h"
+
+#define FLOWS 64
+
+static _Alignas(struct fq_codel) char memory[sizeof(struct fq_codel) + FLOWS * (sizeof(struct flow) + sizeof(fb_u64) + 3 * sizeof(fb_u32))];
+static struct fq_codel *const core = (struct fq_codel *)memory;
+static struct fq_codel_flow flows[FLOWS];
+static u32 backlogs[FLOWS];
+static struct fq_codel_sched_data qdisc_state;
+static struct Qdisc qdisc = { .priv = &qdisc_state };
+
+/* Counts grow by drops too, so that no bound holds for the kernel's root. */
+static void check_step(double count, double exact, double step)
+{
+}
+
+static u64 kernel_random(void)
+{
+	return fb_next(&draws);
+}
+
+static fb_u32 setup(void)
+{
+	fb_u64 param[FB_CODEL_PARAMS + 4], random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
+	/* A power of two, so that both take the same bits of a hash. */
+	u32 count = 1 << fb_below(&draws, 7);
+
+	kernel_lists = mode && !strcmp(mode, "kernel-lists");
+	memset(memory, 0, sizeof(memory));
+	memset(flows, 0, sizeof(flows));
+	memset(backlogs, 0, sizeof(backlogs));
+	memset(&qdisc_state, 0, sizeof(qdisc_state));
+	memset(&qdisc.q, 0, sizeof(qdisc.q));
+	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
+	codel_params_init(&qdisc_state.cparams);
+	draw_codel(&qdisc_state.cparams, param);
+	qdisc.limit = 1 + (u32)fb_below(&draws, 200);
+	qdisc.handle = 1;
+	qdisc_state.flows = flows;
+	qdisc_state.backlogs = backlogs;
+	qdisc_state.flows_cnt = count;
+	qdisc_state.quantum = 1 + (u32)fb_below(&draws, 3000);
+	qdisc_state.drop_batch_size = 1 + (u32)fb_below(&draws, 70);
+	qdisc_state.memory_limit = UINT_MAX;
+	INIT_LIST_HEAD(&qdisc_state.new_flows);
+	INIT_LIST_HEAD(&qdisc_state.old_flows);
+	for (u32 i = 0; i < count; i++)
+		INIT_LIST_HEAD(&flows[i].flowchain);
+	param[5] = qdisc.limit;
+	param[6] = qdisc_state.quantum;
+	param[7] = qdisc_state.drop_batch_size;
+	param[8] = count;
+	start(core, param, 0, random);
+	return 1 << CODEL_SHIFT;
+}
+
+static void pass_time(void)
+{
+}
+
+static void finish(void)
+{
+}
+
+static void push_both(struct packet *p)
+{
+	const struct fb_state port = { .now = now_ps(), .queue = core->total, .limit = { FB_NONE, FB_NEVER }, .memory = FB_NEVER };
+
+	p->skb.hash = fb_mix(p->core.flow ^ core->perturbation) >> 32;
+	begin_steps();
+	fq_codel_enqueue(&p->skb, &qdisc, NULL);
+	push(core, &port, &p->core, &effects);
+}
+
+static struct packet *pop_both(void)
+{
+	struct sk_buff *skb;
+	struct fb_queued *packet;
+
+	for (u32 i = 0; i < qdisc_state.flows_cnt; i++)
+		avoid_tie(&core->flows[i].law, &flows[i].cvars, qdisc_state.cparams.interval);
+	begin_steps();
+	skb = fq_codel_dequeue(&qdisc);
+	packet = pop(core, now_ps(), &effects);
+	if (skb != (packet ? &((struct packet *)packet)->skb : NULL))
+		fail("another packet leaves");
+	for (u32 i = 0; i < qdisc_state.flows_cnt; i++)
+		compare_laws(&core->flows[i].law, &flows[i].cvars);
+	if (core->total.packets != qdisc.q.qlen || core->total.bytes != qdisc.qstats.backlog)
+		fail("%u packets of the core, %u of the kernel", core->total.packets, qdisc.q.qlen);
+	return (struct packet *)packet;
+}
