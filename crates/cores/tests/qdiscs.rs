@@ -1,4 +1,4 @@
-//! The cores of CoDel and FQ-CoDel against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
+//! The cores of PIE, CoDel and FQ-CoDel against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
 //! kernel's sources, compiled with stand-ins for what they call (`qdiscs/kernel.h`), and driven with the same packets as the cores. Each C file in
 //! `qdiscs/` states the differences that it allows for. The cores decide as the crate `queues` does, to the bit (`queues.rs`).
 //!
@@ -17,10 +17,21 @@ use std::{env, fs, process};
 const RELEASE: &str = "6.12";
 
 /// Headers that are taken as they are.
-const HEADERS: &[&str] = &["net/codel.h", "net/codel_impl.h", "net/codel_qdisc.h"];
+const HEADERS: &[&str] = &["net/pie.h", "net/codel.h", "net/codel_impl.h", "net/codel_qdisc.h"];
 
 /// Files, and the definitions that are taken from each.
 const SLICES: &[(&str, &[&str])] = &[
+    (
+        "sch_pie",
+        &[
+            "struct pie_sched_data",
+            "pie_drop_early",
+            "pie_qdisc_enqueue",
+            "pie_process_dequeue",
+            "pie_calculate_probability",
+            "pie_qdisc_dequeue",
+        ],
+    ),
     (
         "sch_codel",
         &[
@@ -209,6 +220,12 @@ fn hold(name: &str, mode: &str) {
     let counts: Vec<u64> = said.lines().next().unwrap_or_default().split(' ').filter_map(|word| word.parse().ok()).collect();
     let [packets, marks, drops] = counts[..] else { panic!("{name}: {said}") };
     assert!(packets > 1000 * sequences() && marks > sequences() / 2 && drops > 10 * sequences(), "{name}: {said}");
+}
+
+/// Each update of the probability, each verdict and each delay; and the averages under overload, where both run for themselves.
+#[test]
+fn pie_steps_as_sch_pie() {
+    hold("pie", "free");
 }
 
 #[test]
