@@ -103,7 +103,7 @@ static int decide(struct choke *c, const struct fb_state *port, const struct fb_
 	fb_red_update(&c->law, port);
 	if (!fb_fits(port, packet->wire)) {
 		c->law.count = 0;
-		return FB_DROP + FB_OVERFLOW;
+		return fb_red_done(&c->law, port, FB_DROP + FB_OVERFLOW);
 	}
 	if (c->length >= c->samples && fb_red_reaches_min(&c->law)) {
 		draw(c);
@@ -114,7 +114,7 @@ static int decide(struct choke *c, const struct fb_state *port, const struct fb_
 			return fb_signal(packet->ecn);
 		}
 	}
-	return fb_red_decide(&c->law, packet->ecn);
+	return fb_red_done(&c->law, port, fb_red_decide(&c->law, packet->ecn));
 }
 
 static void push(void *state, const struct fb_state *port, struct fb_queued *packet, struct fb_effects *effects)

@@ -20,9 +20,9 @@ static int arrive(void *state, const struct fb_state *port, const struct fb_queu
 	fb_red_update(l, port);
 	if (!fb_fits(port, packet->wire)) {
 		l->count = 0;
-		return FB_DROP + FB_OVERFLOW;
+		return fb_red_done(l, port, FB_DROP + FB_OVERFLOW);
 	}
-	return fb_red_decide(l, packet->ecn);
+	return fb_red_done(l, port, fb_red_decide(l, packet->ecn));
 }
 
 const struct fb_queue fb_red = { .size = size, .start = start, .arrive = arrive };

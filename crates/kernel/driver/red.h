@@ -26,6 +26,7 @@ struct fb_red_law {
 	bool bytes, gentle, drop_above, in_service;
 	enum fb_count rule;
 	double average; /* without what it has lost in `idle` */
+	fb_u64 counted; /* idle time up to here is part of `idle`, or has aged the average: of interest while the port is idle */
 	fb_u64 idle;	/* before packets that came since the average was last computed, ps */
 	long long count; /* packets since the last signal; -1: not counting */
 	double service;	 /* time of a packet of mean size, ps */
@@ -86,7 +87,7 @@ static inline void fb_red_update(struct fb_red_law *l, const struct fb_state *po
 	double now;
 
 	if (!port->serving) {
-		l->idle += port->now - port->idle_since;
+		l->idle += port->now - (l->counted > port->idle_since ? l->counted : port->idle_since);
 		return;
 	}
 	fb_red_age(l);
@@ -108,6 +109,14 @@ static inline double fb_red_spread(const struct fb_red_law *l, double p)
 	if (expected < 1.0)
 		return 0.0;
 	return expected < 2.0 ? p / (2.0 - expected) : 1.0;
+}
+
+/* The verdict about the arriving packet. A drop leaves a port idle that was, and the next packet counts its idle time from here on. */
+static inline int fb_red_done(struct fb_red_law *l, const struct fb_state *port, int verdict)
+{
+	if (verdict >= FB_DROP && !port->serving)
+		l->counted = port->now;
+	return verdict;
 }
 
 /* The decision about a packet that fits. */

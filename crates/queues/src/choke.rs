@@ -63,7 +63,7 @@ impl Choke {
     fn decide(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         self.law.update(port);
         if !port.fits(packet.wire) {
-            self.law.overflow();
+            self.law.overflow(port);
             return Some(Verdict::Drop(DropReason::Overflow));
         }
         if !self.law.reaches_min() {
@@ -73,7 +73,7 @@ impl Choke {
         if self.backlog.len() >= self.samples && self.matches(packet.flow) {
             return None;
         }
-        Some(self.law.decide_above_min(packet.ecn))
+        Some(self.law.decide_above_min(port, packet.ecn))
     }
 
     /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
@@ -180,7 +180,7 @@ impl Buffered for Choke {
         // Nobody waits to be drawn.
         port.fits(packet.wire).then(|| {
             self.law.update(port);
-            self.law.decide(packet.ecn)
+            self.law.decide(port, packet.ecn)
         })
     }
 

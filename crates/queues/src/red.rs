@@ -45,6 +45,8 @@ pub(crate) struct Law {
     pub(crate) avg: f64,
     /// How long the port has been idle before packets that came since the average was last computed.
     idle: Time,
+    /// Idle time up to here is part of `idle`, or has aged the average: of interest while the port is idle.
+    counted: Time,
     /// Packets since the last signal; -1: not counting.
     count: i64,
     /// Transmission time of a packet of mean size, ps.
@@ -79,7 +81,7 @@ impl Law {
             self.age();
             self.avg = self.next(port);
         } else {
-            self.was_idle(port.now - port.idle_since);
+            self.was_idle(port.now - port.idle_since.max(self.counted));
         }
     }
 
@@ -135,14 +137,24 @@ impl Law {
     }
 
     /// A packet was dropped because it did not fit.
-    pub(crate) fn overflow(&mut self) {
+    pub(crate) fn overflow(&mut self, port: &PortState) {
         self.count = 0;
+        self.dropped(port);
+    }
+
+    /// The arriving packet was dropped. A port that was idle stays so, and the next packet counts its idle time from here on (Linux, where the
+    /// empty dequeue that follows starts another idle period: `red_dequeue`).
+    #[inline(always)]
+    fn dropped(&mut self, port: &PortState) {
+        if port.serving == 0 {
+            self.counted = port.now;
+        }
     }
 
     /// The decision about a packet that fits.
     #[inline(always)]
-    pub(crate) fn decide(&mut self, ecn: Codepoint) -> Verdict {
-        if self.reaches_min() { self.decide_above_min(ecn) } else { self.decide_below_min() }
+    pub(crate) fn decide(&mut self, port: &PortState, ecn: Codepoint) -> Verdict {
+        if self.reaches_min() { self.decide_above_min(port, ecn) } else { self.decide_below_min() }
     }
 
     /// The same while the average is below `min`.
@@ -154,7 +166,16 @@ impl Law {
 
     /// The same while the average is `min` or more.
     #[inline(never)]
-    pub(crate) fn decide_above_min(&mut self, ecn: Codepoint) -> Verdict {
+    pub(crate) fn decide_above_min(&mut self, port: &PortState, ecn: Codepoint) -> Verdict {
+        let verdict = self.verdict_above_min(ecn);
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.dropped(port);
+        }
+        verdict
+    }
+
+    #[inline(always)]
+    fn verdict_above_min(&mut self, ecn: Codepoint) -> Verdict {
         let above = if self.gentle { 2.0 * self.max } else { self.max };
         if self.avg >= above {
             self.count = 0;
@@ -236,10 +257,10 @@ impl Fifo for Red {
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         self.0.update(port);
         if !port.fits(packet.wire) {
-            self.0.overflow();
+            self.0.overflow(port);
             return Verdict::Drop(DropReason::Overflow);
         }
-        self.0.decide(packet.ecn)
+        self.0.decide(port, packet.ecn)
     }
 }
 
@@ -270,6 +291,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         mean_packet: v.bytes("mean-packet").0,
         avg: 0.0,
         idle: Time::ZERO,
+        counted: Time::ZERO,
         count: -1,
         service: 1.0,
         rng: Rng::stream(0, &[]),

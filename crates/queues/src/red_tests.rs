@@ -21,6 +21,7 @@ pub(crate) fn example() -> Law {
         mean_packet: 1500,
         avg: 0.0,
         idle: Time::ZERO,
+        counted: Time::ZERO,
         count: -1,
         service: 1.0,
         rng: Rng::stream(0, &[]),
@@ -44,6 +45,26 @@ fn average_after_idle() {
     law.update(&PortState { now: Time(u64::MAX / 2), ..queue(0) });
     law.age();
     assert_eq!(law.avg, 0.0);
+}
+
+/// A drop leaves the port idle: the next packet meets an average that has aged for the whole idle time, and not for its first part twice.
+#[test]
+fn idle_time_counts_once_after_drops() {
+    let mut law = example();
+    law.avg = 150.0;
+    let at = |us| PortState { now: Time::from_us(us), idle_since: Time::ZERO, ..queue(0) };
+    // 1.2 ms are 100 packets.
+    for us in [1200, 1800, 2400] {
+        law.update(&at(us));
+        assert_eq!(law.decide(&at(us), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
+    }
+    assert!((law.avg - 150.0 * 0.998f64.powi(200)).abs() < 1e-9, "{}", law.avg);
+    // Packets that do not fit are dropped too.
+    law.update(&at(3000));
+    law.overflow(&at(3000));
+    law.update(&at(3600));
+    law.age();
+    assert!((law.avg - 150.0 * 0.998f64.powi(300)).abs() < 1e-9, "{}", law.avg);
 }
 
 #[test]
@@ -83,7 +104,7 @@ fn gaps(law: &mut Law, n: usize) -> Vec<i64> {
     let (mut list, mut gap) = (Vec::new(), 0);
     while list.len() < n {
         gap += 1;
-        if law.decide(Codepoint::Ect0) == Verdict::Mark {
+        if law.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark {
             list.push(gap);
             gap = 0;
         }
@@ -125,19 +146,19 @@ fn gaps_without_count_are_geometric_and_those_of_wait_start_late() {
 fn the_three_regions() {
     let mut law = example();
     law.avg = 29.9;
-    assert_eq!((law.decide(Codepoint::Ect0), law.count), (Verdict::Accept, -1));
+    assert_eq!((law.decide(&queue(11), Codepoint::Ect0), law.count), (Verdict::Accept, -1));
     law.avg = 100.0;
-    assert_eq!(law.decide(Codepoint::Ect0), Verdict::Mark);
-    assert_eq!(law.decide(Codepoint::NotEct), Verdict::Drop(DropReason::Early));
+    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Mark);
+    assert_eq!(law.decide(&queue(11), Codepoint::NotEct), Verdict::Drop(DropReason::Early));
     law.drop_above = true;
-    assert_eq!(law.decide(Codepoint::Ect0), Verdict::Drop(DropReason::Early));
+    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
     law.gentle = true;
     law.count_rule = Count::Off;
     law.avg = 150.0;
-    let marks = (0..100_000).filter(|_| law.decide(Codepoint::Ect0) == Verdict::Mark).count();
+    let marks = (0..100_000).filter(|_| law.decide(&queue(11), Codepoint::Ect0) == Verdict::Mark).count();
     assert!((marks as f64 / 1e5 - 0.51).abs() < 0.005, "{marks}");
     law.avg = 200.0;
-    assert_eq!(law.decide(Codepoint::Ect0), Verdict::Drop(DropReason::Early));
+    assert_eq!(law.decide(&queue(11), Codepoint::Ect0), Verdict::Drop(DropReason::Early));
 }
 
 #[test]
