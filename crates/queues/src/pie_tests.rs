@@ -229,12 +229,21 @@ fn late_updates_equal_single_ones() {
 #[test]
 fn late_updates_round_ties_to_even() {
     let half_bit = f64::EPSILON / 4.0;
-    for odd_bits in [0u64, 1] {
-        for halves in [1, 3, 5, (1_u64 << 34) + 1, (1 << 34) + 3] {
-            let start = f64::from_bits(0.625f64.to_bits() + odd_bits);
-            for (target, delay) in [(2000 * MS, 3000 * MS), (3000 * MS, 2000 * MS)] {
-                let p = controller(target, halves as f64 * half_bit, false, start, delay, delay);
-                [1, 2, 3, 4, 5, 1000, 300_000].into_iter().for_each(|updates| hold_against_single_updates(&p, updates));
+    // Within the binade of these last bits, and from the one below it.
+    for start in [0.625, 0.499_9] {
+        for bits in 0..4 {
+            for halves in [1, 3, 5, (1_u64 << 34) + 1, (1 << 34) + 3] {
+                let start = f64::from_bits(f64::to_bits(start) + bits);
+                for (target, delay) in [(2000 * MS, 3000 * MS), (3000 * MS, 2000 * MS)] {
+                    let p = controller(target, halves as f64 * half_bit, false, start, delay, delay);
+                    for updates in [1, 2, 3, 4, 5, 1000, 200_000] {
+                        hold_against_single_updates(&p, updates);
+                        let mut at_once = p.clone();
+                        at_once.steps(updates, Time(delay));
+                        let one_by_one = (0..updates).fold(start, |before, _| p.stepped(before, Time(delay)));
+                        assert_eq!(at_once.probability.to_bits(), one_by_one.to_bits(), "{updates} steps of {p:?}");
+                    }
+                }
             }
         }
     }
