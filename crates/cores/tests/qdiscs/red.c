@@ -19,44 +19,23 @@
 #include <net/red.h>
 #include "sch_red.slices.h"
 #include "lockstep.h"
+#include "red_steps.h"
 
 static struct fb_red_law core;
 static struct red_sched_data qdisc_state;
 static struct Qdisc child, qdisc = { .priv = &qdisc_state };
 static struct fb_list waiting;
 static fb_u64 idle_since;
-static unsigned long long regions[3], after_idle;
 
 static u64 kernel_random(void)
 {
 	return fb_next(&draws);
 }
 
-/* The table of tc-red, of the loss in powers of two for the time of each cell. */
-static u8 damping(u8 weight_log, double packet_us, u8 *table)
-{
-	/* Powers of two that are lost in a microsecond. */
-	double loss = -log2(1.0 - 1.0 / (double)(1 << weight_log)) / packet_us;
-	u8 cell_log = 0;
-
-	while (31.0 / loss / (double)(1u << cell_log) >= 512.0)
-		cell_log++;
-	for (int i = 0; i < RED_STAB_SIZE; i++)
-		table[i] = (u8)fmin(31.0, (double)((u64)i << cell_log) * loss);
-	table[RED_STAB_SIZE - 1] = 31;
-	return cell_log;
-}
-
 static fb_u32 setup(void)
 {
 	u32 low = 1500 + (u32)fb_below(&draws, 30000), high = low + 16 + (u32)fb_below(&draws, 60000);
-	u8 weight_log = 1 + (u8)fb_below(&draws, 11), table[RED_STAB_SIZE], cell_log;
-	bool hard = fb_below(&draws, 2);
-	double most = 0.01 + 0.5 * fb_unit(&draws);
-	fb_u64 param[FB_RED_PARAMS] = {
-		fb_bits(low), fb_bits(high), 1, fb_bits(most), fb_bits(1.0 / (double)(1 << weight_log)), 0, hard, FB_COUNT_ON, 0, 1000
-	};
-	fb_u64 random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
+	fb_u64 param[FB_RED_PARAMS], random[4] = { fb_next(&draws), fb_next(&draws), fb_next(&draws), fb_next(&draws) };
 
 	memset(&core, 0, sizeof(core));
 	memset(&qdisc_state, 0, sizeof(qdisc_state));
@@ -64,30 +43,19 @@ static fb_u32 setup(void)
 	memset(&qdisc.qstats, 0, sizeof(qdisc.qstats));
 	memset(&child, 0, sizeof(child));
 	memset(&waiting, 0, sizeof(waiting));
-	cell_log = damping(weight_log, (double)byte_ns, table);
-	red_set_parms(&qdisc_state.parms, low, high, weight_log, 0, cell_log, table, (u32)(most * 4294967296.0));
-	red_set_vars(&qdisc_state.vars);
+	law = &core;
+	parms = &qdisc_state.parms;
+	vars = &qdisc_state.vars;
+	qdisc_state.flags = TC_RED_ECN | (draw_red(low, high, true, param) ? TC_RED_HARDDROP : 0);
 	child.limit = high + (u32)fb_below(&draws, 100000);
 	qdisc_state.qdisc = &child;
-	qdisc_state.flags = TC_RED_ECN | (hard ? TC_RED_HARDDROP : 0);
-	/* 1000 bytes in 1000 bytes' times: a microsecond for each ns of a byte. */
 	start(&core, param, 8000000000 / byte_ns, random);
 	idle_since = 0;
-	kernel_now = 1;
-	red_start_of_idle_period(&qdisc_state.vars);
 	return 1000;
 }
 
 static void pass_time(void)
 {
-}
-
-/* The kernel has this average after the sample that it takes of an arrival. */
-static void lead_to(double average, double scale)
-{
-	double before = (average * scale - child.qstats.backlog) / (1.0 - 1.0 / scale);
-
-	qdisc_state.vars.qavg = before > 0.0 ? (unsigned long)before : 0;
 }
 
 static void push_both(struct packet *p)
@@ -99,38 +67,12 @@ static void push_both(struct packet *p)
 				       .memory = FB_NEVER,
 				       .serving = on_wire,
 				       .idle_since = idle_since };
-	const double scale = (double)(1 << qdisc_state.parms.Wlog);
-	struct red_vars *vars = &qdisc_state.vars;
-	const bool idle = red_is_idling(vars), fits = fb_fits(&port, p->core.wire);
-	bool up;
-	double average, was = core.average;
-	int verdict, region;
+	const double before = core.average;
+	const int verdict = arrive(&core, &port, &p->core);
 
-	if (idle != !serving)
-		fail("the kernel is%s idle, the core is%s", idle ? "" : " not", serving ? " not" : "");
-	verdict = arrive(&core, &port, &p->core);
-	fb_red_age(&core);
-	if (idle) {
-		average = (double)red_calc_qavg_from_idle_time(&qdisc_state.parms, vars) / scale;
-		/* A cell of the table is less than 1/8 of a power of two. */
-		if (average < 0.49 * core.average - 1.0 || average > 2.0 * 1.1 * core.average + 1.0)
-			fail("average %g of the kernel, %g of the core, %g before idle time", average, core.average, was);
-		after_idle++;
-		red_end_of_idle_period(vars);
-	}
-	region = core.average < core.min ? 0 : core.average < core.max ? 1 : 2;
-	regions[region]++;
-	up = region == 2 || (region == 1 && core.average - core.min < core.max - core.average);
-	/* Within the rounding of a threshold either region is right. */
-	if (idle || fabs(core.average - core.min) < 2.0 || fabs(core.average - core.max) < 2.0)
-		lead_to(core.average + (up ? 2.0 : -2.0) / scale, scale);
-	/* Between the thresholds: a mark at once, or none. */
-	vars->qcount = 0;
-	vars->qR = region == 1 && verdict != FB_ACCEPT && fits ? 0 : UINT_MAX;
+	lead(before, child.qstats.backlog, verdict != FB_ACCEPT && fb_fits(&port, p->core.wire));
 	red_enqueue(&p->skb, &qdisc, NULL);
-	average = (double)vars->qavg / scale;
-	if (average < core.average - 4.0 / scale || average > core.average + 1.0 + 4.0 / scale)
-		fail("average %.9g of the kernel, %.9g of the core", average, core.average);
+	compare_averages();
 	p->marked = verdict == FB_MARK;
 	p->dropped = verdict >= FB_DROP;
 	if (!p->dropped)
@@ -175,8 +117,7 @@ static void compare_gaps(double share)
 
 static void finish(void)
 {
-	printf("%llu packets below, %llu between, %llu above the thresholds, %llu after idle time\n", regions[0], regions[1], regions[2],
-	       after_idle);
+	say_regions();
 	if (mode && !strcmp(mode, "gaps")) {
 		draws = fb_stream(42, 0);
 		setup();
