@@ -1,4 +1,4 @@
-//! The cores of PIE, CoDel, FQ-CoDel, RED and CHOKe against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
+//! The cores of PIE, CoDel, FQ-CoDel, RED, CHOKe and DWRR against the qdiscs of Linux: the functions on the packet path of `net/sched` are taken from the
 //! kernel's sources, compiled with stand-ins for what they call (`qdiscs/kernel.h`), and driven with the same packets as the cores. Each C file in
 //! `qdiscs/` states the differences that it allows for. The cores decide as the crate `queues` does, to the bit (`queues.rs`).
 //!
@@ -77,6 +77,7 @@ const SLICES: &[(&str, &[&str])] = &[
             "choke_dequeue",
         ],
     ),
+    ("sch_drr", &["struct drr_class", "struct drr_sched", "cl_is_active", "drr_enqueue", "drr_dequeue"]),
     ("sch_red", &["struct red_sched_data", "red_use_ecn", "red_use_harddrop", "red_use_nodrop", "red_enqueue", "red_dequeue"]),
 ];
 
@@ -227,33 +228,33 @@ fn run(program: &Path, mode: &str) -> Output {
     Command::new(program).args(["0", &sequences().to_string(), mode]).output().expect("the program starts")
 }
 
-/// Runs a program of `qdiscs/`, which ends in an error at the first difference. Whether packets are marked in it.
-fn hold(name: &str, mode: &str, marks: bool) {
+/// Runs a program of `qdiscs/`, which ends in an error at the first difference. Whether packets are marked and dropped in it.
+fn hold(name: &str, mode: &str, signals: [bool; 2]) {
     let Some(program) = compiled(name, mode) else { return };
     let done = run(&program, mode);
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{name}, {}: {said}", done.status);
     // Something has happened.
     let counts: Vec<u64> = said.lines().next().unwrap_or_default().split(' ').filter_map(|word| word.parse().ok()).collect();
-    let [packets, marked, drops] = counts[..] else { panic!("{name}: {said}") };
-    assert!(packets > 1000 * sequences() && drops > 10 * sequences(), "{name}: {said}");
-    assert_eq!(marked > sequences() / 2, marks, "{name}: {said}");
+    let [packets, marks, drops] = counts[..] else { panic!("{name}: {said}") };
+    assert!(packets > 1000 * sequences(), "{name}: {said}");
+    assert_eq!([marks > sequences() / 10, drops > 10 * sequences()], signals, "{name}: {said}");
 }
 
 /// Each update of the probability, each verdict and each delay; and the averages under overload, where both run for themselves.
 #[test]
 fn pie_steps_as_sch_pie() {
-    hold("pie", "free", true);
+    hold("pie", "free", [true, true]);
 }
 
 #[test]
 fn codel_decides_as_sch_codel() {
-    hold("codel", "", true);
+    hold("codel", "", [true, true]);
 }
 
 #[test]
 fn fq_codel_decides_as_sch_fq_codel() {
-    hold("fq_codel", "", true);
+    hold("fq_codel", "", [true, true]);
 }
 
 /// RFC 8290 section 4.2 moves an emptied new queue to the old ones always. If Linux does so too, the exception in `fq_codel.c` can go.
@@ -267,11 +268,16 @@ fn sch_fq_codel_forgets_emptied_new_queues() {
 /// The average, its regions, and how often packets are marked between the thresholds.
 #[test]
 fn red_averages_as_sch_red() {
-    hold("red", "gaps", true);
+    hold("red", "gaps", [true, true]);
 }
 
 /// The samples, the packets that meet their flow, and RED's average in packets.
 #[test]
 fn choke_decides_as_sch_choke() {
-    hold("choke", "", false);
+    hold("choke", "", [false, true]);
+}
+
+#[test]
+fn dwrr_serves_as_sch_drr() {
+    hold("drr", "", [false, false]);
 }

@@ -236,8 +236,15 @@ struct gnet_stats_queue {
 	u32 qlen, backlog, drops, overlimits;
 };
 
+struct Qdisc;
+
+struct Qdisc_ops {
+	struct sk_buff *(*peek)(struct Qdisc *sch);
+};
+
 struct Qdisc {
 	u32 limit, handle;
+	const struct Qdisc_ops *ops;
 	struct qdisc_skb_head q;
 	struct gnet_stats_queue qstats;
 	struct net_device *dev;
@@ -248,6 +255,18 @@ struct timer_list {
 	int unused;
 };
 
+struct Qdisc_class_common {
+	int unused;
+};
+
+struct Qdisc_class_hash {
+	int unused;
+};
+
+struct gnet_stats_basic_sync {
+	int unused;
+};
+
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define NET_XMIT_CN 2
@@ -255,6 +274,8 @@ struct timer_list {
 #define TC_H_MAJ(handle) ((handle) & 0xFFFF0000)
 #define TC_H_MIN(handle) ((handle) & 0xFFFF)
 #define qdisc_bstats_update(sch, skb) ((void)0)
+#define bstats_update(stats, skb) ((void)0)
+#define qdisc_warn_nonwc(function, child) abort()
 #define qdisc_tree_reduce_backlog(sch, packets, bytes) ((void)(packets), (void)(bytes))
 #define qdisc_qstats_drop(sch) ((void)0)
 #define __qdisc_qstats_drop(sch, count) ((void)0)

@@ -11,6 +11,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "random.h"
+
 #define PACKETS 4096
 
 /* A packet of both. */
