@@ -173,9 +173,41 @@ fn example(line: &str, table: &mut String, all: &mut Vec<Entry>) {
     }
 }
 
-/// Text without the marks of Markdown.
+/// Text without the markup of Markdown: code spans, emphasis (pairs of `*` and `**`), escaped bars of tables. An asterisk between blanks, as in a
+/// product, one in a code span, and one without a partner are text.
 fn plain(text: &str) -> String {
-    text.replace(['`', '*'], "").replace("\\|", "|").trim().to_owned()
+    let text = text.replace("\\|", "|");
+    let mut kept: Vec<char> = Vec::new();
+    // Runs of asterisks that may begin an emphasis: index in `kept`, and length.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let (mut code, mut before) = (false, ' ');
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '`' {
+            code = !code;
+        } else if c != '*' || code {
+            kept.push(c);
+        } else {
+            let begin = kept.len();
+            kept.push(c);
+            kept.extend(std::iter::from_fn(|| chars.next_if_eq(&'*')));
+            let length = kept.len() - begin;
+            let after = chars.peek().copied().unwrap_or(' ');
+            // Delimiter runs (CommonMark 0.31, 6.2) of an emphasis that begins and ends between words.
+            let begins = !before.is_alphanumeric() && !after.is_whitespace();
+            let ends = !before.is_whitespace() && !after.is_alphanumeric();
+            if let Some(partner) = open.iter().rposition(|o| ends && o.1 == length) {
+                let from = open[partner].0;
+                kept.truncate(begin);
+                kept.drain(from..from + length);
+                open.truncate(partner);
+            } else if begins {
+                open.push((begin, length));
+            }
+        }
+        before = c;
+    }
+    kept.into_iter().collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -259,6 +291,56 @@ mod tests {
                     seen.insert(format!("{table}.{}", pair[0]).trim_start_matches('.').to_owned());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn markup_goes_and_products_stay() {
+        for (markdown, text) in [
+            ("hosts-per-leaf * host rate / (spines * fabric rate)", "hosts-per-leaf * host rate / (spines * fabric rate)"),
+            ("`a * b` and **bold**, *slanted* words", "a * b and bold, slanted words"),
+            ("**`long`**: one flow", "long: one flow"),
+            ("`**/*.toml` or `s*`", "**/*.toml or s*"),
+            ("2*n, 3*n, s*, t*", "2*n, 3*n, s*, t*"),
+            ("a ** b ** c", "a ** b ** c"),
+            ("*unfinished, a * b", "*unfinished, a * b"),
+            ("`[[x]]` \\| snake_case_name __x__", "[[x]] | snake_case_name __x__"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(markdown), text);
+        }
+    }
+
+    /// The text of each registered key arrives whole, but for its backticks.
+    #[test]
+    fn registered_texts_are_explained_whole() {
+        let all = everything();
+        let line = |doc: &str| doc.replace('`', "").replace('\n', " ");
+        let (mut seen, mut starred) = (0, 0);
+        for section in forebay_scenario::describe(forebay_worlds::all()) {
+            for (item, p) in section.items.iter().flat_map(|i| i.params.iter().map(move |p| (i, p))) {
+                let doc = line(p.doc);
+                let whole = all.iter().any(|e| e.key == p.key && e.meaning.ends_with(doc.trim()));
+                assert!(whole, "{} of {}: `{doc}` is not among its explanations", p.key, item.name);
+                seen += 1;
+                starred += usize::from(doc.contains('*'));
+            }
+        }
+        assert!(seen > 150 && starred >= 2, "{seen} keys, {starred} with asterisks");
+        let marks = |text: &str, mark: char| text.matches(mark).count();
+        // The reference itself: of its tables, every asterisk and underscore between words.
+        let rows = REFERENCE.lines().filter(|l| l.starts_with("| `"));
+        for row in rows {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            let (key, meaning) = (plain(cells[0]), cells[cells.len() - 1]);
+            let bold = marks(meaning, '*') - meaning.matches(" * ").count();
+            assert_eq!(bold % 2, 0, "{meaning}");
+            let said = all.iter().any(|e| {
+                e.key == key
+                    && marks(&e.meaning, '_') >= marks(meaning, '_')
+                    && marks(&e.meaning, '*') >= meaning.matches(" * ").count()
+            });
+            assert!(said, "{key}: {meaning}");
         }
     }
 
