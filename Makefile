@@ -29,7 +29,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
+.PHONY: help setup build demo test fmt lint notices kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
 	readme-refresh repro-full repro-linux repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
@@ -56,6 +56,10 @@ fmt: setup
 
 lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
+	tools/notices.py --check
+
+notices: setup ## renew THIRD-PARTY-NOTICES after a change of dependencies
+	tools/notices.py
 
 # Names of tests are printed where one fails.
 unit: setup

@@ -70,6 +70,7 @@ enum Verb {
     Record(verbs::record::Args),
     Completions(verbs::completions::Args),
     Man(verbs::man::Args),
+    Licenses(verbs::licenses::Args),
 }
 
 /// As [`run`], as one of several processes that were started together: `forebay run` divides its runs among them, and the first one has the results.
@@ -130,6 +131,7 @@ where
         Verb::Record(args) => verbs::hosts::record(&args),
         Verb::Man(args) => verbs::man::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
+        Verb::Licenses(args) => verbs::licenses::execute(&args),
     };
     match result {
         Ok(()) => 0,

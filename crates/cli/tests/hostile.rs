@@ -250,6 +250,7 @@ fn arguments() {
         "repro",
         "conform",
         "completions",
+        "licenses",
         "man",
         "new",
         "advise",

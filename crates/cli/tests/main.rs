@@ -11,6 +11,7 @@ mod hostile;
 #[cfg(unix)]
 mod hostile_machine;
 mod intervals;
+mod licenses;
 #[cfg(target_os = "linux")]
 mod limits;
 mod models;

@@ -12,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod helper;
 pub(crate) mod hosts;
 pub(crate) mod kernel;
+pub(crate) mod licenses;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;
