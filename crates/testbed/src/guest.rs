@@ -33,6 +33,8 @@ pub const PRIORITY: i32 = 5;
 const BEFORE_START: Time = Time::from_ms(50);
 /// How often senders are looked at that nothing else calls attention to.
 const LOOK_EVERY: Time = Time::from_ms(5);
+/// Longest time between two reports to the outside: it may end the run at each of them.
+const REPORT_EVERY: Time = Time::from_ms(100);
 /// How long the outside may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -165,9 +167,11 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
         for timer in timers {
             timer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
-        let Talked { link, mut frames, counters } = talked?;
-        farewell(&mut frames, &carried, clock.now());
-        link.send(&mut frames)?;
+        let Talked { link, mut frames, counters, cut } = talked?;
+        if !cut {
+            farewell(&mut frames, &carried, clock.now());
+            link.send(&mut frames)?;
+        }
         Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays, counters })
     })
 }
@@ -215,6 +219,18 @@ struct Talked<'a> {
     link: &'a mut Link,
     frames: Frames,
     counters: Vec<(String, u64)>,
+    /// The outside has closed the connection before the end of the run: it has what it wants.
+    cut: bool,
+}
+
+/// What the outside answers.
+enum Answer {
+    /// The run goes on, and the outside is to be asked again at this time.
+    Wake(Time),
+    /// The run is over.
+    Over,
+    /// Nothing: it has closed the connection.
+    Closed,
 }
 
 /// The conversation during the run.
@@ -234,9 +250,9 @@ impl<'a> Talk<'a> {
     fn run(mut self) -> io::Result<Talked<'a>> {
         // Without the right to it the run goes on, and its lateness shows what that costs.
         let _ = real_time(PRIORITY);
-        let (mut wake, mut look) = (Time::ZERO, LOOK_EVERY);
+        let (mut wake, mut look, mut report) = (Time::ZERO, LOOK_EVERY, REPORT_EVERY);
         self.sleep(Time::ZERO)?;
-        loop {
+        let cut = loop {
             let now = self.clock.now();
             self.ends.poll(now)?;
             let touched = std::mem::take(&mut self.book.open().touched);
@@ -245,15 +261,17 @@ impl<'a> Talk<'a> {
             if now >= look {
                 look = now + LOOK_EVERY;
             }
-            if now < wake && !self.ends.has_events() {
-                self.sleep(wake.min(look))?;
+            if now < wake.min(report) && !self.ends.has_events() {
+                self.sleep(wake.min(look).min(report))?;
                 continue;
             }
+            report = now + REPORT_EVERY;
             match self.ask(now)? {
-                Some(next) => wake = next,
-                None => break,
+                Answer::Wake(next) => wake = next,
+                Answer::Over => break false,
+                Answer::Closed => break true,
             }
-        }
+        };
         self.flush()?;
         for conn in 0..self.ends.totals().count() as u32 {
             self.say_of_shim(conn)?;
@@ -261,7 +279,7 @@ impl<'a> Talk<'a> {
         for (conn, (delivered, acked)) in (0..).zip(self.ends.totals()) {
             self.frames.put(protocol::Final { conn, pad: 0, delivered, received: delivered, acked });
         }
-        Ok(Talked { link: self.link, frames: self.frames, counters: self.programs.counters()? })
+        Ok(Talked { link: self.link, frames: self.frames, counters: self.programs.counters()?, cut })
     }
 
     /// Waits until `until`, or until something happens at a socket.
@@ -303,16 +321,20 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Tells the outside what has happened, and does what it answers. When it wants to be asked again; `None`: the run is over.
-    fn ask(&mut self, now: Time) -> io::Result<Option<Time>> {
+    /// Tells the outside what has happened, and does what it answers.
+    fn ask(&mut self, now: Time) -> io::Result<Answer> {
         self.flush()?;
         self.frames.put(protocol::Ask { now: now.0 });
-        self.link.send(&mut self.frames)?;
+        match self.link.send(&mut self.frames) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(Answer::Closed),
+            sent => sent?,
+        }
         let Talk { link, ends, segments, teller, clock, .. } = self;
         loop {
             let frame = match link.next(PATIENCE)? {
                 Incoming::Frame(frame) => frame,
-                Incoming::Silence | Incoming::End => return Err(disconnected()),
+                Incoming::End => return Ok(Answer::Closed),
+                Incoming::Silence => return Err(disconnected()),
             };
             match frame.kind() {
                 protocol::Open::KIND => {
@@ -341,7 +363,7 @@ impl<'a> Talk<'a> {
                 protocol::Stop::KIND => frame.records::<protocol::Stop>().for_each(|s| ends.stop(clock.now(), s.conn)),
                 protocol::Next::KIND => {
                     let Some(next) = frame.only::<protocol::Next>() else { continue };
-                    return Ok((next.quit == 0).then_some(Time(next.wake)));
+                    return Ok(if next.quit == 0 { Answer::Wake(Time(next.wake)) } else { Answer::Over });
                 }
                 _ => {}
             }

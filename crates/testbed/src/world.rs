@@ -85,6 +85,10 @@ impl World for Testbed {
         "the TCP of the running kernel in real time, up to 1 Gbps; as root, and no two runs are equal"
     }
 
+    fn real_time(&self) -> bool {
+        true
+    }
+
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
         let mut cannot = transports(experiment);
         cannot.extend(too_long(experiment));
