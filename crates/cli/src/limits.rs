@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::style::{BOLD, paint};
 use crate::table::scaled;
 use forebay_exec::memory::{self, Limit};
-use forebay_exec::{Forecast, forecast, surely_small};
+use forebay_exec::{Forecast, Outlook, RealTime, outlook, surely_small};
 use forebay_scenario::Resolved;
 use forebay_units::{Bytes, Time};
 use serde_json::{Value, json};
@@ -56,10 +56,11 @@ impl Limits {
             return Ok(());
         }
         let Some(limit) = self.limit() else { return Ok(()) };
-        let f = forecast(resolved, threads)?;
-        if f.memory <= limit.bytes {
-            return Ok(());
-        }
+        let f = match outlook(resolved, threads)? {
+            Outlook::Cost(f) if f.memory > limit.bytes => f,
+            // A backend that cannot start says so when it runs.
+            Outlook::Cost(_) | Outlook::RealTime(_) | Outlook::Unknown(_) => return Ok(()),
+        };
         Err(Failure::Usage(format!(
             "it would take about {}, and {} {}. Most of it, {}, goes to `{}`: lower it, run less at the same time with --threads, or say --yes",
             bytes(f.memory as f64),
@@ -128,9 +129,33 @@ impl Watch {
 }
 
 /// A forecast in words.
-pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
+pub(crate) fn text(outlook: &Outlook, threads: usize, colour: bool) -> String {
+    let line = match outlook {
+        Outlook::Cost(f) => cost(f, threads),
+        Outlook::RealTime(r) => real_time(r, threads),
+        Outlook::Unknown(reason) => format!("none: {reason}"),
+    };
+    format!("{} {line}\n", paint(colour, BOLD, "forecast:"))
+}
+
+/// `3 runs`, `1 run`.
+fn counted(n: f64, what: &str) -> String {
+    format!("{} {what}{}", scaled(n, "").trim_end(), if n == 1.0 { "" } else { "s" })
+}
+
+/// Runs in real time, in words.
+fn real_time(r: &RealTime, threads: usize) -> String {
+    let workers = threads.clamp(1, r.runs.max(1) as usize);
+    let lasts = match r.seconds {
+        Some(s) => format!("{} on {}", clock(s), counted(workers as f64, "thread")),
+        None => "each until all of its messages have arrived".to_owned(),
+    };
+    format!("{} in real time, {lasts}; messages, packets and memory depend on the machine", counted(r.runs as f64, "run"))
+}
+
+/// The cost of runs, in words.
+fn cost(f: &Forecast, threads: usize) -> String {
     let about = if f.exact { "" } else { "about " };
-    let counted = |n: f64, what: &str| format!("{} {what}{}", scaled(n, "").trim_end(), if n == 1.0 { "" } else { "s" });
     let of = memory::limit().map_or(String::new(), |l| format!(" ({} {})", l.by, bytes(l.bytes as f64)));
     let workers = threads.clamp(1, f.runs.max(1) as usize);
     let timeouts = match f.timeouts.round() {
@@ -144,8 +169,7 @@ pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
         String::new()
     };
     format!(
-        "{} {}, {about}{}, {}, {timeouts}{}; memory {}{of}, results {}, {} on {}{shared}\n",
-        paint(colour, BOLD, "forecast:"),
+        "{}, {about}{}, {}, {timeouts}{}; memory {}{of}, results {}, {} on {}{shared}",
         counted(f.runs as f64, "run"),
         counted(f.messages.round(), "message"),
         counted(f.samples.round(), "sample"),
@@ -158,7 +182,12 @@ pub(crate) fn text(f: &Forecast, threads: usize, colour: bool) -> String {
 }
 
 /// A forecast as fields of an event or a document.
-pub(crate) fn fields(f: &Forecast) -> Value {
+pub(crate) fn fields(outlook: &Outlook) -> Value {
+    let f = match outlook {
+        Outlook::Cost(f) => f,
+        Outlook::RealTime(r) => return json!({"runs": r.runs, "real_time": true, "wall_s": r.seconds}),
+        Outlook::Unknown(reason) => return json!({"unknown": reason}),
+    };
     json!({
         "runs": f.runs, "messages": f.messages.round(), "samples": f.samples.round(), "timeouts": f.timeouts.round(),
         "timeouts_at_least": f.timeouts_at_least, "packet_transmissions": f.transmissions.round(),

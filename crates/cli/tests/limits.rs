@@ -163,6 +163,54 @@ fn check_says_what_a_run_costs() {
     assert!(!text(&forebay(&s.0, &["check", "base.toml", "--no-forecast"]).stdout).contains("forecast"));
 }
 
+/// Whatever the backend, and whether it can run on this machine or not: a forecast, or the reason why there is none.
+#[test]
+fn check_has_a_forecast_for_every_backend() {
+    let s = Scratch::new("worlds");
+    let slow = "topology.access={ rate = \"20Mbps\", delay = \"500us\" }";
+    let bottleneck = "topology.bottleneck={ rate = \"20Mbps\", delay = \"500us\", buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }";
+    let file = BASE
+        .replace("stack = \"ns2\"", "stack = \"linux\"")
+        .replace("[[workload]]\nkind = \"poisson\"", "[[workload]]\nkind = \"long\"");
+    s.file("base.toml", &file.split("sizes").next().unwrap().replace("duration = \"100ms\"", "duration = \"20s\""));
+    let worlds = s.ok(&["list", "worlds"]);
+    let names: Vec<&str> = worlds.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.len() >= 4 && names.contains(&"testbed"), "{worlds}");
+    let check = |world: &str, more: &[&str]| {
+        let args = [&["check", "base.toml", "--world", world, "--set", slow, "--set", bottleneck], more].concat();
+        // A kernel that is not there: guests cannot run.
+        let out = s.command(&args).env("FOREBAY_KERNEL", "/nowhere").output().unwrap();
+        assert!(out.status.success(), "{world}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    for world in names {
+        let line = check(world, &[]).lines().last().unwrap().to_owned();
+        let begin = match world {
+            "testbed" => "forecast: 1 run in real time, 20 s on 1 thread;",
+            "linux" => "forecast: none: FOREBAY_KERNEL: there is no file `/nowhere`",
+            _ => "forecast: 1 run, ",
+        };
+        assert!(line.starts_with(begin), "{world}: {line}");
+        let document: serde_json::Value = serde_json::from_str(&check(world, &["--format", "json"])).unwrap();
+        let known = match world {
+            "testbed" => document["forecast"]["real_time"] == true && document["forecast"]["wall_s"] == 20.0,
+            "linux" => document["forecast"]["unknown"].as_str().unwrap().contains("/nowhere"),
+            _ => document["forecast"]["runs"] == 1,
+        };
+        assert!(known, "{world}: {document}");
+    }
+    // Of a sweep the duration of all points.
+    let swept = check("testbed", &["--sweep", "topology.senders=[2, 4, 8]"]);
+    assert!(swept.lines().last().unwrap().starts_with("forecast: 3 runs in real time, 60 s on "), "{swept}");
+    // A run is refused by the backend, and not by its forecast.
+    let out = s
+        .command(&["run", "base.toml", "--world", "linux", "--set", "duration=1h"])
+        .env("FOREBAY_KERNEL", "/nowhere")
+        .output()
+        .unwrap();
+    assert!(out.status.code() == Some(1) && text(&out.stderr).contains("/nowhere"), "{}", text(&out.stderr));
+}
+
 /// Under a limit on address space, which is how batch systems set one: refused, with the key; allowed, it ends early and keeps what it has.
 #[test]
 fn what_does_not_fit_is_refused_or_cut() {

@@ -1,13 +1,17 @@
 //! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
 
 mod clock;
+mod outlook;
 mod pile;
 mod plan;
+mod rates;
 mod timeouts;
 
 use self::clock::{Spent, Stopwatch, share};
+pub use self::outlook::{Outlook, RealTime, outlook};
 use self::pile::{in_flight, served, waiting};
-use self::plan::{arrivals, connections, planned_bytes};
+use self::plan::{Planned, active, all_begun, connections, message_bytes, planned, planned_bytes};
+use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
 use forebay_experiment::Experiment;
@@ -16,7 +20,7 @@ use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::waits::Cause;
 use forebay_scenario::{Resolved, Variant};
-use forebay_units::{IndexVec, WorkloadId};
+use forebay_units::{IndexVec, Time, WorkloadId};
 use std::mem::size_of;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -28,6 +32,10 @@ const TRANSMISSIONS: u64 = 400_000;
 /// Time on a processor after which it ends all the same, and on the clock, on a machine that others use as well.
 const PATIENCE: Duration = Duration::from_millis(400);
 const PATIENCE_WALL: Duration = Duration::from_millis(1_600);
+/// Processor time of the first moments of all variants together, where some traffic begins late; wall-clock time is four times that.
+const PATIENCE_LATE: Duration = Duration::from_millis(2_400);
+/// Time of late traffic that is simulated, in relation to the time before it. Our choice.
+const SEEN_OF_LATE: f64 = 0.25;
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
 /// Measured; without full optimisation, as tests have it, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
@@ -104,14 +112,17 @@ struct Pilot {
     tcp: f64,
     timeouts: Timeouts,
     transmissions: f64,
-    /// Packet transmissions per second of a processor.
+    /// Packet transmissions per second of a processor, and seconds before the first.
     speed: f64,
+    start: f64,
     spent: Spent,
     /// Memory beside rows, now; and of connections that pile up until the end.
     state: u64,
     waiting: u64,
     /// The workload with the most messages.
     busiest: Option<WorkloadId>,
+    /// End of the whole run, s.
+    end: f64,
     whole: bool,
 }
 
@@ -119,15 +130,15 @@ struct Pilot {
 ///
 /// # Errors
 /// What a run fails with, such as a host that cannot be reached.
-pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
+pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
     let among = resolved.variants.len().min(VARIANTS);
     let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>()?;
-    let runs = resolved.variants.len() as u64 * u64::from(resolved.runs);
+    let runs = resolved.variants.len() as u64 * u64::from(resolved.repetitions());
     let each = runs as f64 / seen.len().max(1) as f64;
     let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
     let (messages, queue, tcp) = (sum(&|p| p.messages), sum(&|p| p.queue), sum(&|p| p.tcp));
     let (transmissions, timeouts) = (sum(&|p| p.transmissions), sum(&|p| p.timeouts.count));
-    let busy = sum(&|p| p.transmissions / p.speed.max(1.0));
+    let busy = sum(&|p| p.start + p.transmissions / p.speed.max(1.0));
     let together = threads.clamp(1, runs.max(1) as usize) as u64;
     let rows = |p: &Pilot| {
         // Packed until the run is over; then a list of them all beside what the allocator keeps of that, sorted by keys. Measured.
@@ -181,21 +192,50 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
 fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, RunError> {
     let config = &variant.config;
     let before = memory::resident();
+    let (wanted, late) = (wanted(config), PATIENCE.max(PATIENCE_LATE / among.max(1) as u32));
     let clock = Stopwatch::start();
+    let mut first = None;
     let report = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
         let spent = clock.spent();
-        if p.packet_hops < TRANSMISSIONS && spent.busy < PATIENCE && spent.wall < PATIENCE_WALL {
+        first.get_or_insert((spent, p.packet_hops));
+        let (busy, wall) = if p.now < wanted { (late, late * 4) } else { (PATIENCE, PATIENCE_WALL) };
+        if (p.packet_hops < TRANSMISSIONS || p.now < wanted) && spent.busy < busy && spent.wall < wall {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(Cut::Keep)
     })?;
-    let spent = clock.spent();
+    let spent = clock.spent_with_children();
     let state = memory::peak().saturating_sub(before).max(1 << 20);
-    Ok(Pilot { timeouts: timeouts(resolved, config, &report, among)?, ..scaled(config, &report, spent, state) })
+    let plans = config.workloads.ids().map(|id| planned(resolved, config, id)).collect();
+    let mut pilot = scaled(config, &report, &plans, state);
+    pilot.timeouts = timeouts(resolved, config, &report, pilot.end, among)?;
+    (pilot.speed, pilot.start) = speed(report.packet_hops, spent, first);
+    Ok(Pilot { spent, ..pilot })
 }
 
-/// What a part of a run says of the whole.
-fn scaled(config: &Experiment, report: &Report, spent: Spent, state: u64) -> Pilot {
+/// How far the first moments go at least: all traffic that begins late has been seen for a while.
+fn wanted(config: &Experiment) -> Time {
+    let duration = config.duration.map(|d| d.as_secs_f64());
+    let begun = config.workloads.iter().map(|w| all_begun(&w.kind, duration));
+    let last = begun.filter(|t| config.duration.is_none_or(|d| *t < d)).max();
+    let seen = Time((last.unwrap_or(Time::ZERO).0 as f64 * (1.0 + SEEN_OF_LATE)) as u64);
+    seen.min(config.duration.unwrap_or(Time::NEVER))
+}
+
+/// Packet transmissions per second of processor time, and seconds of it before the first one, of a run of `hops` transmissions whose `first`
+/// report came after so much time and so many transmissions.
+fn speed(hops: u64, spent: Spent, first: Option<(Spent, u64)>) -> (f64, f64) {
+    let all = spent.busy.as_secs_f64().max(1e-6);
+    let (then, seen) = first.map_or((0.0, 0), |(s, hops)| (s.part_of(spent) * all, hops));
+    if seen * 2 >= hops || then >= all {
+        return (hops as f64 / all, 0.0);
+    }
+    let speed = (hops - seen) as f64 / (all - then).max(1e-6);
+    (speed, (then - seen as f64 / speed).max(0.0))
+}
+
+/// Extrapolates a part of a run to the whole.
+fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Planned>, state: u64) -> Pilot {
     let whole = !report.cut;
     let now = report.end.as_secs_f64().max(1e-9);
     let duration = config.duration.map(|d| d.as_secs_f64());
@@ -205,76 +245,107 @@ fn scaled(config: &Experiment, report: &Report, spent: Spent, state: u64) -> Pil
         acked[f.workload] += f.bytes_acked as f64;
         messages[f.workload] += 1.0;
     }
-    let time = duration.map(|d| (d / now).max(1.0));
-    let served = served(config, report);
-    // Of each workload: how much more of it is to come.
-    let factor = |id: WorkloadId| -> f64 {
-        if whole {
-            return 1.0;
-        }
-        let kind = &config.workloads[id].kind;
-        let planned = planned_bytes(kind, duration).map(|bytes| (bytes / acked[id].max(1.0)).max(1.0));
-        match (planned, time) {
-            // What arrives faster than it is served grows with time alone, once the links that serve it are busy.
-            (Some(work), Some(time)) if matches!(kind, WorkloadKind::Poisson { .. }) => work.min(time / served[id]),
-            (Some(work), Some(time)) => work.min(time),
-            (Some(work), None) => work,
-            (None, time) => time.unwrap_or(1.0),
-        }
+    let factors = if whole { IndexVec::repeat(1.0, acked.len()) } else { factors(config, report, plans, &acked, now) };
+    // Bytes of the whole run.
+    let bytes = |id: WorkloadId| match acked[id] {
+        seen if seen > 0.0 || whole => seen * factors[id],
+        _ => unseen(config, &config.workloads[id].kind, &plans[id]),
     };
-    let factors: IndexVec<WorkloadId, f64> = config.workloads.ids().map(factor).collect();
     let total_acked: f64 = acked.iter().sum();
-    let all = factors.iter().zip(&acked).map(|(f, a)| f * a).sum::<f64>();
     // Transmissions go with the bytes; where none has arrived yet, with time.
     let growth = if whole {
         1.0
     } else if total_acked > 0.0 {
-        all / total_acked
+        config.workloads.ids().map(bytes).sum::<f64>() / total_acked
     } else {
         factors.iter().copied().fold(1.0, f64::max)
     };
-    let length = time.unwrap_or(growth);
-    let of = |id: WorkloadId| match &config.workloads[id].kind {
-        kind @ WorkloadKind::Poisson { .. } if !whole => arrivals(kind, duration).unwrap_or(0.0).min(1e12),
-        WorkloadKind::Long { pairs, .. } => pairs.len() as f64,
-        WorkloadKind::Replay { flows } => flows.len() as f64,
-        // Every sender has a message in each round that begins.
-        WorkloadKind::Incast { senders, block, rounds, .. } if !whole => {
-            let each = (senders.len() as f64 * *block as f64).max(1.0);
-            let begun = (acked[id] * factors[id] / each).floor() + 1.0;
-            begun.min(rounds.map_or(f64::INFINITY, f64::from)) * senders.len() as f64
+    let length = if whole { 1.0 } else { duration.map_or(growth, |d| (d / now).max(1.0)) };
+    let of = |id: WorkloadId| {
+        let kind = &config.workloads[id].kind;
+        let planned = plans[id].messages.unwrap_or(f64::INFINITY);
+        match kind {
+            _ if whole => messages[id],
+            WorkloadKind::Poisson { .. } | WorkloadKind::Long { .. } | WorkloadKind::Replay { .. } | WorkloadKind::Udp { .. } => {
+                planned.min(1e12)
+            }
+            // Every sender has a message in each round that begins.
+            WorkloadKind::Incast { senders, block, rounds, .. } => {
+                let each = (senders.len() as f64 * *block as f64).max(1.0);
+                let begun = (bytes(id) / each).floor() + 1.0;
+                begun.min(rounds.map_or(f64::INFINITY, f64::from)) * senders.len() as f64
+            }
+            _ if acked[id] > 0.0 => (messages[id] * factors[id]).min(planned),
+            kind => (bytes(id) / message_bytes(kind).unwrap_or(f64::INFINITY).max(1.0)).min(planned),
         }
-        _ => messages[id] * factors[id],
     };
     let hops = report.packet_hops as f64;
     let under_way = if whole { 0.0 } else { (in_flight(config, report) * LINKS).min(hops / 2.0) };
     let counted: IndexVec<WorkloadId, f64> = config.workloads.ids().map(of).collect();
-    let waiting = if whole { 0.0 } else { waiting(config, report, &factors, duration) };
+    let waiting = if whole { 0.0 } else { waiting(config, report, plans, &factors) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     let all: f64 = counted.iter().sum();
     let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Behind];
     let stalled = report.flows.iter().filter(|f| f.waited.is_some_and(|w| stalls.contains(&w.cause))).count();
+    let end = duration.unwrap_or(now * length);
     Pilot {
         messages: all,
         stalled: all * stalled as f64 / report.flows.len().max(1) as f64,
         queries: report.queries.len() as f64 * growth,
-        queue: config
-            .observe
-            .queue_series
-            .iter()
-            .map(|(_, every)| samples(duration.unwrap_or(now * length), every.as_secs_f64()))
-            .sum(),
+        queue: config.observe.queue_series.iter().map(|(_, every)| samples(end, every.as_secs_f64())).sum(),
         tcp: report.tcp.len() as f64 * length,
         timeouts: Timeouts::default(),
         // What is under way has passed some of its links, and has not been counted as arrived.
         transmissions: (hops - under_way) * growth + under_way,
-        speed: report.packet_hops as f64 / spent.busy.as_secs_f64().max(1e-6),
-        spent,
+        speed: 1.0,
+        start: 0.0,
+        spent: Spent::default(),
         state,
         waiting: waiting as u64,
         busiest,
+        end,
         whole,
     }
+}
+
+/// Of each workload, the ratio of the bytes of its whole run to those that had arrived by `now`.
+fn factors(
+    config: &Experiment,
+    report: &Report,
+    plans: &IndexVec<WorkloadId, Planned>,
+    acked: &IndexVec<WorkloadId, f64>,
+    now: f64,
+) -> IndexVec<WorkloadId, f64> {
+    let duration = config.duration.map(|d| d.as_secs_f64());
+    let served = served(config, report);
+    let of = |id: WorkloadId| -> Option<f64> {
+        let kind = &config.workloads[id].kind;
+        let planned = plans[id].in_time.map(|bytes| (bytes / acked[id].max(1.0)).max(1.0));
+        let (begin, end) = active(kind, duration);
+        let time = end.map(|end| if now > begin { ((end - begin) / (now - begin)).max(1.0) } else { 1.0 });
+        match (planned, time) {
+            // What arrives faster than it is served grows with time alone, once the links that serve it are busy.
+            (Some(work), Some(_)) if matches!(kind, WorkloadKind::Poisson { .. }) => {
+                let all = duration.map_or(f64::INFINITY, |d| (d - begin).max(0.0) / (now - begin).max(1e-9));
+                Some(work.min(all.max(1.0) / served[id]))
+            }
+            (work, time) => work.into_iter().chain(time).reduce(f64::min),
+        }
+    };
+    let known: IndexVec<WorkloadId, Option<f64>> = config.workloads.ids().map(of).collect();
+    // Background that goes on until the others end.
+    let others = known.iter().flatten().copied().fold(1.0, f64::max);
+    known.iter().map(|factor| factor.unwrap_or(others)).collect()
+}
+
+/// Bytes of a workload of which none have arrived yet: those that it plans, as far as links carry them in its time.
+fn unseen(config: &Experiment, kind: &WorkloadKind, plan: &Planned) -> f64 {
+    let duration = config.duration.map(|d| d.as_secs_f64());
+    let (begin, end) = active(kind, duration);
+    // What is still on its way at the end of its time arrives later.
+    let until = duration.or(end);
+    let carried = until.map(|end| capacity(&config.network, kind) * (end - begin).max(0.0));
+    plan.in_time.into_iter().chain(carried).reduce(f64::min).unwrap_or(0.0)
 }
 
 /// Samples of a series.
@@ -290,7 +361,7 @@ pub fn surely_small(resolved: &Resolved) -> bool {
         let bytes = v.config.duration.map_or(f64::INFINITY, |d| rate / 8.0 * d.as_secs_f64());
         let planned: Option<f64> = v.config.workloads.iter().map(|w| planned_bytes(&w.kind, None)).sum();
         let connections: usize = v.config.workloads.iter().map(|w| connections(&w.kind)).sum();
-        let runs = f64::from(resolved.runs) * resolved.variants.len() as f64;
+        let runs = f64::from(resolved.repetitions()) * resolved.variants.len() as f64;
         bytes.min(planned.unwrap_or(f64::INFINITY)) * runs < 20e9 && connections < 20_000 && network.ports.len() < 20_000
     })
 }

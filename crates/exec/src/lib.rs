@@ -21,7 +21,7 @@ mod ways;
 
 pub use defect::caught;
 pub use explain::{ExplainError, Which, explain};
-pub use forecast::{Forecast, forecast, surely_small};
+pub use forecast::{Forecast, Outlook, RealTime, outlook, surely_small};
 pub use job::{Job, State};
 pub use record::Record;
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};

@@ -238,6 +238,13 @@ impl WorkloadKind {
         }
     }
 
+    /// Flows that a `poisson` workload starts at the most; `None` without a limit, and for other kinds.
+    pub fn flow_limit(&self) -> Option<u64> {
+        let WorkloadKind::Poisson { from, to, flows, per_source, racks, .. } = self else { return None };
+        let sources = from.iter().filter(|f| has_destination(**f, to, racks.as_ref())).count() as u64;
+        [*flows, per_source.map(|n| n.saturating_mul(sources))].into_iter().flatten().min()
+    }
+
     /// When it has nothing left to send.
     pub fn end(&self) -> End {
         let limited = match self {
@@ -268,6 +275,11 @@ impl WorkloadKind {
             _ => None,
         }
     }
+}
+
+/// Whether `from` may send to any of `to`: not to itself and, with `racks`, not within its rack.
+pub fn has_destination(from: NodeId, to: &[NodeId], racks: Option<&IndexVec<NodeId, NodeId>>) -> bool {
+    to.iter().any(|&t| t != from && racks.is_none_or(|rack| rack[from] != rack[t]))
 }
 
 /// What all datagrams of a source have in common.

@@ -29,6 +29,11 @@ pub trait World: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether simulated time is wall-clock time: a run takes as long as its scenario says, whatever the machine, and occupies it.
+    fn real_time(&self) -> bool {
+        false
+    }
+
     /// Whether it can jump over periods in which the same happens again ([`Experiment::skip`]).
     fn skips(&self) -> bool {
         false

@@ -55,7 +55,7 @@ impl App {
             WorkloadKind::Long { .. } => Kind::Long(long::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, rng(0), ids.source())),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
-                Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, rng(0)))
+                Kind::Arrivals(arrivals::Arrivals::new(w, experiment.duration, arrivals::stream(seed, workload)))
             }
             WorkloadKind::OnOff { .. } => Kind::OnOff(on_off::OnOff::new(w, &rng)),
             WorkloadKind::Requests { .. } => Kind::Requests(requests::Requests::new(w, &rng, ids)),

@@ -1,10 +1,12 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
 use crate::{First, Host, Job, Notice, OpenSpec};
+use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
-use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind};
+use forebay_experiment::streams::Draws;
+use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
 use forebay_sampling::{Rng, SizeDist};
-use forebay_units::{AppId, IndexVec, NodeId, Time};
+use forebay_units::{AppId, IndexVec, NodeId, Time, WorkloadId};
 
 /// Where the flows come from.
 enum Source {
@@ -72,16 +74,33 @@ pub(crate) struct Arrivals {
     total: u64,
 }
 
+/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, in the order of their starts; none for other kinds.
+pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterator<Item = ReplayFlow> {
+    let w = &experiment.workloads[id];
+    let of_its_own = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
+    let mut all = of_its_own.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
+    std::iter::from_fn(move || {
+        let arrivals = all.as_mut()?;
+        let flow = arrivals.next?;
+        arrivals.next = arrivals.draw(flow.start);
+        Some(flow)
+    })
+}
+
+/// Random numbers of the workload `id` under `seed`.
+pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
+    Draws::Workload.stream(seed, &[u64::from(id.get()), 0])
+}
+
 impl Arrivals {
     pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
-            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline } => {
+            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, per_source, racks, deadline, .. } => {
                 // A source that has no destination (all are in its own rack) has no flows either.
-                let able = |f: NodeId| to.iter().any(|&t| t != f && racks.as_ref().is_none_or(|r| r[f] != r[t]));
+                let able = |f: NodeId| has_destination(f, to, racks.as_ref());
                 let quota: Vec<u64> =
                     per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
-                let all = per_source.map(|_| quota.iter().fold(0_u64, |sum, &q| sum.saturating_add(q)));
-                let limit = flows.unwrap_or(u64::MAX).min(all.unwrap_or(u64::MAX));
+                let limit = w.kind.flow_limit().unwrap_or(u64::MAX);
                 let source = Poisson {
                     from: from.clone(),
                     to: to.clone(),

@@ -15,6 +15,7 @@ mod requests;
 mod udp;
 
 pub use app::App;
+pub use arrivals::flows;
 pub use host::{Host, Wake};
 pub use message::{Errand, First, Job, Notice, OpenSpec, QueryStart};
 pub use query_ids::QueryIds;

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::output::{print, print_data};
 use crate::{interrupt, style};
 use forebay_exec::sweep::explain;
-use forebay_exec::{Forecast, forecast};
+use forebay_exec::{Forecast, Outlook, RealTime, outlook};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::Host;
 use serde_json::{Value, json};
@@ -46,45 +46,70 @@ pub(crate) enum Printed {
     Json,
 }
 
-/// What it would cost to run; of a sweep as its first, middle and last points are.
-fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Forecast, Failure> {
-    let Some(sweep) = scenario.sweep()? else { return Ok(forecast(resolved, threads)?) };
+/// Expected cost; of a sweep, from its first, middle and last points.
+fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Outlook, Failure> {
+    let Some(sweep) = scenario.sweep()? else { return Ok(outlook(resolved, threads)?) };
     let last = sweep.len().saturating_sub(1);
-    let mut sum = Forecast::default();
-    let mut seen = 0.0;
+    let mut seen = Vec::new();
     for index in [0, last / 2, last] {
         let Some(point) = sweep.point(index) else { continue };
         let mut one = scenario.at(&point)?.resolve()?;
         one.runs = sweep.seeds(one.seed, one.runs).len() as u32;
-        let f = forecast(&one, threads)?;
-        seen += 1.0;
+        seen.push(outlook(&one, threads)?);
+    }
+    let mut costs = Vec::new();
+    for outlook in &seen {
+        match outlook {
+            Outlook::Cost(f) => costs.push(f),
+            Outlook::RealTime(_) => return Ok(in_real_time(&seen, sweep.len())),
+            Outlook::Unknown(reason) => return Ok(Outlook::Unknown(reason.clone())),
+        }
+    }
+    Ok(Outlook::Cost(all_points(&costs, sweep.len())))
+}
+
+/// A sweep of `points` points, of which `seen` run in real time; if some do not, there is no forecast of the whole.
+fn in_real_time(seen: &[Outlook], points: usize) -> Outlook {
+    let all: Option<Vec<RealTime>> = seen.iter().map(|o| if let Outlook::RealTime(r) = o { Some(*r) } else { None }).collect();
+    let Some(all) = all.filter(|all| !all.is_empty()) else {
+        return Outlook::Unknown("some points run in real time, and others do not".into());
+    };
+    let times = points as f64 / all.len() as f64;
+    let seconds = all.iter().map(|r| r.seconds).sum::<Option<f64>>().map(|sum| sum * times);
+    Outlook::RealTime(RealTime { runs: (all.iter().map(|r| r.runs).sum::<u64>() as f64 * times).round() as u64, seconds })
+}
+
+/// The cost of a sweep of `points` points, of which `seen` are some.
+fn all_points(seen: &[&Forecast], points: usize) -> Forecast {
+    let mut sum = Forecast { share: f64::INFINITY, ..Forecast::default() };
+    for f in seen {
         // Memory is that of the largest, everything else that of all.
         if f.memory > sum.memory {
-            (sum.memory, sum.costliest) = (f.memory, f.costliest);
+            (sum.memory, sum.costliest) = (f.memory, f.costliest.clone());
         }
         (sum.runs, sum.messages, sum.samples) = (f.runs, sum.messages + f.messages, sum.samples + f.samples);
         (sum.transmissions, sum.seconds) = (sum.transmissions + f.transmissions, sum.seconds + f.seconds - f.writing);
-        (sum.busy, sum.share) = (sum.busy + f.busy - f.writing_busy, if seen > 1.0 { sum.share.min(f.share) } else { f.share });
+        (sum.busy, sum.share) = (sum.busy + f.busy - f.writing_busy, sum.share.min(f.share));
     }
-    let points = sweep.len() as f64 / f64::max(seen, 1.0);
+    let times = points as f64 / f64::max(seen.len() as f64, 1.0);
     // Of each run its numbers are kept, and a line of the table.
-    let runs = sum.runs * sweep.len() as u64;
-    Ok(Forecast {
+    let runs = sum.runs * points as u64;
+    Forecast {
         runs,
-        messages: sum.messages * points,
-        samples: sum.samples * points,
-        transmissions: sum.transmissions * points,
+        messages: sum.messages * times,
+        samples: sum.samples * times,
+        transmissions: sum.transmissions * times,
         memory: sum.memory + runs * 1_000,
         disk: runs as f64 * 6_000.0,
-        busy: sum.busy * points,
-        seconds: sum.seconds * points,
+        busy: sum.busy * times,
+        seconds: sum.seconds * times,
         exact: false,
         ..sum
-    })
+    }
 }
 
 /// What the scenario means, for programs.
-fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Forecast>) -> Result<Value, Failure> {
+fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Outlook>) -> Result<Value, Failure> {
     let variant = |v: &forebay_scenario::Variant| json!({"variant": v.label, "resolved": v.echo});
     let points = scenario.sweep()?.map(|s| s.len());
     Ok(json!({

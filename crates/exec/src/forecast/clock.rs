@@ -11,6 +11,11 @@ pub(super) struct Spent {
 }
 
 impl Spent {
+    /// The part of `whole` that had passed by now, on the clock.
+    pub(super) fn part_of(self, whole: Spent) -> f64 {
+        (self.wall.as_secs_f64() / whole.wall.as_secs_f64().max(1e-9)).min(1.0)
+    }
+
     /// Both together.
     pub(super) fn and(self, other: Spent) -> Spent {
         Spent { busy: self.busy + other.busy, wall: self.wall + other.wall }
@@ -20,12 +25,13 @@ impl Spent {
 /// Counts from its start.
 pub(super) struct Stopwatch {
     busy: Option<Duration>,
+    children: Duration,
     wall: Instant,
 }
 
 impl Stopwatch {
     pub(super) fn start() -> Stopwatch {
-        Stopwatch { busy: busy(), wall: Instant::now() }
+        Stopwatch { busy: busy(), children: children(), wall: Instant::now() }
     }
 
     /// What has gone by. Where the system does not say how long this thread has run, it is taken to have run all the time.
@@ -34,6 +40,12 @@ impl Stopwatch {
         let busy = busy().zip(self.busy).map_or(wall, |(now, then)| now.saturating_sub(then));
         Spent { busy: busy.min(wall), wall }
     }
+
+    /// The same, with the processor time of child processes that have ended since the start, such as guest kernels.
+    pub(super) fn spent_with_children(&self) -> Spent {
+        let Spent { busy, wall } = self.spent();
+        Spent { busy: busy + children().saturating_sub(self.children), wall }
+    }
 }
 
 /// How long this thread has run on a processor (`schedstat`, Linux, Documentation/scheduler/sched-stats.rst).
@@ -41,6 +53,19 @@ fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
+
+/// Processor time of all child processes that have ended and been waited for (proc_pid_stat(5), `cutime` and `cstime`); zero where the system
+/// does not say.
+fn children() -> Duration {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold anything.
+    let after = text.rsplit_once(')').map_or("", |(_, after)| after);
+    let ticks: u64 = after.split_whitespace().skip(13).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
+}
+
+/// Unit of the times in `/proc` (USER_HZ), on every architecture that this program runs on.
+const TICKS_PER_SECOND: u64 = 100;
 
 /// Part of a processor that each of `threads` threads gets, where one thread has got what `seen` says, on a machine of `cpus` processors that
 /// are shared fairly.

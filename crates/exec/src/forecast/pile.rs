@@ -1,6 +1,6 @@
 //! What piles up in a network that is asked for more than it carries: connections that wait, and packets in long queues.
 
-use super::plan::planned_bytes;
+use super::plan::Planned;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow};
@@ -34,12 +34,16 @@ pub(super) fn served(config: &Experiment, report: &Report) -> IndexVec<WorkloadI
 }
 
 /// Where more arrives than links carry, connections pile up: in step with the bytes that are left over. What those take that are to come, bytes.
-pub(super) fn waiting(config: &Experiment, report: &Report, factors: &IndexVec<WorkloadId, f64>, duration: Option<f64>) -> f64 {
+pub(super) fn waiting(
+    config: &Experiment,
+    report: &Report,
+    plans: &IndexVec<WorkloadId, Planned>,
+    factors: &IndexVec<WorkloadId, f64>,
+) -> f64 {
     let mut memory = PACKET * filling(config, report);
     for id in config.workloads.ids() {
         let workload = &config.workloads[id];
-        let (WorkloadKind::Poisson { sizes, .. }, Some(planned)) = (&workload.kind, planned_bytes(&workload.kind, duration))
-        else {
+        let (WorkloadKind::Poisson { sizes, .. }, Some(planned)) = (&workload.kind, plans[id].bytes) else {
             continue;
         };
         let of_it = || report.flows.iter().filter(|f| f.workload == id);

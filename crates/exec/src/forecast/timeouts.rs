@@ -41,14 +41,20 @@ pub(super) struct Timeouts {
 }
 
 /// Timeouts of a run of which `first` are the first moments: from those, or from more of it where packets were lost and the timers that wait
-/// for them had no time to run out. `among`: variants that are looked at.
-pub(super) fn timeouts(resolved: &Resolved, config: &Experiment, first: &Report, among: usize) -> Result<Timeouts, RunError> {
+/// for them had no time to run out. `end`: of the whole run, s; `among`: variants that are looked at.
+pub(super) fn timeouts(
+    resolved: &Resolved,
+    config: &Experiment,
+    first: &Report,
+    end: f64,
+    among: usize,
+) -> Result<Timeouts, RunError> {
     if !config.observe.timeouts {
         return Ok(Timeouts::default());
     }
     let wanted = WANTED * shortest(config);
     if !first.cut || !loses(first) || first.end.as_secs_f64() >= wanted {
-        return Ok(extrapolated(config, first));
+        return Ok(extrapolated(config, first, end));
     }
     let (clock, part) = (Stopwatch::start(), among.max(1) as u32);
     let longer = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
@@ -60,7 +66,7 @@ pub(super) fn timeouts(resolved: &Resolved, config: &Experiment, first: &Report,
         ControlFlow::Continue(())
     })?;
     // Where others kept this thread waiting it may not have come as far as the first time.
-    Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }))
+    Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }, end))
 }
 
 /// The shortest timeout of any transport, s.
@@ -75,13 +81,13 @@ fn loses(report: &Report) -> bool {
     report.ports.iter().any(lost) || report.flows.iter().any(|f| f.segs_retx > 0)
 }
 
-/// From what was seen of a run to the whole of it.
-fn extrapolated(config: &Experiment, report: &Report) -> Timeouts {
+/// From a part of a run to the whole of it, which ends at `end`, s.
+fn extrapolated(config: &Experiment, report: &Report, end: f64) -> Timeouts {
     if !report.cut {
         return Timeouts { count: report.timeouts.len() as f64, at_least: false };
     }
     let now = report.end.as_secs_f64().max(1e-9);
-    let end = config.duration.map_or(now, |d| d.as_secs_f64()).max(now);
+    let end = end.max(now);
     let (mut probes, mut timers) = (Vec::new(), Vec::new());
     for row in report.timeouts.iter() {
         let of = if row.kind == TimeoutKind::Probe { &mut probes } else { &mut timers };

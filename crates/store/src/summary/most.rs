@@ -40,10 +40,7 @@ pub(super) fn asked(group: GroupId, config: &Experiment, of: fn(&WorkloadKind) -
 pub(super) fn messages(kind: &WorkloadKind) -> Option<u64> {
     match kind {
         WorkloadKind::Long { pairs, size, .. } => Some(if size.is_some() { pairs.len() as u64 } else { 0 }),
-        WorkloadKind::Poisson { from, flows, per_source, .. } => {
-            let each = per_source.map(|n| n.saturating_mul(from.len() as u64));
-            [*flows, each].into_iter().flatten().min()
-        }
+        WorkloadKind::Poisson { .. } => kind.flow_limit(),
         // The last train comes after those that are counted.
         WorkloadKind::OnOff { pairs, trains, last, .. } => {
             trains.map(|n| (u64::from(n) + u64::from(last.is_some())) * pairs.len() as u64)
