@@ -208,7 +208,7 @@ fn check_has_a_forecast_for_every_backend() {
         .env("FOREBAY_KERNEL", "/nowhere")
         .output()
         .unwrap();
-    assert!(out.status.code() == Some(1) && text(&out.stderr).contains("/nowhere"), "{}", text(&out.stderr));
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("/nowhere"), "{}", text(&out.stderr));
 }
 
 /// Under a limit on address space, which is how batch systems set one: refused, with the key; allowed, it ends early and keeps what it has.

@@ -155,6 +155,8 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     // The page is made when the runs are over; what many connections had in small pieces is not given back by then.
     let kept = seen.iter().map(|p| p.waiting).max().unwrap_or(0) * together;
     let memory = PROGRAM + (state + list + WRITING.min((list as f64 * WRITTEN) as u64 + (4 << 20))).max(kept + page + DRAWING);
+    let outside = resolved.variants.iter().map(|v| resolved.world.outside_memory(&v.config)).max().unwrap_or(0);
+    let memory = memory + outside * together;
     let busiest = seen.first().and_then(|p| p.busiest).unwrap_or(WorkloadId::new(0));
     let costs = [
         (format!("workload.{busiest}"), list),

@@ -34,6 +34,11 @@ pub trait World: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Bytes of memory that a run occupies in other processes.
+    fn outside_memory(&self, _experiment: &Experiment) -> u64 {
+        0
+    }
+
     /// Whether it can jump over periods in which the same happens again ([`Experiment::skip`]).
     fn skips(&self) -> bool {
         false
