@@ -10,7 +10,7 @@ mod timeouts;
 use self::clock::{Spent, Stopwatch, share};
 pub use self::outlook::{Outlook, RealTime, outlook};
 use self::pile::{in_flight, served, waiting};
-use self::plan::{Planned, active, all_begun, connections, message_bytes, planned, planned_bytes};
+use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, planned, planned_bytes};
 use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
@@ -121,8 +121,8 @@ struct Pilot {
     waiting: u64,
     /// The workload with the most messages.
     busiest: Option<WorkloadId>,
-    /// End of the whole run, s.
-    end: f64,
+    /// When the traffic of each workload is over, s.
+    ends: IndexVec<WorkloadId, f64>,
     whole: bool,
 }
 
@@ -210,7 +210,7 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, 
     let state = memory::peak().saturating_sub(before).max(1 << 20);
     let plans = config.workloads.ids().map(|id| planned(resolved, config, id)).collect();
     let mut pilot = scaled(config, &report, &plans, state);
-    pilot.timeouts = timeouts(resolved, config, &report, pilot.end, among)?;
+    pilot.timeouts = timeouts(resolved, config, &report, &pilot.ends, among)?;
     (pilot.speed, pilot.start) = speed(report.packet_hops, spent, first);
     Ok(Pilot { spent, ..pilot })
 }
@@ -290,6 +290,11 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
     let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Behind];
     let stalled = report.flows.iter().filter(|f| f.waited.is_some_and(|w| stalls.contains(&w.cause))).count();
     let end = duration.unwrap_or(now * length);
+    // In step with its bytes.
+    let over = |id: WorkloadId| match begins(&config.workloads[id].kind).as_secs_f64() {
+        begin if begin < now && acked[id] > 0.0 => (begin + (now - begin) * factors[id]).min(end),
+        _ => end,
+    };
     Pilot {
         messages: all,
         stalled: all * stalled as f64 / report.flows.len().max(1) as f64,
@@ -305,7 +310,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
         state,
         waiting: waiting as u64,
         busiest,
-        end,
+        ends: config.workloads.ids().map(over).collect(),
         whole,
     }
 }

@@ -8,6 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::{PortRow, TimeoutKind};
 use forebay_scenario::Resolved;
+use forebay_units::{IndexVec, WorkloadId};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -41,12 +42,12 @@ pub(super) struct Timeouts {
 }
 
 /// Timeouts of a run of which `first` are the first moments: from those, or from more of it where packets were lost and the timers that wait
-/// for them had no time to run out. `end`: of the whole run, s; `among`: variants that are looked at.
+/// for them had no time to run out. `ends`: when the traffic of each workload is over, s; `among`: variants that are looked at.
 pub(super) fn timeouts(
     resolved: &Resolved,
     config: &Experiment,
     first: &Report,
-    end: f64,
+    ends: &IndexVec<WorkloadId, f64>,
     among: usize,
 ) -> Result<Timeouts, RunError> {
     if !config.observe.timeouts {
@@ -54,7 +55,7 @@ pub(super) fn timeouts(
     }
     let wanted = WANTED * shortest(config);
     if !first.cut || !loses(first) || first.end.as_secs_f64() >= wanted {
-        return Ok(extrapolated(config, first, end));
+        return Ok(extrapolated(config, first, ends));
     }
     let (clock, part) = (Stopwatch::start(), among.max(1) as u32);
     let longer = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
@@ -66,7 +67,7 @@ pub(super) fn timeouts(
         ControlFlow::Continue(())
     })?;
     // Where others kept this thread waiting it may not have come as far as the first time.
-    Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }, end))
+    Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }, ends))
 }
 
 /// The shortest timeout of any transport, s.
@@ -81,22 +82,22 @@ fn loses(report: &Report) -> bool {
     report.ports.iter().any(lost) || report.flows.iter().any(|f| f.segs_retx > 0)
 }
 
-/// From a part of a run to the whole of it, which ends at `end`, s.
-fn extrapolated(config: &Experiment, report: &Report, end: f64) -> Timeouts {
+/// From a part of a run to the whole of it: a workload has timeouts until its traffic is over.
+fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId, f64>) -> Timeouts {
     if !report.cut {
         return Timeouts { count: report.timeouts.len() as f64, at_least: false };
     }
     let now = report.end.as_secs_f64().max(1e-9);
-    let end = end.max(now);
-    let (mut probes, mut timers) = (Vec::new(), Vec::new());
+    let mut seen: IndexVec<WorkloadId, [Vec<f64>; 2]> = config.workloads.ids().map(|_| Default::default()).collect();
     for row in report.timeouts.iter() {
-        let of = if row.kind == TimeoutKind::Probe { &mut probes } else { &mut timers };
-        of.push(row.time_ps as f64 * 1e-12);
+        seen[row.workload][usize::from(row.kind == TimeoutKind::Probe)].push(row.time_ps as f64 * 1e-12);
     }
     // Of what has not begun nothing was seen, of timers that could not run out yet, and of queues that will be full.
     let late = config.workloads.iter().any(|w| begins(&w.kind).as_secs_f64() >= now);
+    let end = ends.iter().copied().fold(now, f64::max);
     let unseen = if loses(report) { now < (SEEN * shortest(config)).min(end) } else { fills(config, report) };
-    Timeouts { count: grown(&probes, now, end) + grown(&timers, now, end), at_least: late || unseen }
+    let of = |id: WorkloadId| seen[id].iter().map(|times| grown(times, now, ends[id].max(now))).sum::<f64>();
+    Timeouts { count: config.workloads.ids().map(of).sum(), at_least: late || unseen }
 }
 
 /// How many there are by `end` of what has happened at these times by `now`, in order.
