@@ -1,7 +1,8 @@
 //! BBR, version 1, as Linux net/ipv4/tcp_bbr.c has it: a model of the path, its bandwidth and its round-trip time without queueing, of
 //! which pacing rate and window follow. The model is in `model`; a second estimate for policed paths is in `policer`.
 //!
-//! Bandwidths are integers: segments per microsecond times 2^24 (BW_UNIT). Gains are in 1/256 (BBR_UNIT).
+//! Bandwidths are integers: segments per microsecond times 2^24 (BW_UNIT). Gains are in 1/256 (BBR_UNIT). The kernel keeps bandwidths in 32 bits,
+//! which wrap at 256 segments a microsecond; here they have 64, and products 128 where 64 are not enough.
 
 mod model;
 mod policer;
@@ -42,6 +43,12 @@ const MIN_CWND: u64 = 4;
 const INIT_CWND: u64 = 10;
 /// The most that one TSO packet carries: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
 const MOST_TSO: u64 = 65_536 - 1 - 320;
+
+/// A bandwidth times something else, over BW_UNIT. The kernel's 64 bits are enough up to 2.9 Tbps (`bbr_rate_bytes_per_sec`) and for pauses of
+/// minutes; here the product has 128.
+fn scaled(bandwidth: u64, by: u64) -> u64 {
+    ((u128::from(bandwidth) * u128::from(by)) >> BW_SCALE) as u64
+}
 
 /// No parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,14 +150,14 @@ impl Bbr {
 
     /// `bbr_rate_bytes_per_sec` of a bandwidth times a gain, for segments of `mss` bytes.
     fn bytes_per_sec(product: u64, mss: u64) -> u64 {
-        (((product * mss) >> 8) * (1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE
+        scaled((product * mss) >> 8, 1_000_000 / 100 * (100 - MARGIN_PERCENT))
     }
 
     /// `bbr_init_pacing_rate_from_rtt`: the window in one RTT, or in 1 ms while that is not known, times the gain of STARTUP.
     fn init_pacing(&mut self, w: &Window, srtt: Option<Time>) {
         self.has_seen_rtt |= srtt.is_some();
         let us = srtt.map_or(1_000, |srtt| srtt.as_us().max(1));
-        self.pacing = w.cwnd as u64 * BW_UNIT / us * HIGH_GAIN;
+        self.pacing = (w.cwnd as u64 * BW_UNIT / us).saturating_mul(HIGH_GAIN);
     }
 
     /// `bbr_set_pacing_rate`.
@@ -175,7 +182,9 @@ impl Bbr {
     /// `bbr_bdp`.
     fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt_us else { return INIT_CWND };
-        ((bw * min_rtt * gain) >> 8).div_ceil(BW_UNIT)
+        let volume = (u128::from(bw * gain) * u128::from(min_rtt)) >> 8;
+        // The kernel's is of 32 bits.
+        volume.div_ceil(u128::from(BW_UNIT)).min(u128::from(u32::MAX)) as u64
     }
 
     /// `bbr_quantization_budget`.
@@ -327,7 +336,8 @@ impl CongestionControl for Bbr {
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "bbr",
-        summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK",
+        summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK. \
+                  From 256 segments a microsecond on (3 Tbps of 1460 bytes), where the kernel's 32 bits wrap, the bandwidth stays right",
         params: &[],
     },
     needs_marks: false,

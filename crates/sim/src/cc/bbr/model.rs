@@ -1,7 +1,7 @@
 //! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, smallest RTT, aggregation of ACKs; and the modes that
 //! follow from it.
 
-use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT};
+use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT, scaled};
 use crate::cc::delivery::Sample;
 use crate::cc::{Ack, Outcome, Window};
 use forebay_units::Time;
@@ -71,7 +71,7 @@ impl Bbr {
             }
         }
         let now = self.rate.delivered_time();
-        let mut expected = self.bandwidth() * now.saturating_sub(self.epoch).as_us() / BW_UNIT;
+        let mut expected = scaled(self.bandwidth(), now.saturating_sub(self.epoch).as_us());
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_MOST {
             (self.epoch, self.epoch_acked, expected) = (now, 0, 0);
         }
@@ -86,14 +86,14 @@ impl Bbr {
         if !self.full_bw_reached {
             return 0;
         }
-        let most = self.bandwidth() * EXTRA_ACKED_MOST_US / BW_UNIT;
+        let most = scaled(self.bandwidth(), EXTRA_ACKED_MOST_US);
         self.extra_acked[0].max(self.extra_acked[1]).min(most)
     }
 
     /// `bbr_packets_in_net_at_edt`: segments in the network when the pacer lets the next one go.
     fn in_network_then(&self, ack: &Ack, o: &Outcome, in_flight: u64) -> u64 {
         let wait = o.next_departure.saturating_sub(ack.now).as_us();
-        let delivered = self.bandwidth() * wait / BW_UNIT;
+        let delivered = scaled(self.bandwidth(), wait);
         let next = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         (in_flight.div_ceil(self.mss) + next).saturating_sub(delivered)
     }
