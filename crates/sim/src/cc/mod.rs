@@ -71,16 +71,26 @@ pub fn find(name: &str) -> Option<&'static LawEntry> {
 /// The configuration of a law that an experiment names. Datagrams have none, and never ask what stands in its place.
 ///
 /// # Errors
-/// No law has that name.
+/// No law has that name, or it refuses its parameters.
 pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
     if *law == Chosen::NONE {
         return Ok(LawConfig::NewReno(Default::default()));
     }
     let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
-    Ok((entry.build)(&law.values))
+    let config = (entry.build)(&law.values);
+    config.check()?;
+    Ok(config)
 }
 
 impl LawConfig {
+    /// Refuses values that are legal one by one, but not together.
+    fn check(&self) -> Result<(), BuildError> {
+        match self {
+            LawConfig::Cubic(c) => c.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// Of this length are the ticks of the clock that it goes by, if it does.
     pub(crate) fn tick(&self) -> Option<Time> {
         match self {

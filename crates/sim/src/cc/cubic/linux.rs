@@ -189,8 +189,9 @@ impl Cubic {
     /// The curve at `t`, 1/1024 s after the epoch's start.
     fn target(&self, t: u64) -> u64 {
         let off = u128::from(t.abs_diff(self.k));
-        let delta = ((u128::from(self.c) * off * off * off) >> 40) as u64;
-        if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin) + delta }
+        // An epoch of days leaves 64 bits: the kernel's product does after minutes.
+        let delta = u64::try_from((u128::from(self.c) * off * off * off) >> 40).unwrap_or(u64::MAX);
+        if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin).saturating_add(delta) }
     }
 
     /// `cubictcp_recalc_ssthresh`: of the window, whatever is outstanding.

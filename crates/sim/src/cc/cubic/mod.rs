@@ -5,6 +5,7 @@ mod rfc;
 
 use super::whole::{self, Arithmetic};
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
+use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
@@ -33,11 +34,30 @@ pub struct Config {
 }
 
 impl Config {
+    /// Refuses a scale that the rules of Linux round to zero: `bic_scale` is a whole number of 10/1024, and divides.
+    pub(super) fn check(&self) -> Result<(), BuildError> {
+        if self.rules == Some(Rules::Linux) && self.c < LEAST_LINUX_C {
+            let reason = format!(
+                "`c` is {}; legal with `rules = \"linux\"`: {LEAST_LINUX_C} to {MOST_C}, as the kernel's `bic_scale` is a whole number of \
+                 10/1024; or take `rules = \"rfc9438\"`",
+                self.c
+            );
+            return Err(BuildError::new("c", reason));
+        }
+        Ok(())
+    }
+
     /// A tick of the clock, where it goes by one.
     pub(super) fn tick(&self) -> Option<Time> {
         (self.rules == Some(Rules::Linux)).then(|| Time(Time::from_secs(1).0 / u64::from(self.hz)))
     }
 }
+
+/// The largest C.
+const MOST_C: f64 = 100.0;
+
+/// The least C of the rules of Linux: a `bic_scale` of 1.
+const LEAST_LINUX_C: f64 = 10.0 / 1024.0;
 
 /// State of one connection.
 #[derive(Debug, Clone)]
@@ -150,9 +170,10 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             ),
             Param {
                 key: "c",
-                kind: Kind::Float(1e-3, 100.0),
+                kind: Kind::Float(1e-3, MOST_C),
                 default: Some("0.4"),
-                doc: "scaling constant C (RFC 9438 section 5)",
+                doc: "scaling constant C (RFC 9438 section 5); with `rules = \"linux\"` rounded to whole 10/1024, of which it takes one at \
+                      least: 0.009765625 (`bic_scale`)",
             },
             Param {
                 key: "beta",
