@@ -86,7 +86,7 @@ impl Whole {
         let distance = (pipe << 17).isqrt().saturating_sub(u64::from(ONE));
         let packets = ((distance * distance) >> 16).max(pipe);
         let lower = ((packets * packet) >> 16) / US;
-        let upper = buffer.map(|b| (b + d) / 2);
+        let upper = buffer.map(|b| b.saturating_add(d) / 2);
         let k = match (policy, upper) {
             (Policy::Explicit(k), _) => Time(k as u64).as_us(),
             (_, None) => lower,
@@ -95,7 +95,7 @@ impl Whole {
             (Policy::Mid, Some(upper)) => (lower + upper) / 2,
             (Policy::Lower, Some(_)) => lower,
         };
-        (k.max(d + guard) * US) as f64
+        k.max(d.saturating_add(guard)).saturating_mul(US) as f64
     }
 
     /// The window after a sample above `k` (Eq. 2 and 3), not below `floor`, and never a larger one.
