@@ -9,6 +9,9 @@ use forebay_units::Time;
 /// An entry without packets for so long is removed (ProBoSCIS 2.2).
 pub(super) const FORGET: Time = Time::from_secs(60);
 
+/// Shortest period of a host's timer: a tick of 1 us over the longest wait of a SYN, `max-time`, is a million ticks.
+const LEAST_TICK: Time = Time::from_us(1);
+
 /// Which SYN-ACKs wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOn {
@@ -151,7 +154,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
             optional("icwnd", Kind::Int(1, 1000), "10", "window in the SYN-ACK when no probe was marked, segments"),
             optional("g", Kind::Float(0.0001, 1.0), "0.0625", "gain of alpha, the marked share of acknowledged bytes (RFC 8257)"),
             optional("alpha-init", Kind::Float(0.0, 1.0), "1", "alpha at the start (RFC 8257 section 4.2)"),
-            optional("tick", Kind::Time, "1ms", "period of each host's timer; the phase is drawn per host"),
+            optional("tick", Kind::Time, "1ms", "period of each host's timer, 1us or longer; the phase is drawn per host"),
             optional("beta1", Kind::Time, "4ms", "probes are repeated when the last train is this old and no SYN-ACK came"),
             optional("beta2", Kind::Time, "16ms", "the shim repeats the SYN when its last copy is this old (4, item 6)"),
             optional("beta3", Kind::Time, "8ms", "longest time a SYN-ACK is held"),
@@ -229,6 +232,11 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         Time::ZERO => Err(BuildError::new(key, "must be above zero")),
         t => Ok(t),
     };
+    let tick = v.time("tick");
+    if tick < LEAST_TICK {
+        let text = format!("`tick` is {tick}; legal: {LEAST_TICK} or longer, as each period of a host that waits is worked off");
+        return Err(BuildError::new("tick", text));
+    }
     let c = Config {
         gamma: v.int("gamma") as u32,
         k: v.float("k"),
@@ -237,7 +245,7 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         icwnd: v.int("icwnd") as u32,
         g: v.float("g"),
         alpha_init: v.float("alpha-init"),
-        tick: time("tick")?,
+        tick,
         beta1: time("beta1")?,
         beta2: time("beta2")?,
         beta3: v.time("beta3"),
