@@ -93,13 +93,19 @@ impl Occupancy {
     }
 
     /// Adds the time at each length in `times` to `sums`, as they are kept here.
+    ///
+    /// # Panics
+    /// When a sum is longer than time can be: a defect in what is added.
     pub fn add_to(sums: &mut Vec<u64>, times: &[u64]) {
         let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) else { return };
         if sums.len() <= longest {
             sums.resize(longest + 1, 0);
         }
         for (length, time) in times.iter().enumerate().filter(|(_, time)| **time > 0) {
-            sums[length.min(MAX_BIN)] += time;
+            let sum = &mut sums[length.min(MAX_BIN)];
+            *sum = sum
+                .checked_add(*time)
+                .unwrap_or_else(|| panic!("{sum} ps and {time} ps at {length} packets are more than time holds"));
         }
     }
 
@@ -116,11 +122,11 @@ impl Occupancy {
 
     /// The queue length below or at which the queue was for at least the fraction `p` of the time.
     pub fn percentile(&self, p: f64) -> u32 {
-        let total: u64 = self.time_at.iter().sum();
-        let want = (total as f64 * p) as u64;
+        let total: u128 = self.time_at.iter().map(|&time| u128::from(time)).sum();
+        let want = (total as f64 * p) as u128;
         let mut seen = 0;
         for (length, time) in self.time_at.iter().enumerate() {
-            seen += time;
+            seen += u128::from(*time);
             if seen >= want && *time > 0 {
                 return length as u32;
             }

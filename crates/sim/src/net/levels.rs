@@ -92,6 +92,9 @@ impl Levels {
     }
 
     /// The time at each length up to `time`, when it is `length`; empty where the queue is not counted.
+    ///
+    /// # Panics
+    /// When a change was added that lies outside the time from the first length to `time`: the differences wrap then.
     pub(super) fn times(&self, time: Time, length: u32) -> Vec<u64> {
         let Some(sums) = self.sums() else { return Vec::new() };
         let mut below = 0;
@@ -100,6 +103,12 @@ impl Levels {
         let (since, first) = unsafe { (*self.words.add(1), *self.words.add(2)) };
         times[first as usize] = times[first as usize].wrapping_sub(since);
         times[length as usize] = times[length as usize].wrapping_add(time.0);
+        let span = time.0.checked_sub(since);
+        assert!(
+            span.is_some_and(|span| times.iter().all(|&t| t <= span)),
+            "a queue was counted beyond the time from {since} to {} ps",
+            time.0
+        );
         times
     }
 
@@ -168,5 +177,20 @@ mod tests {
             times.resize(expected.len(), 0);
             assert_eq!(times, expected);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "a queue was counted beyond the time from 100 to 200 ps")]
+    fn change_before_the_start_panics() {
+        let mut levels = Levels::new(Time(100), 0, 4);
+        // SAFETY: there is room.
+        unsafe { levels.grow(0, Time(50)) };
+        levels.times(Time(200), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "a queue was counted beyond the time from 100 to 50 ps")]
+    fn end_before_the_start_panics() {
+        Levels::new(Time(100), 0, 4).times(Time(50), 0);
     }
 }
