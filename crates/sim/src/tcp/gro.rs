@@ -39,7 +39,7 @@ impl Gro {
     /// field, the same CWR and the same timestamp, to the tick of its clock.
     pub(super) fn continues(&self, c: &TcpConfig, p: &Packet) -> bool {
         let held = &self.joined;
-        let tick = c.timestamp_clock.as_ns().max(1) as u32;
+        let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
         p.seq == held.seq.wrapping_add(u32::from(held.len))
             && p.len > 0
             && p.len <= self.size

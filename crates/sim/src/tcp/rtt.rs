@@ -193,11 +193,13 @@ impl Rtt {
     fn estimate(&mut self, c: &TcpConfig, rtt: Time, sent: Sent) {
         let (eighth, quarter) = (Time::from_us(1) / 8, Time::from_us(1) / 4);
         let (sample, least) = (rtt.as_us() as i64, c.rto_min.as_us().min(u64::from(u32::MAX)) as u32);
+        // The kernel's fields are of 32 bits.
+        let whole = |deviation: i64| deviation.min(i64::from(u32::MAX)) as u32;
         let d = &mut self.deviation;
         let srtt = match self.srtt.get() {
             None => {
                 self.rttvar = quarter * (sample * 2) as u64;
-                d.bound = least.max((sample * 2) as u32);
+                d.bound = least.max(whole(sample * 2));
                 (d.largest, d.end) = (d.bound, sent.nxt as u32);
                 sample * 8
             }
@@ -208,7 +210,7 @@ impl Rtt {
                 let more = error.abs() - (mean >> 2);
                 let mean = mean + if error < 0 && more > 0 { more >> 3 } else { more };
                 self.rttvar = quarter * mean as u64;
-                d.largest = d.largest.max(mean as u32);
+                d.largest = d.largest.max(whole(mean));
                 d.bound = d.bound.max(d.largest);
                 // after(snd_una, rtt_seq).
                 if (sent.una as u32).wrapping_sub(d.end) as i32 > 0 {
