@@ -140,13 +140,13 @@ fn network(n: &Network) -> Result<(), Mistake> {
     topology::check_faults(n).map_err(|(field, reason)| Mistake { field, reason })
 }
 
-/// A day. Longer delays and time constants could overflow sums of times.
-const MAX_TIME: Time = Time::from_secs(86_400);
+/// The longest time beside the duration: two days. Sums of several delays and time constants stay representable.
+pub const MAX_TIME: Time = Time::from_secs(2 * 86_400);
 
 /// A mistake of a transport is the key and the reason.
 fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
     let legal = |key, holds: bool, range: &str| if holds { Ok(()) } else { Err((key, format!("legal: {range}"))) };
-    let positive = |key, t: Time| legal(key, t > Time::ZERO && t <= MAX_TIME, "above zero, at most a day");
+    let positive = |key, t: Time| legal(key, t > Time::ZERO && t <= MAX_TIME, "above zero, at most two days");
     legal("mss", (1..=65_535).contains(&s.mss), "1 to 65535")?;
     legal("header", s.header <= 65_535 - s.mss, "with `mss` at most 65535, the largest packet")?;
     legal("ack_size", (1..=65_535).contains(&s.ack_size), "1 to 65535")?;

@@ -10,12 +10,27 @@ use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
-use forebay_experiment::transport::{Chosen, Recovery, SlowStart};
+use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_queues::Queue;
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, Time};
+use forebay_units::{NodeId, Rate, Time};
 use std::ops::ControlFlow;
+
+/// Refuses timeouts that follow each other for ever, faster than the fastest link of a host sends packets: each is worked off.
+fn period_of_timeouts(stack: &Stack, fastest: Rate) -> Option<Unsupported> {
+    let least = fastest.tx_time(u64::from(stack.ack_size.min(stack.header + 1)));
+    let (key, longest, rule) = match stack.rto_rule {
+        RtoRule::Fixed => ("transport.rto-min", stack.rto_min, ", and with `rto-rule = \"fixed\"` a timeout never grows"),
+        RtoRule::Rfc6298 | RtoRule::Linux => ("transport.rto-max", stack.rto_max, ""),
+    };
+    if longest >= least {
+        return None;
+    }
+    let name = key.trim_start_matches("transport.");
+    let legal = format!("legal: {least} or longer, the time of the smallest packet on the fastest link of a host");
+    Some(Unsupported { key, reason: format!("`{name}` is {longest}{rule}; {legal}") })
+}
 
 /// Packets over links, queues and switches, in simulated time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +70,9 @@ impl World for Simulator {
                           that serves in order of arrival, such as \"drop-tail\"";
             cannot.push(Unsupported { key: "topology.host-queue", reason: reason.to_owned() });
         }
+        let fastest = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate).max().unwrap_or(Rate::MAX);
         for group in &experiment.groups {
+            cannot.extend(period_of_timeouts(&group.tcp, fastest));
             match TcpConfig::of(&group.tcp) {
                 Ok(tcp) if tcp.law.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
                     let reason = format!(

@@ -15,7 +15,7 @@ use forebay_experiment::registry::LawEntry;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
 use forebay_param::{Entry, Values};
-use forebay_units::{GroupId, IndexVec};
+use forebay_units::{GroupId, IndexVec, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most laws that one file compares, and most groups that run side by side.
@@ -282,9 +282,10 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
             error(&[key, "rto-max"], message, "must not exceed rto-max");
         }
     }
-    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial), ("rto-granularity", tcp.rto_granularity)] {
-        if t.0 == 0 {
-            error(&[key], format!("`{key}` is zero"), "must be above zero");
+    let clocks = [("rto-granularity", tcp.rto_granularity), ("timestamp-clock", tcp.timestamp_clock)];
+    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial)].into_iter().chain(clocks) {
+        if t == Time::ZERO {
+            error(&[key], format!("`{key}` is zero"), "legal: above zero");
         }
     }
     let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) || tcp.counts_duplicates();
