@@ -11,6 +11,8 @@ use forebay_units::{Bytes, Time};
 
 /// Most trains of a workload whose sizes are drawn beforehand; they are held in memory, 8 bytes each.
 const MAX_PIECES: u64 = 20_000_000;
+/// Trains that nothing ends come this far apart at least, or some of them do.
+const LEAST_GAP: Time = Time::from_ns(1);
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -102,9 +104,10 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         fits("last-at", at, Time::ZERO, 0, Time::ZERO)?;
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
-    // Without time between two writes an endless open loop would stay at one instant forever.
-    if !after_completion && trains.is_none() && gaps.longest() == Time::ZERO {
-        return Err(BuildError::new("gaps", "endless trains with `gap-from = \"start\"` need a pause longer than 0"));
+    // Without time between two writes an endless open loop would stay at one instant for ever, or nearly.
+    if !after_completion && trains.is_none() && gaps.longest() < LEAST_GAP {
+        let text = format!("endless trains with `gap-from = \"start\"` need pauses of up to {LEAST_GAP} or longer");
+        return Err(BuildError::new("gaps", text));
     }
     repeats_fit("gaps", context, start.saturating_add(jitter), gaps.longest(), trains)?;
     let total = total(values, &sizes, pairs.len() as u64, trains)?;
@@ -155,7 +158,7 @@ fn total(values: &Values, sizes: &SizeDist, pairs: u64, trains: Option<u32>) -> 
     let Some(trains) = trains.map(u64::from) else {
         return Err(BuildError::new("total", "needs `trains`, the number of trains that share it"));
     };
-    if pairs * trains > MAX_PIECES {
+    if pairs.saturating_mul(trains) > MAX_PIECES {
         return Err(BuildError::new(
             "total",
             format!("{pairs} connections of {trains} trains; at most {MAX_PIECES} in all can be scaled"),

@@ -1,7 +1,7 @@
 //! Open loop: flows of a size distribution arrive at random times, at a given load.
 
 use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
-use super::load::flows_per_sec;
+use super::load::{MAX_FLOWS_PER_SEC, flows_per_sec};
 use super::pairs::{FROM, TO, hosts_or_group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::topology::racks;
@@ -25,7 +25,12 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "mean offered traffic as a fraction of the reference rate that `load-at` names: flows per second = load * reference / \
                  (8 * mean bytes of a flow). Above 1 is overload; either this or `rate`",
             ),
-            optional("rate", Kind::Float(1e-6, 1e12), "", "flows per second of the whole workload; either this or `load`"),
+            optional(
+                "rate",
+                Kind::Float(1e-6, MAX_FLOWS_PER_SEC),
+                "",
+                "flows per second of the whole workload; either this or `load`",
+            ),
             optional(
                 "load-of",
                 Kind::Choice(&["payload", "wire"]),

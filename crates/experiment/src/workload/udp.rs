@@ -67,7 +67,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         return Err(BuildError::new("packet", format!("is {}; legal: at most 65535 B", Bytes(packet))));
     };
     if header >= packet {
-        return Err(BuildError::new("header", format!("{} leave no payload of a packet of {}", Bytes(header), Bytes(packet))));
+        return Err(BuildError::new("header", format!("{} leave no payload of `packet`, {}", Bytes(header), Bytes(packet))));
     }
     let rate = values.rate("rate");
     fits_interfaces(context, &pairs, rate)?;
@@ -105,7 +105,9 @@ fn fits_interfaces(context: &Context<'_>, pairs: &[(NodeId, NodeId)], rate: Rate
         let interface = interfaces.get(&host).copied().unwrap_or(rate);
         if u128::from(rate.0) * u128::from(n) > u128::from(interface.0) {
             let host = name(context, host);
-            let message = format!("{n} x {rate} is more than the interface of host `{host}` carries ({interface})");
+            let message = format!(
+                "{n} x {rate} is more than the interface of host `{host}` carries ({interface}): lower it, or `per-pair`"
+            );
             return Err(BuildError::new("rate", message));
         }
     }
