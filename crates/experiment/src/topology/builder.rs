@@ -112,9 +112,11 @@ pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Res
 }
 
 /// Refuses more nodes than packets can address, before anything is allocated for them.
-pub(crate) fn check_size(key: &'static str, nodes: u64) -> Result<(), BuildError> {
+pub(crate) fn check_size(keys: &[&'static str], nodes: u64) -> Result<(), BuildError> {
     if nodes > MAX_NODES as u64 {
-        return Err(BuildError::new(key, format!("{nodes} hosts and switches; at most {MAX_NODES} can be addressed")));
+        let named: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let text = format!("{} give {nodes} hosts and switches; legal: at most {MAX_NODES}", named.join(", "));
+        return Err(BuildError::new(keys.first().copied().unwrap_or_default(), text));
     }
     Ok(())
 }
@@ -150,6 +152,6 @@ mod tests {
         assert!(check_link("access", "", &l).is_ok());
         l.buffer = Some(QueueLen::Bytes(0));
         assert!(check_link("access", "a-b", &l).unwrap_err().message.starts_with("a-b: "));
-        assert!(check_size("k", 1_048_576).is_ok() && check_size("k", 1_048_577).is_err());
+        assert!(check_size(&["k"], 1_048_576).is_ok() && check_size(&["k"], 1_048_577).is_err());
     }
 }

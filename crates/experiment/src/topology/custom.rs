@@ -38,7 +38,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
 
 fn build(values: &Values) -> Result<Network, BuildError> {
     let (host_names, switch_names) = (values.names("hosts"), values.opt_names("switches").unwrap_or_default());
-    check_size("hosts", (host_names.len() + switch_names.len()) as u64)?;
+    check_size(&["hosts", "switches"], (host_names.len() + switch_names.len()) as u64)?;
     let mut b = Builder::new(values)?;
     let mut ids: HashMap<&str, NodeId> = HashMap::new();
     for (key, names) in [("hosts", &host_names), ("switches", &switch_names)] {

@@ -37,7 +37,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     let (access, bottleneck) = (link(values, "access")?, link(values, "bottleneck")?);
     let left = values.int("left") as usize;
     let right = values.opt_int("right").map_or(left, |n| n as usize);
-    check_size("left", left as u64 + right as u64 + 2)?;
+    check_size(&["left", "right"], left as u64 + right as u64 + 2)?;
     let mut b = Builder::new(values)?;
     let (left, right) = (b.hosts("l", left), b.hosts("r", right));
     let (swl, swr) = (b.switch("swl"), b.switch("swr"));

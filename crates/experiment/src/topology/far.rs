@@ -35,8 +35,7 @@ pub(super) fn apply(network: &mut Network, far: &str) -> Result<(), BuildError> 
         }
         for port in &mut network.ports {
             if hosts.contains(&port.from) || hosts.contains(&port.to) {
-                // Two sums of legal delays are far from overflowing.
-                port.delay += more;
+                port.delay = port.delay.saturating_add(more);
                 if more > PortConfig::MAX_DELAY || port.delay > PortConfig::MAX_DELAY {
                     return Err(fail(format!("the longest legal delay of a link is {}", PortConfig::MAX_DELAY)));
                 }

@@ -40,7 +40,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
         ));
     }
     let half = k / 2;
-    check_size("k", (k * half * half + k * k + half * half) as u64)?;
+    check_size(&["k"], (k * half * half + k * k + half * half) as u64)?;
 
     let mut b = Builder::new(values)?;
     let pods: Vec<_> = (0..k).map(|p| b.hosts(&format!("pod{p}-h"), half * half)).collect();

@@ -41,7 +41,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
 fn build(values: &Values) -> Result<Network, BuildError> {
     let host_link = link(values, "host")?;
     let [leaves, per_leaf, spines] = ["leaves", "hosts-per-leaf", "spines"].map(|k| values.int(k) as usize);
-    check_size("leaves", leaves as u64 * (per_leaf as u64 + 1) + spines as u64)?;
+    check_size(&["leaves", "hosts-per-leaf", "spines"], leaves as u64 * (per_leaf as u64 + 1) + spines as u64)?;
     let fabric = fabric_link(values, &host_link, per_leaf, spines)?;
     let mut b = Builder::new(values)?;
     let hosts = b.hosts("h", leaves * per_leaf);

@@ -34,7 +34,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
 fn build(values: &Values) -> Result<Network, BuildError> {
     let (access, bottleneck) = (link(values, "access")?, link(values, "bottleneck")?);
     let count = values.int("senders") as usize;
-    check_size("senders", count as u64 + 2)?;
+    check_size(&["senders"], count as u64 + 2)?;
     let mut b = Builder::new(values)?;
     let senders = b.hosts("s", count);
     let receiver = b.host("recv");

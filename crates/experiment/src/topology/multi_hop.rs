@@ -52,7 +52,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
 fn build(values: &Values) -> Result<Network, BuildError> {
     let (access, link1, link2) = (link(values, "access")?, link(values, "link1")?, link(values, "link2")?);
     let [a, b, c] = ["a", "b", "c"].map(|k| values.int(k) as usize);
-    check_size("a", (a + b + 2 * c + 3) as u64)?;
+    check_size(&["a", "b", "c"], (a + b + 2 * c + 3) as u64)?;
     if a + b + c == 0 {
         return Err(BuildError::new("a", "groups a, b and c are all empty; nobody could send"));
     }

@@ -136,7 +136,8 @@ fn failure(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) 
             let legal = down.is_none_or(|down| down < up);
             if !legal {
                 let label = format!("legal: after `down`, {}", quantity::time_text(down.unwrap_or_default()));
-                cx.sink.error(i.node.at, "the link is up before it is down", label, None);
+                let message = format!("`up` is {}: the link is up before it is down", quantity::time_text(up));
+                cx.sink.error(i.node.at, message, label, None);
             }
             legal.then_some(up.into())
         }),

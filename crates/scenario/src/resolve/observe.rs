@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// Most samples of queues in one run. Our choice: about 10 GB in memory is more than anyone plots.
 const MAX_SAMPLES: u64 = 200_000_000;
+/// Shortest interval of samples of queues in a run whose length is not known. Idle time has samples as well, one by one.
+const LEAST_INTERVAL: Time = Time::from_us(1);
 /// Most links whose names are compared with one that is wrong.
 const MAX_NAMES: usize = 20_000;
 /// Most flows with a TCP time series.
@@ -203,13 +205,18 @@ fn queue(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) ->
             (Some(list), Some(t), Some(item)) => {
                 let samples = duration.map_or(0, |d| d.0 / t.0).saturating_mul(list.len() as u64);
                 if samples > MAX_SAMPLES {
-                    let message = format!("the queue series would have {samples} samples");
+                    let message = format!("`every` is {t}: the queue series would have {samples} samples");
                     cx.sink.error(
                         item.node.at,
                         message,
                         format!("legal: at most {MAX_SAMPLES}; sample less often, or fewer ports"),
                         None,
                     );
+                }
+                if duration.is_none() && t < LEAST_INTERVAL {
+                    let message = format!("`every` of a queue is {t}, and the run has no `duration` that limits the samples");
+                    let label = format!("legal without `duration`: at least {LEAST_INTERVAL}");
+                    cx.sink.error(item.node.at, message, label, None);
                 }
                 series.extend(list.into_iter().map(|p| (p, t)));
             }

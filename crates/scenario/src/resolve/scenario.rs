@@ -255,7 +255,10 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
             let help = Some(format!("a full segment is {packet} B on the wire (`mss` + `header`)"));
             cx.sink.error(
                 site.at,
-                format!("{} is smaller than one packet", site.len),
+                match site.key {
+                    "shared-alpha" => format!("`shared-alpha` leaves a port {}, which is smaller than one packet", site.len),
+                    key => format!("`{key}` is {}, which is smaller than one packet", site.len),
+                },
                 format!("legal: at least {packet}B"),
                 help,
             );

@@ -119,7 +119,7 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
     for (key, value) in &values.0 {
         if let (Value::Bytes(b), true) = (value, key.starts_with("shared-")) {
             let at = table.get(key).map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
-            cx.buffers.push(BufferSite { len: QueueLen::Bytes(b.0), at });
+            cx.buffers.push(BufferSite { key, len: QueueLen::Bytes(b.0), at });
         }
     }
     // A lone port may hold alpha times the pool.
@@ -128,7 +128,8 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
         (value("shared-buffer"), value("shared-alpha"), value("shared-per-port"))
     {
         let at = table.get("shared-alpha").map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
-        cx.buffers.push(BufferSite { len: QueueLen::Bytes((alpha * total.0 as f64) as u64), at });
+        let len = QueueLen::Bytes((alpha * total.0 as f64) as u64);
+        cx.buffers.push(BufferSite { key: "shared-alpha", len, at });
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) const DEFAULTS: u32 = u32::MAX;
 /// A buffer size and where it was written, kept for checks against the packet size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferSite {
+    pub key: &'static str,
     pub len: QueueLen,
     pub at: At,
 }

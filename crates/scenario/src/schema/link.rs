@@ -72,7 +72,7 @@ fn buffer(cx: &mut Cx, item: &Item) -> Option<QueueLen> {
         cx.sink.error(item.node.at, format!("`buffer` is {len}"), "must hold at least one packet", help);
         return None;
     }
-    cx.buffers.push(BufferSite { len, at: item.node.at });
+    cx.buffers.push(BufferSite { key: "buffer", len, at: item.node.at });
     Some(len)
 }
 
