@@ -18,6 +18,7 @@ pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, 
 pub use schema::cx::FileRead;
 pub use schema::describe::{Item, ParamDoc, Section, describe};
 pub use schema::docs::docs;
+pub use schema::ends::ends;
 pub use text::error::{Errors, ScenarioError};
 pub use text::load::{Scenario, load};
 pub use text::source::Source;

@@ -6,6 +6,7 @@ pub(crate) mod cx;
 pub(crate) mod describe;
 pub(crate) mod dist;
 pub(crate) mod docs;
+pub(crate) mod ends;
 pub(crate) mod fields;
 pub(crate) mod host_index;
 pub(crate) mod hosts;
