@@ -45,6 +45,7 @@ mod proboscis;
 mod queries;
 mod queue_lengths;
 mod queues;
+mod ranges;
 mod sawtooth;
 mod skipping;
 mod small_queues;
