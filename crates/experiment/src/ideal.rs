@@ -42,14 +42,46 @@ impl Ideal {
             let tx = port.rate.tx_time(self.segment);
             self.first += tx;
             self.slowest = self.slowest.max(tx);
-            self.last_out = (self.first + self.slowest * (self.full - 1)).max(self.last_out);
+            // A petabyte takes a slow link longer than time can be.
+            let full = self.slowest.saturating_mul(self.full - 1);
+            self.last_out = self.first.saturating_add(full).max(self.last_out);
         }
-        self.last_out += port.rate.tx_time(self.last);
+        self.last_out = self.last_out.saturating_add(port.rate.tx_time(self.last));
         self.delay += port.delay;
     }
 
-    /// From the first byte's start to the last byte's arrival.
+    /// From the first byte's start to the last byte's arrival; [`Time::NEVER`] where that is beyond all time.
     pub fn time(&self) -> Time {
-        self.last_out + self.delay
+        self.last_out.saturating_add(self.delay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_units::{NodeId, Rate};
+
+    fn time(size: u64, rates: [Rate; 2]) -> Time {
+        let mut ideal = Ideal::new(size, 1_000, 0);
+        for rate in rates {
+            let (from, to) = (NodeId::new(0), NodeId::new(1));
+            ideal.pass(&PortConfig {
+                from,
+                to,
+                rate,
+                delay: Time::from_us(1),
+                buffer: None,
+                queue: forebay_queues::build(None, None).unwrap(),
+            });
+        }
+        ideal.time()
+    }
+
+    #[test]
+    fn largest_message_at_both_rates() {
+        // Two links of 1 us, and the last segment on the second of them: 800 ps.
+        assert_eq!(time(1_000_000_000_000_000, [Rate::MAX; 2]), Time::from_secs(800) + Time(2_000_800));
+        assert_eq!(time(1_000_000_000_000_000, [Rate::MIN; 2]), Time::NEVER);
+        assert_eq!(time(1_000_000_000_000_000, [Rate::MIN, Rate::MAX]), Time::NEVER);
     }
 }

@@ -21,9 +21,10 @@ impl Rate {
         ((8_000_000_000_000u128 * 65_536 + self.0 as u128 / 2) / self.0 as u128) as u64
     }
 
-    /// Time to put `bytes` on the wire, exactly as the simulated ports compute it.
+    /// Time to put `bytes` on the wire, exactly as the simulated ports compute it; at most [`Time::NEVER`].
     pub const fn tx_time(self, bytes: u64) -> Time {
-        Time(((bytes as u128 * self.ps_per_byte_q16() as u128) >> 16) as u64)
+        let ps = (bytes as u128 * self.ps_per_byte_q16() as u128) >> 16;
+        if ps > u64::MAX as u128 { Time::NEVER } else { Time(ps as u64) }
     }
 }
 
@@ -61,6 +62,13 @@ mod tests {
         }
         // 1.1 Gbps: 1500 * 8e12 / 1.1e9 = 10 909 090.909 ps
         assert_eq!("1.1Gbps".parse::<Rate>().unwrap().tx_time(1500).0, 10_909_090);
+    }
+
+    #[test]
+    fn times_beyond_all_time_saturate() {
+        let petabyte = 1_000_000_000_000_000;
+        assert_eq!(Rate::MIN.tx_time(petabyte), Time::NEVER);
+        assert_eq!(Rate::MAX.tx_time(petabyte), Time::from_secs(800));
     }
 
     #[test]

@@ -174,7 +174,8 @@ impl Bbr3 {
         self.has_seen_rtt |= rtt.is_some();
         let rtt = rtt.unwrap_or(Time::from_ms(1));
         let (gain, _) = State::Startup.gains();
-        self.pacing = (u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND.0) / u128::from(rtt.0)) as u64;
+        let rate = u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND.0) / u128::from(rtt.0.max(1));
+        self.pacing = u64::try_from(rate).unwrap_or(u64::MAX);
     }
 
     /// SetPacingRateWithGain, percent.
@@ -278,7 +279,7 @@ impl Bbr3 {
     /// The payload of a full segment is known from the first ACK on; what was computed without it is in segments.
     fn take_mss(&mut self, mss: u64) {
         if self.mss == 1 {
-            self.pacing *= mss;
+            self.pacing = self.pacing.saturating_mul(mss);
             self.mss = mss;
         }
     }
@@ -293,7 +294,7 @@ impl CongestionControl for Bbr3 {
     const CONTROL: Option<fn(&mut Bbr3, &mut Window, &Ack, &Outcome)> = Some(Bbr3::control);
     const PACING_RATE: Option<fn(&Bbr3, u32) -> Rate> = Some(|law, mss| {
         let segment = if law.mss == 1 { u64::from(mss) } else { 1 };
-        Rate(8 * law.pacing * segment)
+        Rate(law.pacing.saturating_mul(8 * segment))
     });
 
     fn segment_sent(&mut self, at: &Departure) -> Sent {

@@ -139,7 +139,7 @@ impl Core {
             let course = Course {
                 took,
                 stalls,
-                ideal: flow.ideal.0 + if first { handshake } else { 0 },
+                ideal: flow.ideal.0.saturating_add(if first { handshake } else { 0 }),
                 empty_rtt,
                 rtt,
                 at_once: flow.fits && flow.segs_retx == 0,
