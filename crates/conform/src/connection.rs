@@ -93,7 +93,7 @@ const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17
 impl Connection {
     /// A closed one.
     pub(crate) fn new(settings: Settings) -> Result<Connection, String> {
-        let offer = Options { mss: Some(settings.mss), sack_ok: true, ts: Some((0, 0)), ..Options::default() };
+        let offer = Options { mss: Some(settings.advertised_mss()), sack_ok: true, ts: Some((0, 0)), ..Options::default() };
         let c = settings.config(&offer, settings.wants_ecn(true))?;
         let syn = Segment { ecn: None, flags: 0, seq: 0, len: 0, ack: 0, win: None, options: None };
         Ok(Connection {

@@ -33,6 +33,8 @@ pub(crate) trait Endpoint {
     fn take_sent(&mut self) -> Option<Sent>;
     /// The same, which stays.
     fn first_sent(&self) -> Option<&Sent>;
+    /// Number of packets that it has sent and that wait to be taken.
+    fn sent(&self) -> usize;
     /// The names that assertions may use, with their values now.
     fn info(&mut self) -> Result<Vec<(&'static str, f64)>, String>;
 }

@@ -39,7 +39,7 @@ impl Connection {
             ("tcpi_min_rtt", min_rtt),
             ("tcpi_reordering", f64::from(s.reordering(&self.c))),
             ("tcpi_snd_mss", f64::from(self.c.mss)),
-            ("tcpi_advmss", f64::from(self.settings.mss)),
+            ("tcpi_advmss", f64::from(self.settings.advertised_mss())),
             ("exact_cwnd", s.w().cwnd),
             ("exact_ssthresh", s.w().ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
             ("dctcp_alpha", (s.law().alpha().unwrap_or(f64::NAN) * 1024.0).round()),

@@ -95,6 +95,11 @@ fn broken(problem: String) -> Failure {
     failure(1, "an endpoint that runs", problem)
 }
 
+/// Most packets that the endpoint may send in a script, and most times that it may do something by itself: a hundred times what any script
+/// of the project needs. An endpoint that never stops must not take all memory, or all time.
+const MOST_PACKETS: usize = 1 << 17;
+const MOST_STEPS: usize = 1 << 20;
+
 /// Scripts begin here, ns: the simulator's clock at 0 is a place of its own.
 const BEGIN: i64 = 1_000_000_000;
 
@@ -114,6 +119,10 @@ struct Runner<E> {
     seen: Option<Vec<Seen>>,
     /// Whether the application has its end of the connection.
     open: bool,
+    /// Packets that were taken from the endpoint.
+    taken: usize,
+    /// Times that the endpoint did something by itself.
+    steps: usize,
 }
 
 impl<E: Endpoint> Runner<E> {
@@ -121,7 +130,20 @@ impl<E: Endpoint> Runner<E> {
         let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         let stamps = Stamps::new(settings.tick, settings.tolerance);
         let (tolerance, strict) = (settings.tolerance, settings.strict);
-        Runner { endpoint, now: ps(0), last: 0, names, waiting: Vec::new(), stamps, tolerance, strict, seen, open: false }
+        Runner {
+            endpoint,
+            now: ps(0),
+            last: 0,
+            names,
+            waiting: Vec::new(),
+            stamps,
+            tolerance,
+            strict,
+            seen,
+            open: false,
+            taken: 0,
+            steps: 0,
+        }
     }
 
     /// All of the script, and what was seen.
@@ -138,7 +160,8 @@ impl<E: Endpoint> Runner<E> {
                 When::Relative(from, to) => (base + from, base + to),
                 When::Any => (0, i64::MAX),
             };
-            self.event(event, base, range)?;
+            let done = self.event(event, base, range).and_then(|()| self.bounded());
+            done.map_err(|f| if f.line == 0 { Failure { line: event.line, ..f } } else { f })?;
             self.last = if event.when == When::Any { self.time() } else { range.0 };
         }
         if self.seen.is_some() {
@@ -203,8 +226,37 @@ impl<E: Endpoint> Runner<E> {
     fn happens(&mut self, until: u64) -> Result<bool, Failure> {
         let Some(time) = self.endpoint.pass(self.now, until).map_err(broken)? else { return Ok(false) };
         self.now = self.now.max(time);
+        self.steps += 1;
+        self.bounded()?;
         self.wake()?;
         Ok(true)
+    }
+
+    /// Fails, without a line, if the endpoint has done more than any script needs.
+    fn bounded(&self) -> Result<(), Failure> {
+        let packets = self.taken + self.endpoint.sent();
+        if packets > MOST_PACKETS {
+            return Err(failure(
+                0,
+                format!("at most {MOST_PACKETS} packets sent"),
+                format!("{packets} packets, of at most {MOST_PACKETS}: let the script acknowledge less"),
+            ));
+        }
+        if self.steps > MOST_STEPS {
+            return Err(failure(
+                0,
+                format!("at most {MOST_STEPS} timers"),
+                format!("more than {MOST_STEPS} timers: let the script end sooner"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes the first packet that nothing has looked at.
+    fn take_sent(&mut self) -> Option<Sent> {
+        let sent = self.endpoint.take_sent();
+        self.taken += usize::from(sent.is_some());
+        sent
     }
 
     /// Fails if something was sent that the script does not expect, where it asks for that.
@@ -258,7 +310,7 @@ impl<E: Endpoint> Runner<E> {
     /// The next packet that leaves, not later than `latest`, ps.
     fn next_sent(&mut self, latest: u64) -> Result<Option<Sent>, Failure> {
         loop {
-            if let Some(sent) = self.endpoint.take_sent() {
+            if let Some(sent) = self.take_sent() {
                 return Ok(Some(sent));
             }
             if !self.happens(latest)? {

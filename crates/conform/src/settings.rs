@@ -7,6 +7,7 @@ use forebay_param::{Kind, Param, Value, Values, nearest};
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
+use std::ops::RangeInclusive;
 
 /// What setting something comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +40,12 @@ pub(crate) struct Settings {
     idle_restart: Option<bool>,
     dup_thresh: Option<u32>,
     rcv_wnd: Option<u64>,
-    /// MSS that our endpoint announces.
+    /// MSS of the interface: its MTU without headers.
     pub(crate) mss: u16,
+    /// Bound that the application sets with `TCP_MAXSEG`.
+    user_mss: Option<u16>,
+    /// Least MSS of a Linux sender, options included (`tcp_min_snd_mss`).
+    min_snd_mss: u16,
     /// A tick of the timestamps, ns.
     pub(crate) tick: i64,
     /// By how much a packet may miss its time, ns.
@@ -48,6 +53,21 @@ pub(crate) struct Settings {
     /// Every packet that is sent must be in the script.
     pub(crate) strict: bool,
 }
+
+/// MSS to a peer that announces none (RFC 9293 section 3.7.1; `TCP_MSS_DEFAULT` of Linux).
+const DEFAULT_MSS: u16 = 536;
+/// Bytes of the timestamp option with its padding (`TCPOLEN_TSTAMP_ALIGNED` of Linux).
+const TIMESTAMP_OPTION: u16 = 12;
+/// Default and range of `tcp_min_snd_mss` (`TCP_MIN_SND_MSS`, include/net/tcp.h:71, and net/ipv4/sysctl_net_ipv4.c of Linux 6.12).
+const MIN_SND_MSS: u16 = 48;
+/// Values of `TCP_MAXSEG` (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
+const USER_MSS: RangeInclusive<i64> = 88..=32_767;
+/// Least MTU of an IPv4 interface (`ETH_MIN_MTU`, RFC 791).
+const MIN_MTU: i64 = 68;
+/// Largest IPv4 packet.
+const MAX_MTU: i64 = 65_535;
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: i64 = 40;
 
 /// Default of the original tool.
 const TOLERANCE: i64 = 4_000_000;
@@ -70,6 +90,8 @@ impl Settings {
             dup_thresh: None,
             rcv_wnd: None,
             mss: 1460,
+            user_mss: None,
+            min_snd_mss: MIN_SND_MSS,
             tick: 1_000_000,
             tolerance: TOLERANCE,
             strict: false,
@@ -82,7 +104,11 @@ impl Settings {
         match name {
             "tolerance_usecs" | "tolerance" => self.tolerance = whole("microseconds")? * 1000,
             "tcp_ts_tick_usecs" => self.tick = whole("microseconds")?.max(1) * 1000,
-            "mtu" => self.mss = u16::try_from(whole("bytes")? - 40).map_err(|_| format!("--mtu={value} is out of range"))?,
+            "mtu" => {
+                let mtu = Some(whole("bytes")?).filter(|mtu| (MIN_MTU..=MAX_MTU).contains(mtu));
+                let mtu = mtu.ok_or_else(|| format!("--mtu={value} is out of range; legal: {MIN_MTU} to {MAX_MTU} bytes"))?;
+                self.mss = (mtu - HEADERS) as u16;
+            }
             "strict" => self.strict = true,
             "stack" if PROFILES.contains(&value) => {
                 let (tolerance, strict) = (self.tolerance, self.strict);
@@ -165,6 +191,7 @@ impl Settings {
             ("tcp_slow_start_after_idle", Some(_)) => self.idle_restart = bool_of,
             ("tcp_reordering", Some(n)) => self.dup_thresh = Some(n as u32),
             ("tcp_recovery", Some(mode @ 0..=1)) => self.rack = mode == 1,
+            ("tcp_min_snd_mss", Some(mss @ 48..=65_535)) => self.min_snd_mss = mss as u16,
             ("tcp_rmem", Some(_)) if numbers.len() == 3 => self.rcv_wnd = Some(numbers[2]),
             // As the simulated stack is.
             ("tcp_early_retrans", Some(3 | 4)) | ("tcp_dsack", Some(1)) | ("tcp_frto", Some(1 | 2)) => {}
@@ -195,9 +222,7 @@ impl Settings {
         let mut c = resolve_with(&self.stack, &self.law, &self.transport)?;
         let set = |key: &str| self.transport.iter().any(|(k, _)| k == key);
         c.timestamps = self.timestamps && theirs.ts.is_some();
-        // RFC 9293 section 3.7.1: 536 where the peer says nothing; RFC 6691: options are taken off.
-        let mss = u32::from(self.mss.min(theirs.mss.unwrap_or(536)));
-        c.mss = mss - if c.timestamps { 12 } else { 0 };
+        c.mss = self.sending_mss(theirs.mss, c.timestamps);
         if !(self.sack && theirs.sack_ok) && matches!(c.recovery, Recovery::Sack | Recovery::Rack) {
             c.recovery = Recovery::NewReno;
         }
@@ -221,6 +246,32 @@ impl Settings {
         }
         c.isn = Some(0);
         Ok(c)
+    }
+
+    /// The MSS option of a SYN of this endpoint.
+    pub(crate) fn advertised_mss(&self) -> u16 {
+        self.user_mss.map_or(self.mss, |mss| mss.min(self.mss))
+    }
+
+    /// Sets `TCP_MAXSEG`; 0 takes it back. False for a value that Linux refuses (net/ipv4/tcp.c:3838 of Linux 6.12).
+    pub(crate) fn set_user_mss(&mut self, mss: i64) -> bool {
+        let legal = mss == 0 || USER_MSS.contains(&mss);
+        if legal {
+            self.user_mss = (mss > 0).then_some(mss as u16);
+        }
+        legal
+    }
+
+    /// Payload of a full segment to a peer whose SYN has the MSS option `theirs`; at least one byte.
+    ///
+    /// RFC 9293 section 3.7.1: 536 without the option. RFC 6691: the timestamp option is subtracted. Linux ignores an MSS of zero
+    /// (tcp_parse_options, net/ipv4/tcp_input.c:4276 of Linux 6.12), and raises a smaller one to `tcp_min_snd_mss` before it subtracts
+    /// (__tcp_mtu_to_mss and tcp_mtu_to_mss, net/ipv4/tcp_output.c:1776 and 1785).
+    fn sending_mss(&self, theirs: Option<u16>, timestamps: bool) -> u32 {
+        let agreed = self.advertised_mss().min(theirs.filter(|mss| *mss > 0).unwrap_or(DEFAULT_MSS));
+        let least = if self.stack == "linux" { self.min_snd_mss } else { 0 };
+        let options = if timestamps { TIMESTAMP_OPTION } else { 0 };
+        u32::from(agreed.max(least).saturating_sub(options).max(1))
     }
 
     /// Whether the connection may use ECN: the law may insist.

@@ -67,6 +67,9 @@ pub(crate) fn word(call: &Call, index: usize) -> &str {
     }
 }
 
+/// Most bytes of one write (`MAX_RW_COUNT` of Linux).
+const LARGEST_WRITE: i64 = 0x7fff_f000;
+
 const DONE: Result<Returned, String> = Ok(Returned::Value(0, None));
 
 impl Sockets {
@@ -138,8 +141,9 @@ impl Sockets {
     fn setsockopt(&mut self, call: &Call) -> Result<Returned, String> {
         match word(call, 2) {
             "TCP_MAXSEG" => {
-                let mss = number(call, 3)?;
-                self.settings.mss = u16::try_from(mss).map_err(|_| format!("TCP_MAXSEG {mss} is out of range"))?;
+                if !self.settings.set_user_mss(number(call, 3)?) {
+                    return Ok(Returned::Value(-1, Some("EINVAL")));
+                }
                 self.settings_changed();
             }
             "TCP_CONGESTION" => {
@@ -166,7 +170,7 @@ impl Sockets {
         let value = match word(call, 2) {
             "TCP_MAXSEG" => match self.connection.as_ref().filter(|c| c.stage == Stage::Open) {
                 Some(c) => i64::from(c.c.mss),
-                None => i64::from(self.settings.mss),
+                None => i64::from(self.settings.advertised_mss()),
             },
             "TCP_NODELAY" => 1,
             _ => 0,
@@ -179,6 +183,9 @@ impl Sockets {
     }
 
     fn write(&mut self, now: u64, fd: i64, bytes: i64) -> Result<Returned, String> {
+        if !(0..=LARGEST_WRITE).contains(&bytes) {
+            return Err(format!("a write of {bytes} bytes; legal: 0 to {LARGEST_WRITE}"));
+        }
         let Some(c) = self.connection.as_mut().filter(|_| self.socket == Some(fd)) else {
             return Ok(Returned::Value(-1, Some("ENOTCONN")));
         };
@@ -282,6 +289,10 @@ impl Endpoint for Sockets {
 
     fn first_sent(&self) -> Option<&Sent> {
         self.connection.as_ref().and_then(|c| c.sent.front())
+    }
+
+    fn sent(&self) -> usize {
+        self.connection.as_ref().map_or(0, |c| c.sent.len())
     }
 
     fn info(&mut self) -> Result<Vec<(&'static str, f64)>, String> {

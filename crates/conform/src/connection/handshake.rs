@@ -57,7 +57,7 @@ impl Connection {
     pub(super) fn handshake_options(&self, now: u64, answer: bool) -> Options {
         let s = &self.settings;
         Options {
-            mss: Some(s.mss),
+            mss: Some(s.advertised_mss()),
             wscale: (s.scaling && (!answer || self.theirs.wscale.is_some())).then_some(self.shift()),
             sack_ok: s.sack && (!answer || self.theirs.sack_ok),
             ts: (s.timestamps && (!answer || self.theirs.ts.is_some())).then(|| (clock(now), self.echo.unwrap_or(0))),

@@ -15,6 +15,7 @@ const PARAMETERS: &[&str] = &[
     "tcp_dsack",
     "tcp_frto",
     "tcp_mtu_probing",
+    "tcp_min_snd_mss",
     "tcp_min_tso_segs",
     "tcp_tso_win_divisor",
     "tcp_pacing_ss_ratio",

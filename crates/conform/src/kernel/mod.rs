@@ -257,6 +257,10 @@ impl Endpoint for Kernel {
         self.sent.front()
     }
 
+    fn sent(&self) -> usize {
+        self.sent.len()
+    }
+
     fn info(&mut self) -> Result<Vec<(&'static str, f64)>, String> {
         let Some(socket) = self.socket else { return Ok(Vec::new()) };
         let (result, bytes) = self.guest.call(&Called::Get(socket, SOL_TCP, options::TCP_INFO, 256))?;

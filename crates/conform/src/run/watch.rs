@@ -81,7 +81,7 @@ impl<E: Endpoint> Runner<E> {
     /// Notes the packets that have left; the first of them is the one that the script expects, if it does.
     pub(super) fn note(&mut self, line: usize, expected: Option<&Segment>) {
         let mut expected = expected;
-        while let Some(sent) = self.endpoint.take_sent() {
+        while let Some(sent) = self.take_sent() {
             if let Some(expected) = expected.take() {
                 self.stamps.note(expected, &sent.segment);
             }

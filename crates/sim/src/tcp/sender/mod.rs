@@ -243,7 +243,11 @@ impl Sender {
     }
 
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
+    ///
+    /// # Panics
+    /// When full segments have no payload: nothing would ever be sent.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
+        assert!(c.mss > 0, "a segment has at least one byte of payload");
         let hooks = c.law.hooks();
         let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.

@@ -186,6 +186,7 @@ impl Sender {
         let mut limited = full_waits && self.seldom.tag.is_none();
         while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
+            debug_assert!(len > 0, "every segment makes progress");
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(full);
             if pipe + room > window + extra {
