@@ -10,6 +10,7 @@ mod gate;
 mod gate_tests;
 mod hosts;
 mod lane;
+mod look_timer;
 mod nodes;
 mod pace;
 mod partition;

@@ -3,6 +3,7 @@
 use super::core::{Apps, Core, called};
 use super::fabric::Fabric;
 use super::lane::Lane;
+use super::look_timer::LookTimer;
 #[cfg(debug_assertions)]
 use super::nodes::Nodes;
 use super::pace::Pace;
@@ -28,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-/// Node activations between two looks at the progress callback: some ten milliseconds.
+/// Most node activations between two looks at the progress callback, in most networks some ten milliseconds; [`LookTimer`] bounds the time.
 const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
 /// The same before the first look, which sees only whether the run is busy.
@@ -54,7 +55,9 @@ pub(crate) struct Simulation {
     injection: TimeOrNever,
     /// End of the window before.
     passed: Time,
-    /// Activations at the next look at the progress callback; what there was at the last one, and how many windows ago it was.
+    /// When progress is due, by activations or by time; activations at the next look that counts; transmissions at the last one, and how many windows
+    /// ago it was.
+    look_timer: LookTimer,
     next_look: u64,
     seen: u64,
     windows: u64,
@@ -110,6 +113,7 @@ impl Simulation {
             warmup,
             injection: TimeOrNever::NEVER,
             passed: Time::ZERO,
+            look_timer: LookTimer::new(FIRST_LOOK),
             next_look: FIRST_LOOK,
             windows: 0,
             seen: 0,
@@ -343,7 +347,7 @@ impl Simulation {
         // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
         self.core.end_window();
         self.windows += 1;
-        if self.activations >= self.next_look {
+        if self.look_timer.is_due(self.activations) {
             let flow = self.look(progress);
             if self.processes.is_some() {
                 // All processes end with the same window, the next one.
@@ -368,14 +372,21 @@ impl Simulation {
     #[inline(never)]
     fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
+        if self.activations < self.next_look {
+            // By time alone: how the run goes on must not depend on it.
+            self.look_timer.set(self.next_look);
+            return progress(now);
+        }
         let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
         self.hops_per_window = (own - self.seen) / self.windows;
         (self.seen, self.windows) = (own, 0);
         if self.activations < ACTIVATIONS_PER_LOOK {
             self.next_look = ACTIVATIONS_PER_LOOK;
+            self.look_timer.set(self.next_look);
             return ControlFlow::Continue(());
         }
         self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
+        self.look_timer.set(self.next_look);
         progress(now)
     }
 
