@@ -55,6 +55,22 @@ pub fn each_batch<E>(
     visit(table, report, info, PIECE, f).unwrap_or_else(|| f(summary_table::batch(&[(info, summary)])))
 }
 
+/// Rows of a table of one run; `None` for the summary.
+pub(crate) fn row_count(table: RunTable, report: &Report) -> Option<u64> {
+    let rows = match table {
+        RunTable::Flows => report.flows.len(),
+        RunTable::Ports => report.ports.len(),
+        RunTable::Queue => report.queue.len(),
+        RunTable::Tcp => report.tcp.len(),
+        RunTable::Queries => report.queries.len(),
+        RunTable::Timeouts => report.timeouts.len(),
+        RunTable::Goodput => report.deliveries.len(),
+        RunTable::Events => report.events.len(),
+        RunTable::Summary => return None,
+    };
+    Some(rows as u64)
+}
+
 /// Rows turned into arrays at a time: of messages four megabytes.
 const PIECE: usize = 1 << 13;
 

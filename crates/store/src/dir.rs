@@ -50,9 +50,9 @@ impl Target {
         }
     }
 
-    /// Path of the sibling that is filled while the run goes on.
-    fn staging(&self, attempt: u32) -> PathBuf {
-        let (parent, name) = match self {
+    /// Folder of the results, and the name that they should have in it, without a number.
+    fn folder_and_name(&self) -> (PathBuf, OsString) {
+        match self {
             Target::Numbered { parent, name } => (parent.clone(), OsString::from(name)),
             Target::Exact { path, .. } => {
                 // `.` and `..` have no name of their own.
@@ -60,7 +60,27 @@ impl Target {
                 let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
                 (parent, path.file_name().map_or_else(|| OsString::from("forebay"), OsString::from))
             }
-        };
+        }
+    }
+
+    /// The folder that the results go into.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Target::Numbered { parent, .. } => parent,
+            Target::Exact { path, .. } => path.parent().unwrap_or(Path::new("")),
+        }
+    }
+
+    /// Directories of complete results for this target that never got their name, because their process was killed just before. They are kept:
+    /// whoever wants them moves them.
+    pub fn unnamed_results(&self) -> Vec<PathBuf> {
+        let (folder, name) = self.folder_and_name();
+        leftovers::complete(&folder, &name)
+    }
+
+    /// Path of the sibling that is filled while the run goes on.
+    fn staging(&self, attempt: u32) -> PathBuf {
+        let (parent, name) = self.folder_and_name();
         let mut name = leftovers::temporary_name(&name);
         if attempt > 0 {
             name.push(format!("-{attempt}"));
@@ -149,12 +169,17 @@ impl Staging {
     /// [`CHEAP`], for some seconds; that of others is on disk when this returns. Where the name was taken meanwhile, or the
     /// system refuses it, that is `name-1` beside it, or the next number that is free: complete results are never thrown away.
     ///
+    /// Before that, `commit` is asked whether it is to get a name at all.
+    ///
     /// # Errors
-    /// When the system refuses all names; the directory stays where it was filled.
-    pub(crate) fn publish(mut self, mut files: Vec<(PathBuf, File)>) -> Result<PathBuf, StoreError> {
+    /// When the system refuses all names; the directory stays where it was filled. When `commit` returns false; the directory is removed.
+    pub(crate) fn publish(mut self, mut files: Vec<(PathBuf, File)>, commit: &dyn Fn() -> bool) -> Result<PathBuf, StoreError> {
         files.extend(opened_dir(&self.path)?);
         sync_together(&files)?;
         drop(files);
+        if !commit() {
+            return Err(StoreError::Interrupted);
+        }
         let named = match &self.target {
             Target::Numbered { parent, name } => self.take_next_number(parent, name),
             Target::Exact { path, force } => self.take(path, *force).or_else(|e| {

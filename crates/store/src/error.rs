@@ -25,6 +25,8 @@ pub enum StoreError {
         /// Why.
         cause: Box<StoreError>,
     },
+    /// The results were given up before they had their name, as asked.
+    Interrupted,
     /// The path holds no results to read.
     NoResults(PathBuf),
     /// The results of a sweep of which runs are missing.
@@ -69,6 +71,7 @@ impl StoreError {
             StoreError::NotPlain { .. } => {
                 "choose another path with --out; only plain files and forebay's own directories are replaced".into()
             }
+            StoreError::Interrupted => "run it again".into(),
             StoreError::Unnamed { .. } => "move the directory to where you want it".into(),
             StoreError::NoResults(_) => {
                 "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
@@ -101,6 +104,7 @@ impl fmt::Display for StoreError {
             StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
             StoreError::NotPlain { path, is } => write!(f, "`{}` is {is}", path.display()),
             StoreError::Unnamed { kept, cause } => write!(f, "the results are complete in `{}`, but {cause}", kept.display()),
+            StoreError::Interrupted => f.write_str("interrupted; no results were kept"),
             StoreError::NoResults(path) => write!(f, "`{}` holds no results of forebay", path.display()),
             StoreError::Unfinished(path) => write!(f, "the sweep in `{}` is not finished", path.display()),
             StoreError::Damaged { path, message } => write!(f, "`{}` cannot be read: {message}", path.display()),

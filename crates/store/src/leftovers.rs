@@ -7,7 +7,7 @@ use crate::run_table::RunTable;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Stands between a name and the number of the process.
 const MARK: &str = ".tmp-";
@@ -47,6 +47,31 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Directories in `folder` of results that were to be called `name`, complete but for that, of processes that run no more; in the order of their names.
+pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let own = entry.file_name();
+        let of = own.to_str().filter(|own| own.rsplit_once(MARK).is_some_and(|(stem, _)| OsStr::new(stem) == name));
+        let Some((last, pid)) = of.and_then(parts) else { continue };
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let replaced = folder.join(last).exists();
+        if is_dir && !runs(pid) && !replaced && is_complete(&path) && free(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether the manifest of a directory of results is whole: it is written last.
+fn is_complete(path: &Path) -> bool {
+    let text = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
+    serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
 /// Whether a directory holds nothing but what belongs into one of results.

@@ -56,4 +56,4 @@ pub use packed::{pack, unpack};
 pub use read::RunDir;
 pub use run_info::RunInfo;
 pub use run_table::RunTable;
-pub use writer::{Format, RunWriter};
+pub use writer::{CutTable, Format, Pace, RunWriter};

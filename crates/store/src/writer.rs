@@ -1,6 +1,6 @@
 //! Writes a run directory.
 
-use crate::batch::{each_batch, schema_of};
+use crate::batch::{each_batch, row_count, schema_of};
 use crate::csv_file::CsvFile;
 use crate::dir::{Staging, Target};
 use crate::error::StoreError;
@@ -68,12 +68,41 @@ impl RunWriter {
     /// # Errors
     /// When the system refuses, such as on a full disk.
     pub fn add(&mut self, info: &RunInfo, report: &Report, summary: &Summary) -> Result<(), StoreError> {
-        self.tables.iter_mut().try_for_each(|table| {
-            each_batch(table.table, (info, report, summary), &mut |batch| {
-                let batch = batch.map_err(|e| encode_error(&table.path, e.into()))?;
-                table.write(&batch)
-            })
-        })
+        self.add_paced((info, report, summary), &mut || Pace::Continue).map(|_| ())
+    }
+
+    /// As [`RunWriter::add`], but asks `pace` before every few thousand rows whether to go on. The tables that the numbers of a run are in are written
+    /// first, its samples last. Returns the tables that do not have all rows of the run.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::Interrupted`] when `pace` abandons the results.
+    pub fn add_paced(
+        &mut self,
+        (info, report, summary): (&RunInfo, &Report, &Summary),
+        pace: &mut dyn FnMut() -> Pace,
+    ) -> Result<Vec<CutTable>, StoreError> {
+        let mut cut = Vec::new();
+        for table in WRITING_ORDER {
+            let file = &mut self.tables[table as usize];
+            let before = file.rows;
+            let written = each_batch(table, (info, report, summary), &mut |batch| {
+                match pace() {
+                    Pace::Abandon => return Err(Stopped::Store(StoreError::Interrupted)),
+                    Pace::Cut if !NEVER_CUT.contains(&table) => return Err(Stopped::Cut),
+                    Pace::Cut | Pace::Continue => {}
+                }
+                let batch = batch.map_err(|e| Stopped::Store(encode_error(&file.path, e.into())))?;
+                file.write(&batch).map_err(Stopped::Store)
+            });
+            match written {
+                Ok(()) => {}
+                Err(Stopped::Store(e)) => return Err(e),
+                Err(Stopped::Cut) => {
+                    cut.push(CutTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
+                }
+            }
+        }
+        Ok(cut)
     }
 
     /// Appends rows to a table. Call in the order of variants and repetitions, as [`RunWriter::add`].
@@ -88,7 +117,15 @@ impl RunWriter {
     ///
     /// # Errors
     /// When the system refuses; nothing is left behind then.
-    pub fn finish(self, mut manifest: Manifest) -> Result<PathBuf, StoreError> {
+    pub fn finish(self, manifest: Manifest) -> Result<PathBuf, StoreError> {
+        self.finish_if(manifest, &|| true)
+    }
+
+    /// As [`RunWriter::finish`]. Once everything is on disk, `commit` is asked whether the directory is to get its name.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::Interrupted`] when `commit` returns false.
+    pub fn finish_if(self, mut manifest: Manifest, commit: &dyn Fn() -> bool) -> Result<PathBuf, StoreError> {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
@@ -109,9 +146,53 @@ impl RunWriter {
         };
         let file = write().map_err(StoreError::io("write", &path))?;
         files.push((path, file));
-        self.staging.publish(files)
+        self.staging.publish(files, commit)
     }
 }
+
+/// How the writing of a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// The next rows are written.
+    Continue,
+    /// No more rows are written, but for those of tables that have a few: ports, the summary and what happened to the network.
+    Cut,
+    /// Nothing is to be kept.
+    Abandon,
+}
+
+/// A table that does not have all rows of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutTable {
+    /// Which table.
+    pub table: RunTable,
+    /// Rows of the run that it has: the first ones.
+    pub written: u64,
+    /// Rows of the run.
+    pub rows: u64,
+}
+
+/// Why a table was not written to its end.
+enum Stopped {
+    Cut,
+    Store(StoreError),
+}
+
+/// Tables in the order in which the rows of a run are written: samples, of which there may be the most, come last.
+const WRITING_ORDER: [RunTable; 9] = [
+    RunTable::Summary,
+    RunTable::Ports,
+    RunTable::Events,
+    RunTable::Goodput,
+    RunTable::Queries,
+    RunTable::Flows,
+    RunTable::Timeouts,
+    RunTable::Tcp,
+    RunTable::Queue,
+];
+
+/// Tables of a few rows, which are always whole.
+const NEVER_CUT: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
 
 enum Encoder {
     Parquet(Box<ParquetFile>),

@@ -5,7 +5,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use forebay_store::summary::summarise;
-use forebay_store::{Format, Manifest, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, schema_of};
+use forebay_store::{CutTable, Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, schema_of};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -133,6 +133,42 @@ fn an_unfinished_directory_disappears() {
     assert!(!scratch.0.join("r").exists());
     drop(writer);
     assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
+}
+
+/// A cut leaves tables whose rows are the first ones, samples last; those of a few rows are whole. Nothing is left of abandoned results.
+#[test]
+fn writing_is_cut_or_abandoned() {
+    let scratch = Scratch::new("paced");
+    let (config, report) = (crate::common::config(1), crate::common::report(100_000));
+    let info = RunInfo::new("a world", "v", 0, &config);
+    let summary = summarise(&info, &config, &report);
+    let samples = report.queue.len() as u64;
+    let mut writer = RunWriter::create(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
+    let mut batches = 0;
+    let mut pace = || {
+        batches += 1;
+        if batches > 12 { Pace::Cut } else { Pace::Continue }
+    };
+    let cut = writer.add_paced((&info, &report, &summary), &mut pace).unwrap();
+    let [CutTable { table: RunTable::Queue, written, rows }] = cut[..] else { panic!("{cut:?}") };
+    assert!(rows == samples && written > 0 && written < samples && written % 8_192 == 0, "{cut:?}");
+    assert_eq!(writer.add_paced((&info, &report, &summary), &mut || Pace::Continue).unwrap(), [], "the next run is written");
+    let dir = RunDir::open(&writer.finish(Manifest::default()).unwrap()).unwrap();
+    let rows_of = |name: &str| dir.table(name).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>() as u64;
+    assert_eq!((rows_of("queue"), rows_of("summary")), (written + samples, 2));
+    assert_eq!(rows_of("flows"), 2 * report.flows.len() as u64);
+
+    let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
+    let cut = writer.add_paced((&info, &report, &summary), &mut || Pace::Cut).unwrap();
+    assert!(cut.iter().all(|t| t.written == 0 && t.rows > 0) && cut.iter().any(|t| t.table == RunTable::Flows), "{cut:?}");
+    drop(writer);
+    let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
+    let abandoned = writer.add_paced((&info, &report, &summary), &mut || Pace::Abandon);
+    assert!(matches!(abandoned, Err(StoreError::Interrupted)));
+    drop(writer);
+    let writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
+    assert!(matches!(writer.finish_if(Manifest::default(), &|| false), Err(StoreError::Interrupted)));
+    assert_eq!(scratch.entries(), ["r"]);
 }
 
 #[test]
