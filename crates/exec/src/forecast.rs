@@ -16,7 +16,8 @@ use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
-use forebay_experiment::rows::{FlowRow, QueryRow};
+use forebay_experiment::rows::{FlowRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
+use forebay_experiment::series::SeriesRow;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::waits::Cause;
 use forebay_scenario::{Resolved, Variant};
@@ -29,13 +30,17 @@ use std::time::Duration;
 const VARIANTS: usize = 8;
 /// Packet transmissions of such a run: enough for windows to have opened.
 const TRANSMISSIONS: u64 = 400_000;
-/// Time on a processor after which it ends all the same, and on the clock, on a machine that others use as well.
+/// Processor time after which it ends all the same.
 const PATIENCE: Duration = Duration::from_millis(400);
-const PATIENCE_WALL: Duration = Duration::from_millis(1_600);
-/// Processor time of the first moments of all variants together, where some traffic begins late; wall-clock time is four times that.
+/// Wall-clock time that it may take for each second of processor time, on a machine that is busy with other work.
+const WALL_PER_BUSY: u32 = 4;
+/// Processor time of the first moments of all variants together, where some traffic begins late.
 const PATIENCE_LATE: Duration = Duration::from_millis(2_400);
 /// Time of late traffic that is simulated, in relation to the time before it. Our choice.
 const SEEN_OF_LATE: f64 = 0.25;
+/// Fewer transmissions say little of the rest: a run that is as slow as that gets more time.
+const FEW: u64 = 150_000;
+const PATIENCE_FEW: Duration = Duration::from_millis(1_200);
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
 /// Measured; without full optimisation, as tests have it, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
@@ -85,6 +90,8 @@ pub struct Forecast {
     pub memory: u64,
     /// Results on disk, bytes.
     pub disk: f64,
+    /// Most bytes of files in which samples of runs under way wait to be written.
+    pub spilled: f64,
     /// Time on processors, seconds, of all threads together.
     pub busy: f64,
     /// Time on the clock, seconds, while the machine is as busy as it is now.
@@ -166,6 +173,8 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
         ("runs".to_owned(), page),
     ];
     let writing_busy = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp + timeouts) * WRITE_SAMPLE;
+    let row = |words: usize| words as f64 * 8.0;
+    let spilled = queue * row(QueueRow::WORDS) + tcp * row(TcpRow::WORDS) + timeouts * row(TimeoutRow::WORDS);
     let spent = seen.iter().fold(Spent::default(), |sum, p| sum.and(p.spent));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let share_of = |threads: u64| share(spent, cpus, threads as usize);
@@ -180,6 +189,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
         transmissions,
         memory,
         disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + timeouts * DISK[3] + PAGE,
+        spilled: spilled / runs.max(1) as f64 * together as f64,
         busy: busy + 0.05 + writing_busy,
         seconds: busy / together as f64 / share_of(together) + 0.05 + writing,
         writing,
@@ -200,8 +210,14 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, 
     let report = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
         let spent = clock.spent();
         first.get_or_insert((spent, p.packet_hops));
-        let (busy, wall) = if p.now < wanted { (late, late * 4) } else { (PATIENCE, PATIENCE_WALL) };
-        if (p.packet_hops < TRANSMISSIONS || p.now < wanted) && spent.busy < busy && spent.wall < wall {
+        let mut busy = PATIENCE;
+        if p.packet_hops < FEW {
+            busy = busy.max(PATIENCE_FEW);
+        }
+        if p.now < wanted {
+            busy = busy.max(late);
+        }
+        if (p.packet_hops < TRANSMISSIONS || p.now < wanted) && spent.busy < busy && spent.wall < busy * WALL_PER_BUSY {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(Cut::Keep)

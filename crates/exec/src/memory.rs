@@ -41,6 +41,46 @@ pub fn used(limit: Limit) -> u64 {
     if limit.mapped { field("/proc/self/status", "VmSize:").unwrap_or(0) } else { resident() }
 }
 
+/// The file system that `path` is on, or will be, if it keeps files in memory: `tmpfs` or `ramfs`.
+pub fn file_system_in_memory(path: &Path) -> Option<&'static str> {
+    let there =
+        path.ancestors().find_map(|p| fs::canonicalize(if p.as_os_str().is_empty() { Path::new(".") } else { p }).ok())?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    kind_of_mount(&mounts, &there)
+}
+
+/// The kind of the mount that `path` is below, if it is one in memory. A later line hides earlier ones at the same place.
+fn kind_of_mount(mountinfo: &str, path: &Path) -> Option<&'static str> {
+    let mut best = (0, "");
+    for line in mountinfo.lines() {
+        let Some((before, after)) = line.split_once(" - ") else { continue };
+        let (Some(point), Some(kind)) = (before.split(' ').nth(4), after.split(' ').next()) else { continue };
+        // Spaces, tabs, line ends and backslashes are octal numbers (proc_pid_mountinfo(5)).
+        let point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\");
+        let depth = Path::new(&point).components().count();
+        if path.starts_with(&point) && depth >= best.0 {
+            best = (depth, kind);
+        }
+    }
+    ["tmpfs", "ramfs"].into_iter().find(|kind| *kind == best.1)
+}
+
+/// Bytes that files under `folder` occupy which this process has open, whether they still have a name or not.
+#[cfg(unix)]
+pub fn held_by_files(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let inside = open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|to| to.starts_with(folder)));
+    // A directory that is open for its lock counts next to nothing.
+    inside.filter_map(|fd| fs::metadata(fd.path()).ok()).map(|m| m.blocks() * 512).sum()
+}
+
+/// Bytes that files under `folder` occupy which this process has open: not known here.
+#[cfg(not(unix))]
+pub fn held_by_files(_folder: &Path) -> u64 {
+    0
+}
+
 /// Most memory that this process has occupied, bytes; 0 where the system does not say.
 pub(crate) fn peak() -> u64 {
     field("/proc/self/status", "VmHWM:").unwrap_or(0)
@@ -81,6 +121,31 @@ fn groups() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_in_memory_are_recognised() {
+        let mounts = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:2 / /tmp rw shared:1 - tmpfs tmpfs rw\n\
+                      3 2 8:2 / /tmp/disk rw - xfs /dev/sdb rw\n4 1 0:3 / /ram\\040disk rw - ramfs none rw\n\
+                      5 1 0:4 / /over rw - tmpfs a rw\n6 1 8:3 / /over rw - ext4 b rw\n";
+        let kind = |path: &str| kind_of_mount(mounts, Path::new(path));
+        assert_eq!((kind("/home/x"), kind("/tmp/x/y"), kind("/tmp/disk/x")), (None, Some("tmpfs"), None));
+        assert_eq!((kind("/ram disk/x"), kind("/tmpx"), kind("/over/x")), (Some("ramfs"), None, None));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn open_files_count_without_their_names() {
+        let folder = std::env::temp_dir().join(format!("forebay-held-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("file");
+        let file = fs::File::create(&path).unwrap();
+        std::io::Write::write_all(&mut &file, &[1; 100_000]).unwrap();
+        fs::remove_file(&path).unwrap();
+        let held = held_by_files(&fs::canonicalize(&folder).unwrap());
+        drop(file);
+        fs::remove_dir(&folder).unwrap();
+        assert!((100_000..200_000).contains(&held), "{held}");
+    }
 
     #[test]
     fn this_process_fits_into_its_limit() {
