@@ -145,13 +145,13 @@ pub(crate) fn follow(resolved: &Resolved, limits: &Limits, cores: usize) -> Resu
         end.end_all(1);
     }));
     let limits = Limits { max_memory: limits.max_memory, ..Limits::default() };
-    let (mut watch, clock) = (limits.watch(), Instant::now());
+    let mut watch = limits.watch(Instant::now());
     let mut jobs = forebay_exec::jobs(resolved).into_iter();
     while tell_all(&**exchange, &[])[0] != [0] {
         let Some(job) = jobs.next() else { break };
         let config = &resolved.variants[job.variant()].config;
         let mut progress = |so_far: Progress| {
-            if watch.over(clock.elapsed(), so_far.to_report) {
+            if watch.over(so_far.to_report) {
                 eprintln!("error: process {rank} {}; there are no results", watch.why().unwrap_or_default());
                 exchange.end_all(1);
             }

@@ -51,7 +51,10 @@ impl From<Errors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Failure {
-        Failure::Store(e)
+        match e {
+            StoreError::Interrupted => Failure::Interrupted,
+            other => Failure::Store(other),
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use forebay_exec::{Forecast, Outlook, RealTime, outlook, surely_small};
 use forebay_scenario::Resolved;
 use forebay_units::{Bytes, Time};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Part of the memory that results may take before their runs are ended: finishing them takes memory, too.
 const FULL: f64 = 0.75;
@@ -28,7 +29,8 @@ pub(crate) struct Limits {
     /// End the runs when they take this much memory, such as 2GB, and keep what they have by then [default: three quarters of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// End the runs after this much time on the clock, such as 90s, and keep what they have by then
+    /// End the runs after this much time on the clock, such as 90s, and keep what they have by then; writing it ends after a quarter of
+    /// that time more, or ten seconds if that is longer, and leaves out samples first
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Duration>,
     /// Run even what is not expected to fit into memory
@@ -50,20 +52,36 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl Limits {
-    /// Refuses runs that would not fit into memory. Small ones are not looked at.
-    pub(crate) fn admit(&self, resolved: &Resolved, threads: usize) -> Result<(), Failure> {
-        if self.yes || surely_small(resolved) {
+    /// Refuses runs that would not fit into memory, with their results where those go to a file system in memory. Small ones are not looked at.
+    pub(crate) fn admit(&self, resolved: &Resolved, threads: usize, files: &Files<'_>) -> Result<(), Failure> {
+        let held = files.in_memory();
+        if self.yes || surely_small(resolved) && (held.is_none() || !observes(resolved)) {
             return Ok(());
         }
         let Some(limit) = self.limit() else { return Ok(()) };
-        let f = match outlook(resolved, threads)? {
-            Outlook::Cost(f) if f.memory > limit.bytes => f,
-            // A backend that cannot start says so when it runs.
-            Outlook::Cost(_) | Outlook::RealTime(_) | Outlook::Unknown(_) => return Ok(()),
-        };
+        // A backend that cannot start says so when it runs.
+        let Outlook::Cost(f) = outlook(resolved, threads)? else { return Ok(()) };
+        // Those that address space is limited for do not map files.
+        let files_take = if held.is_none() || limit.mapped { 0.0 } else { files.bytes(&f) };
+        let all = f.memory as f64 + files_take;
+        if all <= limit.bytes as f64 {
+            return Ok(());
+        }
+        if let Some((folder, kind)) = held.filter(|_| files_take > f.memory as f64) {
+            return Err(Failure::Usage(format!(
+                "it would take about {}, and {} {}. Of it, {} are results and samples in `{}`, which is memory, too ({kind}): {}, observe less, \
+                 or say --yes",
+                bytes(all),
+                limit.by,
+                bytes(limit.bytes as f64),
+                bytes(files_take),
+                folder.display(),
+                files.remedy(),
+            )));
+        }
         Err(Failure::Usage(format!(
             "it would take about {}, and {} {}. Most of it, {}, goes to `{}`: lower it, run less at the same time with --threads, or say --yes",
-            bytes(f.memory as f64),
+            bytes(all),
             limit.by,
             bytes(limit.bytes as f64),
             bytes(f.costliest.1 as f64),
@@ -77,42 +95,134 @@ impl Limits {
         [asked, memory::limit()].into_iter().flatten().min_by_key(|l| l.bytes)
     }
 
-    /// What watches over the runs.
-    pub(crate) fn watch(&self) -> Watch {
-        Watch { limit: self.limit(), max_time: self.max_time, asked: self.max_memory.is_some(), why: None }
+    /// What watches over the runs of a command that began at `began`.
+    pub(crate) fn watch(&self, began: Instant) -> Watch {
+        let asked = self.max_memory.is_some();
+        Watch { limit: self.limit(), max_time: self.max_time, began, asked, folder: None, why: None }
     }
 }
+
+/// Whether samples are taken, of which a small scenario may have many.
+fn observes(resolved: &Resolved) -> bool {
+    resolved
+        .variants
+        .iter()
+        .map(|v| &v.config.observe)
+        .any(|o| !o.queue_series.is_empty() || !o.tcp_series.is_empty() || o.timeouts)
+}
+
+/// Where runs write.
+pub(crate) enum Files<'a> {
+    /// Tables, and samples that wait for them, into this folder.
+    Results(&'a Path),
+    /// Samples, while a run goes on, into the system's folder for temporary files: tables of runs are not written.
+    Samples(PathBuf),
+}
+
+impl Files<'_> {
+    /// The folder, if it is in memory, and its kind of file system.
+    fn in_memory(&self) -> Option<(&Path, &'static str)> {
+        let folder = match self {
+            Files::Results(folder) => folder,
+            Files::Samples(folder) => folder.as_path(),
+        };
+        memory::file_system_in_memory(folder).map(|kind| (folder, kind))
+    }
+
+    fn bytes(&self, f: &Forecast) -> f64 {
+        match self {
+            Files::Results(_) => f.disk + f.spilled,
+            Files::Samples(_) => f.spilled,
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Files::Results(_) => "choose a folder on a disk with --out",
+            Files::Samples(_) => "set TMPDIR to a folder on a disk",
+        }
+    }
+}
+
+/// Shortest time that writing may take after --max-time.
+const WRITING: Duration = Duration::from_secs(10);
 
 /// Ends runs that take too much.
 pub(crate) struct Watch {
     limit: Option<Limit>,
     max_time: Option<Duration>,
+    /// When the command began.
+    began: Instant,
     asked: bool,
+    /// Where results are written, if that is memory.
+    folder: Option<PathBuf>,
     /// Why they were ended.
     why: Option<String>,
 }
 
 impl Watch {
-    /// Whether the runs are to end, `elapsed` after their start; their reports would take `to_report` bytes beside what is there now.
-    pub(crate) fn over(&mut self, elapsed: Duration, to_report: u64) -> bool {
+    /// Results are written to `folder`, which counts where it is in memory.
+    pub(crate) fn writes_to(&mut self, folder: &Path) {
+        let in_memory = memory::file_system_in_memory(folder).is_some();
+        self.folder = std::fs::canonicalize(folder).ok().filter(|_| in_memory);
+    }
+
+    /// Whether the runs are to end; their reports would take `to_report` bytes beside what is there now.
+    pub(crate) fn over(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
-            self.why = self.reason(elapsed, to_report);
+            self.why = self.reason(self.began.elapsed(), to_report);
         }
         self.why.is_some()
     }
 
+    /// As [`Watch::over`], by time alone: while results are written, which takes memory for a moment.
+    pub(crate) fn time_is_over(&mut self) -> bool {
+        if self.why.is_none() {
+            self.why = self.out_of_time(self.began.elapsed());
+        }
+        self.why.is_some()
+    }
+
+    fn out_of_time(&self, elapsed: Duration) -> Option<String> {
+        let max = self.max_time.filter(|max| elapsed >= *max)?;
+        Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()))
+    }
+
+    /// How long results may be written after --max-time, and a run may take to end.
+    pub(crate) fn slack(&self) -> Option<Duration> {
+        self.max_time.map(|max| (max / 4).max(WRITING))
+    }
+
+    /// Time until everything must have been written; `None` where nothing limits it.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let (max, slack) = (self.max_time?, self.slack()?);
+        Some(max.saturating_add(slack).saturating_sub(self.began.elapsed()))
+    }
+
+    /// Whether everything should have been written by now.
+    pub(crate) fn overdue(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+
     fn reason(&self, elapsed: Duration, to_report: u64) -> Option<String> {
-        if let Some(max) = self.max_time.filter(|max| elapsed >= *max) {
-            return Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()));
+        if let Some(why) = self.out_of_time(elapsed) {
+            return Some(why);
         }
         let full = |l: &Limit| match l.bytes as f64 {
             all if l.mapped => all * FULL_MAPPED,
             all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST)),
         };
         let limit = self.limit?;
-        let needed = (memory::used(limit) + to_report) as f64;
+        let files = self.folder.as_ref().filter(|_| !limit.mapped).map_or(0, |folder| memory::held_by_files(folder));
+        let needed = (memory::used(limit) + files + to_report) as f64;
         let how = if self.asked { "by --max-memory" } else { "for lack of memory" };
-        (needed > full(&limit)).then(|| format!("ended {how} at {} of {}", bytes(needed), bytes(limit.bytes as f64)))
+        let of_it = match &self.folder {
+            Some(folder) if files > 0 => {
+                format!(", {} of it results in `{}`, which is memory, too", bytes(files as f64), folder.display())
+            }
+            _ => String::new(),
+        };
+        (needed > full(&limit)).then(|| format!("ended {how} at {} of {}{of_it}", bytes(needed), bytes(limit.bytes as f64)))
     }
 
     /// What the page of the results may take, and who says so; `None` where nothing limits it.
@@ -234,8 +344,13 @@ mod tests {
 
     #[test]
     fn time_ends_runs() {
-        let mut watch = Limits { max_time: Some(Duration::from_secs(5)), ..Limits::default() }.watch();
-        assert!(!watch.over(Duration::from_secs(4), 0) && watch.over(Duration::from_secs(5), 0));
+        let limits = Limits { max_time: Some(Duration::from_secs(3_600)), ..Limits::default() };
+        let mut watch = limits.watch(Instant::now());
+        assert!(!watch.over(0) && !watch.overdue() && watch.slack() == Some(Duration::from_secs(900)));
+        let limits = Limits { max_time: Some(Duration::ZERO), ..limits };
+        let mut watch = limits.watch(Instant::now());
+        assert!(watch.over(0) && !watch.overdue() && watch.slack() == Some(WRITING));
         assert!(watch.why().is_some_and(|w| w.contains("--max-time")));
+        assert_eq!(Limits::default().watch(Instant::now()).left(), None);
     }
 }

@@ -1,14 +1,17 @@
 //! How far a sweep is: one bar, or events.
 
+use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Watch;
 use crate::output::remark;
 use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, clock, event, log_line};
 use crate::style;
 use crate::table::scaled;
+use crate::verbs::run_args;
 use forebay_exec::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use std::process;
 use std::time::Instant;
 
 /// Shows progress on standard error.
@@ -20,6 +23,8 @@ pub(crate) struct Display {
     printed: Instant,
     hops: u64,
     watch: Watch,
+    /// When a limit ended the runs.
+    ended: Option<Instant>,
 }
 
 impl Display {
@@ -32,7 +37,7 @@ impl Display {
             let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(STEPS).with_style(look)
         });
-        Display { kind, quiet, bar, minutes: Minutes::default(), printed: Instant::now(), hops: 0, watch }
+        Display { kind, quiet, bar, minutes: Minutes::default(), printed: Instant::now(), hops: 0, watch, ended: None }
     }
 
     /// Packet transmissions of the units that ran.
@@ -45,6 +50,24 @@ impl Display {
         self.watch.why()
     }
 
+    /// Ends the process if runs do not end that should have ended long ago.
+    fn give_up_late(&mut self, s: &Status) {
+        let ended = *self.ended.get_or_insert_with(Instant::now);
+        if self.watch.slack().is_none_or(|slack| ended.elapsed() < slack) {
+            return;
+        }
+        self.clear();
+        let why = self.why().unwrap_or_default();
+        let text = format!(
+            "{why}; {} runs did not end by themselves; {} of {} are done and kept: run the same command again to go on",
+            s.running.len(),
+            s.done,
+            s.total
+        );
+        run_args::announced(self.kind, Failure::Machine(text)).report();
+        process::exit(1);
+    }
+
     /// Takes the bar away.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = &self.bar {
@@ -55,6 +78,9 @@ impl Display {
 
 impl Watcher for Display {
     fn checked(&mut self, points: usize, of: usize) {
+        if self.watch.time_is_over() {
+            interrupt::stop();
+        }
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{points} of {of} points checked"));
         }
@@ -80,8 +106,9 @@ impl Watcher for Display {
     }
 
     fn tick(&mut self, s: &Status) {
-        if self.watch.over(s.elapsed, s.running.iter().map(|r| r.to_report).sum()) {
+        if self.watch.over(s.running.iter().map(|r| r.to_report).sum()) {
             interrupt::stop();
+            self.give_up_late(s);
         }
         let line = self.kind == Kind::Lines && self.minutes.due(s.elapsed);
         if self.bar.is_some() || line {

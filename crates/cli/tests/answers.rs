@@ -219,7 +219,7 @@ fn of_several_bottlenecks_the_worst_is_named() {
 
 #[test]
 fn results_that_a_limit_cut_short_say_so_before_anything_else() {
-    let more = ["--no-report", "--max-time", "1s", "--set", "duration=10h"];
+    let more = ["--no-report", "--max-time", "5s", "--set", "duration=10h"];
     let said = answer("partial", "datagrams", &more);
     assert!(said[0].starts_with("partial results: "), "{said:#?}");
 }

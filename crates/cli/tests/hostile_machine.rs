@@ -81,7 +81,7 @@ fn a_full_disk() {
 
 /// A shell without job control starts what runs in the background with SIGINT and SIGQUIT ignored, these tests too, and children inherit it
 /// (POSIX, "Signals and Error Handling" of the shell language). The command that is tried is one of the foreground.
-fn heed_signals(command: &mut Command) {
+pub(crate) fn heed_signals(command: &mut Command) {
     #[cfg(target_os = "linux")]
     // SAFETY: signal(2) may be called between fork and exec (signal-safety(7)).
     unsafe {

@@ -5,6 +5,8 @@ mod answers;
 mod commands;
 #[cfg(unix)]
 mod doctored;
+#[cfg(target_os = "linux")]
+mod early_ends;
 mod explain;
 #[cfg(unix)]
 mod hostile;

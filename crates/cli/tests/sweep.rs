@@ -342,10 +342,10 @@ fn a_sweep_runs_in_any_world_and_says_so() {
 #[test]
 fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
     let s = scratch("limit");
-    let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "1s", "--out", "o", "--set", "duration=1000s"];
+    let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
     let said = text(&out.stderr);
-    assert!(out.status.code() == Some(1) && said.contains("ended after 1.0 s by --max-time; 0 of 48 runs are done"), "{said}");
+    assert!(out.status.code() == Some(1) && said.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"), "{said}");
     // 0.3 M messages a second for 1000 s.
     let many = SWEEP
         .replace("duration = \"20ms\"", "duration = \"1000s\"")
@@ -362,9 +362,9 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     let s = scratch("partial");
     fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     let durations = "duration=[\"5ms\", \"1000s\"]";
-    let more = ["--format", "csv", "--threads", "1", "--max-time", "1s", "--out", "o"];
+    let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
     let args = [&["sweep", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
-    let first = "partial results: ended after 1.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
+    let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
     let said = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
     assert_eq!(said.lines().next(), Some(first), "{said}");
@@ -381,7 +381,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     let again = s.ok(&args);
     assert!(again.starts_with(first) && again.contains("4 of them found finished"), "{again}");
     // Ended before anything is done, there is nothing to show.
-    let out = s.run(&["sweep", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "300ms", "--out", "o"]);
+    let out = s.run(&["sweep", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
     let said = text(&out.stderr);
     assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
     assert!(!s.0.join("o/summary.parquet").exists() && !s.0.join("o/report.html").exists());

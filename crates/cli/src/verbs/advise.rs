@@ -3,9 +3,10 @@
 use super::check::Printed;
 use crate::failure::Failure;
 use crate::input::found;
+use crate::interrupt::{self, Forced};
 use crate::output::{print, print_data};
+use crate::report;
 use crate::style::{self, BOLD, DIM, paint};
-use crate::{interrupt, report};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
 use forebay_exec::sweep::{Counts, SweepError};
 use forebay_store::{Host, write_whole};
@@ -43,7 +44,7 @@ pub(crate) struct Args {
 
 /// Tries, prints the recommendation and the table, and writes the page.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    interrupt::listen()?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: true })?;
     let request = Request {
         worlds: forebay_worlds::all(),
         file: found(&args.file),

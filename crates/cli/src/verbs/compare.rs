@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::input::found;
+use crate::interrupt::{self, Forced};
 use crate::output::{Format, print, print_data};
+use crate::plain;
 use crate::progress::{Display, Kind};
 use crate::style::{self, BOLD, DIM, NAME, paint};
 use crate::table;
 use crate::wrap;
-use crate::{interrupt, plain};
 use forebay_exec::align::{Alignment, Divergence, align, time_of};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_experiment::report::{Cut, Report};
@@ -87,6 +88,9 @@ impl Way {
     }
 }
 
+/// How long guests and namespaces of the worlds beside the simulator may take to be taken down after a signal.
+const TEARDOWN: Duration = Duration::from_secs(5);
+
 /// Runs it everywhere, and prints what came out.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for name in &args.worlds {
@@ -96,7 +100,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     // Mistakes of the scenario are reported as such, once.
     let plain = forebay_scenario::load(forebay_worlds::all(), &found(&args.file), &args.set, args.seed)?.resolve()?;
-    interrupt::listen()?;
+    // Guests and namespaces of the other worlds are taken down on the way out.
+    let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
+    interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }
 }
 

@@ -3,7 +3,7 @@
 use super::run_args::FormatArg;
 use super::sweep::{Telling, tell};
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Forced};
 use crate::limits::Limits;
 use crate::progress::Kind;
 use crate::sweep_progress::Display;
@@ -12,6 +12,7 @@ use forebay_scenario::Scenario;
 use forebay_store::Host;
 use forebay_store::sweep::SweepDir;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Put the parts of a sweep together, which `forebay sweep --shard` ran
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (folder, name) = (Path::new(""), &source.file);
     let mut scenario = Scenario::from_text(forebay_worlds::all(), &source.text, name, folder, &source.overrides, None)?;
     source.sweeps.iter().try_for_each(|text| scenario.add_axis(text))?;
-    interrupt::listen()?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: true })?;
     let request = Request {
         scenario: &scenario,
         source,
@@ -48,7 +49,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         threads: Host::here().cpus,
         csv: args.format == FormatArg::Csv,
     };
-    let mut display = Display::new(Kind::None, args.quiet, Limits::default().watch());
+    let mut display = Display::new(Kind::None, args.quiet, Limits::default().watch(Instant::now()));
     let merged = merge(request, &args.parts, interrupt::flag(), &mut display);
     display.clear();
     let Some(finished) = merged? else { return Ok(()) };

@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::interrupt::{self, Forced};
 use crate::model_table;
 use crate::output::{Format, print, print_data};
 use crate::progress::{Display, Kind};
-use crate::{interrupt, style};
+use crate::style;
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_predict::{Head, Measured, Verdict, to_json, unmeasured, verdicts};
 use forebay_scenario::Resolved;
@@ -55,7 +56,7 @@ impl Comparison<'_> {
         let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
         let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
         self.display = Display::new(kind, &labels);
-        interrupt::listen()?;
+        interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: false })?;
         let jobs = jobs(resolved);
         let threads = args.threads.map_or(Host::here().cpus, usize::from);
         let result = run_all(resolved, &jobs, threads, interrupt::flag(), self);

@@ -1,29 +1,36 @@
 //! `forebay run`: simulates a scenario, writes the results and prints the table.
 
-use super::run_args::{Args, FormatArg, scenario, with_progress, written};
+use super::run_args::{Args, FormatArg, SetupGuard, announced, mention_unnamed, scenario, with_progress, written};
 use crate::failure::Failure;
-use crate::limits::Watch;
+use crate::interrupt::{self, Forced};
+use crate::limits::{Files, Watch};
 use crate::output::{print, print_data, remark, warn};
 use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
 use crate::wrap;
-use crate::{among, grid, interrupt, said, style};
+use crate::{among, grid, said, style};
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
-use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, Target, file_name};
+use forebay_store::{Format, Host, Manifest, Pace, RunDir, RunWriter, Target, file_name};
 use forebay_verdict::{Grid, list};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Runs it. With `--progress json` a failure is an event too, so that standard error stays a stream of JSON.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let began = Instant::now();
     with_progress(args, |kind| {
+        let setup = SetupGuard::new(args.limits.max_time, began, kind);
         let chosen = scenario(args).and_then(|(scenario, overrides)| {
             let sweep = scenario.sweep()?;
             let refused = match &sweep {
@@ -36,12 +43,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             refused.map_or(Ok((scenario, overrides, sweep)), |text| Err(Failure::Usage(text.into())))
         });
         match chosen {
-            Ok((scenario, overrides, Some(sweep))) => super::sweep::run(args, kind, scenario, &sweep, overrides),
-            Ok((scenario, overrides, None)) => simulate(args, kind, &scenario, overrides),
+            Ok((scenario, overrides, Some(sweep))) => super::sweep::run(args, (kind, began), setup, scenario, &sweep, overrides),
+            Ok((scenario, overrides, None)) => simulate(args, (kind, began), setup, &scenario, overrides),
             Err(failure) => Err(among::refused(failure)),
         }
     })
 }
+
+/// How long guests and namespaces of the worlds beside the simulator may take to be taken down after a signal.
+const TEARDOWN: Duration = Duration::from_secs(5);
 
 /// What is to run, and where its results go.
 struct Ready {
@@ -57,82 +67,65 @@ fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failur
     let divided = among::processes().is_some();
     // Runs that are divided among processes run one after the other.
     let threads = if divided { 1 } else { args.threads.map_or(Host::here().cpus, usize::from) };
-    interrupt::listen()?;
+    let grace = if resolved.world.name() == "sim" { interrupt::GRACE } else { TEARDOWN };
+    interrupt::listen_or_end(Forced { grace, json: kind == Kind::Json, continues: false })?;
     if among::follows() {
         return Ok(Ready { resolved, writer: None, threads });
     }
-    args.limits.admit(&resolved, threads)?;
+    let target = target(args, &resolved);
+    mention_unnamed(&target, kind);
+    args.limits.admit(&resolved, threads, &Files::Results(target.folder()))?;
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
-    let writer = RunWriter::create(target(args, &resolved), format)?;
-    interrupt::clean_up_on_panic(writer.staging().to_owned());
+    let writer = RunWriter::create(target, format)?;
+    interrupt::clean_up(writer.staging().to_owned());
     announce(args, kind, &resolved, jobs(&resolved).len(), threads);
     Ok(Ready { resolved, writer: Some(writer), threads })
 }
 
-fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<String>) -> Result<(), Failure> {
+fn simulate(
+    args: &Args,
+    (kind, began): (Kind, Instant),
+    setup: SetupGuard,
+    scenario: &Scenario,
+    mut overrides: Vec<String>,
+) -> Result<(), Failure> {
     let cores = args.threads.map_or(1, usize::from);
     let ready = prepare(args, kind, scenario).and_then(|mut ready| {
         among::divide(&mut ready.resolved, cores)?;
         Ok(ready)
     });
     let Ready { resolved, writer, threads } = among::agree(ready, |ready| among::digest(&ready.resolved))?;
+    drop(setup);
     let Some(writer) = writer else { return among::follow(&resolved, &args.limits, cores) };
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     let jobs = jobs(&resolved);
 
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
-    let (record, clock) =
-        (Record::new(args.input.file.display().to_string(), scenario.text(), overrides, &resolved), Instant::now());
+    let record = Record::new(args.input.file.display().to_string(), scenario.text(), overrides, &resolved);
     let cut = AtomicBool::new(false);
+    let mut watch = args.limits.watch(began);
+    watch.writes_to(writer.staging());
     let mut collector = Collector {
-        writer,
+        args,
+        kind,
+        threads,
+        clock: Instant::now(),
+        writer: Some(writer),
         display: Display::new(kind, &labels),
-        record,
+        record: Some(record),
         variants: labels.into_iter().map(|label| table::Variant { label, seeds: Vec::new() }).collect(),
-        watch: args.limits.watch(),
+        watch,
         cut: &cut,
+        last: None,
         ended: 0,
+        stuck: 0,
+        unwritten: BTreeMap::new(),
     };
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
     result?;
     among::over();
-    let partial = collector.partial(jobs.len());
-    if interrupt::asked() || (collector.record.len() < jobs.len() && partial.is_none()) || collector.record.is_empty() {
-        return Err(partial.map_or(Failure::Interrupted, |why| Failure::Machine(format!("{why}; there are no results"))));
-    }
-    if let Some(why) = &partial {
-        collector.record.set_partial(why.clone());
-    }
-
-    // Of several runs at the same time each has one.
-    let used = jobs.iter().map(Job::cores).max().unwrap_or(1);
-    let manifest = collector.record.manifest(threads.min(jobs.len()).max(used), clock.elapsed());
-    let dir = collector.writer.finish(manifest.clone())?;
-    // From here on nothing takes the results away again, not even a defect of the report.
-    interrupt::kept(&dir);
-    if let Some((bytes, by)) = collector.watch.for_the_page() {
-        forebay_verdict::limit_memory(bytes, by);
-    }
-    let report = if args.no_report { None } else { beside_results(&dir, kind) };
-    let answer = match &report {
-        Some(written) => (written.sentences.clone(), written.workloads.clone()),
-        // Without sentences where results cannot be read back; the table of numbers does not depend on it.
-        None if !args.quiet => RunDir::open(&dir).and_then(|d| report::answer(&[d])).unwrap_or_default(),
-        None => Default::default(),
-    };
-    let report = report.map(|w| w.path);
-    if kind == Kind::Json {
-        event(&json!({
-            "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
-            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
-        }));
-    }
-    conclude(args, &answer, &collector.variants, &manifest, &dir, report.as_deref())?;
-    match &args.out {
-        Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
-        _ => Ok(()),
-    }
+    collector.conclude(&jobs)
 }
 
 /// The name that was asked for was taken while the runs went on: says where the results are instead, and fails.
@@ -146,9 +139,32 @@ fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
     Err(Failure::Reported(1))
 }
 
-/// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
-fn beside_results(dir: &Path, kind: Kind) -> Option<Written> {
-    written(RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE))), kind)
+/// Does `work` until `left` is over, then leaves it: the process ends soon after. `None` if it was not done by then.
+fn within<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let Some(left) = left else { return Some(work()) };
+    if left.is_zero() {
+        return None;
+    }
+    let (sender, receiver) = mpsc::channel();
+    // One that comes too late is not received.
+    thread::spawn(move || drop(sender.send(work())));
+    receiver.recv_timeout(left).ok()
+}
+
+/// Writes the report of finished results within `left`. That it could not be written is said, and is no failure of the run.
+fn beside_results(dir: &Path, left: Option<Duration>, kind: Kind) -> Option<Written> {
+    let folder = dir.to_owned();
+    let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
+    let Some(page) = within(left, page) else {
+        let text = format!("no report was written: --max-time is over; `forebay report {}` writes it", dir.display());
+        if kind == Kind::Json {
+            event(&json!({"event": "warning", "text": text}));
+        } else {
+            warn(&text);
+        }
+        return None;
+    };
+    written(page, kind)
 }
 
 fn target(args: &Args, resolved: &Resolved) -> Target {
@@ -239,25 +255,115 @@ fn conclude(
 
 /// Writes results as they come and keeps what the end needs.
 struct Collector<'a> {
-    writer: RunWriter,
+    args: &'a Args,
+    kind: Kind,
+    threads: usize,
+    clock: Instant,
+    /// `None` once the end has begun, as is `record`.
+    writer: Option<RunWriter>,
     display: Display,
-    record: Record,
+    record: Option<Record>,
     variants: Vec<table::Variant>,
     watch: Watch,
     /// Tells the runs to end.
     cut: &'a AtomicBool,
+    /// When they were told, or the last of them ended after that.
+    last: Option<Instant>,
     /// Runs that ended before their end.
     ended: usize,
+    /// Runs that did not end when they were told to.
+    stuck: usize,
+    /// Rows of tables that were written, and all, of those tables that are not whole.
+    unwritten: BTreeMap<&'static str, (u64, u64)>,
 }
 
 impl Collector<'_> {
+    fn runs_there(&self) -> usize {
+        self.record.as_ref().map_or(0, Record::len)
+    }
+
     /// Why the results are not those of all `runs`, if they are not.
     fn partial(&self, runs: usize) -> Option<String> {
-        let (there, ended) = (self.record.len(), self.ended);
-        let why = self.watch.why().filter(|_| there < runs || ended > 0)?;
+        let (there, ended) = (self.runs_there(), self.ended);
+        let why = self.watch.why().filter(|_| there < runs || ended > 0 || !self.unwritten.is_empty())?;
         let missing: Vec<String> = self.variants.iter().filter(|v| v.seeds.is_empty()).map(|v| v.label.clone()).collect();
         let none = if missing.is_empty() { String::new() } else { format!("; there is nothing of {}", list(&missing)) };
-        Some(format!("partial results: {why}; {} of {runs} runs are complete, {ended} ended early{none}", there - ended))
+        let stuck =
+            if self.stuck > 0 { format!("; {} did not end by themselves and are left out", self.stuck) } else { String::new() };
+        let table = |(name, (written, rows)): (&&str, &(u64, u64))| format!("the first {written} of {rows} rows of `{name}`");
+        let tables: Vec<String> = self.unwritten.iter().map(table).collect();
+        let tables = if tables.is_empty() { String::new() } else { format!("; there was time to write {}", list(&tables)) };
+        Some(format!(
+            "partial results: {why}; {} of {runs} runs are complete, {ended} ended early{stuck}{none}{tables}",
+            there - ended
+        ))
+    }
+
+    /// Completes the results of the runs that have ended, and says what they are.
+    fn conclude(&mut self, jobs: &[Job]) -> Result<(), Failure> {
+        let (args, kind) = (self.args, self.kind);
+        let partial = self.partial(jobs.len());
+        // An error removes what was written.
+        let (Some(writer), Some(mut record)) = (self.writer.take(), self.record.take()) else { return Err(Failure::Interrupted) };
+        if interrupt::asked() || (record.len() < jobs.len() && partial.is_none()) || record.is_empty() {
+            return Err(partial.map_or(Failure::Interrupted, |why| Failure::Machine(format!("{why}; there are no results"))));
+        }
+        if let Some(why) = &partial {
+            record.set_partial(why.clone());
+        }
+        // Of several runs at the same time each has one.
+        let used = jobs.iter().map(Job::cores).max().unwrap_or(1);
+        let manifest = record.manifest(self.threads.min(jobs.len()).max(used), self.clock.elapsed());
+        let dir = writer.finish_if(manifest.clone(), &interrupt::commit)?;
+        // From here on nothing takes the results away again, not even a defect of the report.
+        interrupt::kept(&dir);
+        if let Some((bytes, by)) = self.watch.for_the_page() {
+            forebay_verdict::limit_memory(bytes, by);
+        }
+        let left = self.watch.left();
+        let report = if args.no_report { None } else { beside_results(&dir, left, kind) };
+        let answer = match &report {
+            Some(written) => (written.sentences.clone(), written.workloads.clone()),
+            // Without sentences where results cannot be read back, or not in time; the table of numbers does not depend on it.
+            None if !args.quiet => {
+                let folder = dir.clone();
+                let answer = move || RunDir::open(&folder).and_then(|d| report::answer(&[d])).unwrap_or_default();
+                within(self.watch.left(), answer).unwrap_or_default()
+            }
+            None => Default::default(),
+        };
+        let report = report.map(|w| w.path);
+        if kind == Kind::Json {
+            event(&json!({
+                "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
+                "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
+            }));
+        }
+        conclude(args, &answer, &self.variants, &manifest, &dir, report.as_deref())?;
+        match &args.out {
+            Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the process with the results of the runs that have ended, if others should have ended long ago.
+    fn give_up_late(&mut self, jobs: &[Job]) {
+        let last = *self.last.get_or_insert_with(Instant::now);
+        if self.watch.slack().is_none_or(|slack| last.elapsed() < slack) {
+            return;
+        }
+        self.stuck = jobs.iter().filter(|j| j.state().running).count();
+        self.display.clear();
+        let code = match self.conclude(jobs) {
+            Ok(()) => 0,
+            Err(failure) => {
+                let failure = announced(self.kind, failure);
+                failure.report();
+                among::failed(&failure);
+                failure.number()
+            }
+        };
+        process::exit(code.into());
     }
 }
 
@@ -266,18 +372,37 @@ impl Watcher for Collector<'_> {
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         self.display.tick(jobs, elapsed);
-        if self.watch.over(elapsed, jobs.iter().map(|j| j.state().to_report).sum()) {
+        if self.watch.over(jobs.iter().map(|j| j.state().to_report).sum()) {
             self.cut.store(true, Relaxed);
+            self.give_up_late(jobs);
         }
     }
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let (job, report) = (&jobs[outcome.job], &outcome.report);
-        self.writer.add(&outcome.info, report, &outcome.summary)?;
+        let (watch, cut) = (&mut self.watch, self.cut);
+        let mut pace = || {
+            if interrupt::asked() {
+                return Pace::Abandon;
+            }
+            // Other runs go on meanwhile.
+            if watch.time_is_over() {
+                cut.store(true, Relaxed);
+            }
+            if watch.overdue() { Pace::Cut } else { Pace::Continue }
+        };
+        let (Some(writer), Some(record)) = (&mut self.writer, &mut self.record) else { return Ok(()) };
+        for table in writer.add_paced((&outcome.info, report, &outcome.summary), &mut pace)? {
+            let sum = self.unwritten.entry(table.table.name()).or_default();
+            *sum = (sum.0 + table.written, sum.1 + table.rows);
+        }
         self.display.run_done(job, &outcome);
-        self.record.add(job, &outcome);
+        record.add(job, &outcome);
         self.ended += usize::from(outcome.report.cut);
         self.variants[job.variant()].seeds.push(outcome.summary);
+        if self.cut.load(Relaxed) {
+            self.last = Some(Instant::now());
+        }
         Ok(())
     }
 }

@@ -1,18 +1,24 @@
 //! What `forebay run` and `forebay sweep` share: their arguments, the scenario that these describe, and how failures and reports are announced.
 
+use crate::among;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::interrupt;
 use crate::limits::Limits;
 use crate::output::warn;
 use crate::progress::{Kind, event};
 use crate::report::Written;
 use clap::builder::PossibleValuesParser;
 use forebay_scenario::Scenario;
-use forebay_store::StoreError;
 use forebay_store::summary_table::metric_columns;
+use forebay_store::{StoreError, Target};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::process;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Run a scenario, write its results and print a summary
 #[derive(Debug, clap::Args)]
@@ -74,17 +80,66 @@ pub(super) fn with_progress(args: &Args, work: impl FnOnce(Kind) -> Result<(), F
         (false, true) => Kind::Bar,
         (false, false) => Kind::Lines,
     });
-    work(kind).map_err(|failure| {
-        if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
-            return failure;
+    work(kind).map_err(|failure| announced(kind, failure))
+}
+
+/// A failure in the form of the progress that is wanted: with events it has been reported by one.
+pub(crate) fn announced(kind: Kind, failure: Failure) -> Failure {
+    if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
+        return failure;
+    }
+    match &failure {
+        Failure::Interrupted => event(&json!({"event": "interrupted"})),
+        Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
+        other => event(&json!({"event": "error", "message": other.text(false)})),
+    }
+    Failure::Reported(failure.number())
+}
+
+/// Ends the process when --max-time is over before the first run has begun: reading a scenario, building its network and the forecast do not look
+/// at the clock, and there is nothing to keep. Until it is dropped.
+pub(super) struct SetupGuard {
+    /// Ends the thread that waits when it is dropped.
+    _begun: Option<mpsc::Sender<()>>,
+}
+
+impl SetupGuard {
+    /// For a command that began at `began`.
+    pub(super) fn new(max_time: Option<Duration>, began: Instant, kind: Kind) -> SetupGuard {
+        let Some(max) = max_time else { return SetupGuard { _begun: None } };
+        let (sender, receiver) = mpsc::channel::<()>();
+        let wait = move || {
+            if receiver.recv_timeout(max.saturating_sub(began.elapsed())) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            interrupt::end();
+            let seconds = max.as_secs_f64();
+            let text = format!("ended after {seconds:.1} s by --max-time, before the first run had begun; there are no results");
+            let failure = announced(kind, Failure::Machine(text));
+            failure.report();
+            among::failed(&failure);
+            process::exit(1);
+        };
+        // Without a thread, the first run is ended when it has begun.
+        let _ = thread::Builder::new().spawn(wait);
+        SetupGuard { _begun: Some(sender) }
+    }
+}
+
+/// Says that there are complete results for `target` without their name, of a process that was killed before it could rename them.
+pub(super) fn mention_unnamed(target: &Target, kind: Kind) {
+    for path in target.unnamed_results() {
+        let path = path.display();
+        let text = format!(
+            "`{path}` holds complete results of a run that was killed before they got their name; rename it to keep them (`mv {path} NAME`), or \
+             remove it"
+        );
+        if kind == Kind::Json {
+            event(&json!({"event": "warning", "text": text}));
+        } else {
+            warn(&text);
         }
-        match &failure {
-            Failure::Interrupted => event(&json!({"event": "interrupted"})),
-            Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
-            other => event(&json!({"event": "error", "message": other.text(false)})),
-        }
-        Failure::Reported(failure.number())
-    })
+    }
 }
 
 /// A report, or words about why there is none.

@@ -1,9 +1,11 @@
 //! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
 //! `[sweep]` does the same.
 
-use super::run_args::{self, FormatArg, scenario, with_progress, written};
+use super::run_args::{self, FormatArg, SetupGuard, mention_unnamed, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::input::found;
+use crate::interrupt::Forced;
+use crate::limits::Files;
 use crate::output::print;
 use crate::progress::{Kind, event};
 use crate::python::Python;
@@ -14,11 +16,12 @@ use crate::wrap;
 use crate::{interrupt, said, style, sweep_table};
 use forebay_exec::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
 use forebay_scenario::{Scenario, Sweep};
-use forebay_store::Host;
 use forebay_store::sweep::SweepScenario;
 use forebay_store::unit::UnitStore;
+use forebay_store::{Host, Target};
 use serde_json::json;
 use std::fmt::Write as _;
+use std::time::Instant;
 
 /// Run a scenario for many values: those of its [sweep] and of --sweep
 #[derive(Debug, clap::Args)]
@@ -39,7 +42,9 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let began = Instant::now();
     with_progress(&args.run, |kind| {
+        let setup = SetupGuard::new(args.run.limits.max_time, began, kind);
         let (scenario, overrides) = scenario(&args.run)?;
         let Some(sweep) = scenario.sweep()? else {
             let text = "the scenario has no [sweep]; add one, or --sweep 'topology.senders=[8, 16]'";
@@ -50,11 +55,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return list(&args.run, &scenario);
         }
         if let Some(address) = &args.dask {
+            drop(setup);
             on_workers(address, &args.run, &scenario, &sweep, kind)?;
+            return run(&args.run, (kind, began), SetupGuard::new(None, began, kind), scenario, &sweep, overrides);
         }
         match args.shard {
-            Some(shard) => run_shard(&args.run, kind, scenario, &sweep, overrides, shard),
-            None => run(&args.run, kind, scenario, &sweep, overrides),
+            Some(shard) => run_shard(&args.run, (kind, began), setup, scenario, &sweep, overrides, shard),
+            None => run(&args.run, (kind, began), setup, scenario, &sweep, overrides),
         }
     })
 }
@@ -77,14 +84,16 @@ fn on_workers(address: &str, args: &run_args::Args, scenario: &Scenario, sweep: 
 /// Runs a part of a sweep.
 fn run_shard(
     args: &run_args::Args,
-    kind: Kind,
+    (kind, began): (Kind, Instant),
+    setup: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
     overrides: Vec<String>,
     shard: Shard,
 ) -> Result<(), Failure> {
-    let (scenario, overrides) = ready(args, scenario, sweep, overrides)?;
-    let mut display = Display::new(kind, args.quiet, args.limits.watch());
+    let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
+    drop(setup);
+    let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
     let result = execute_shard(request(args, &scenario, overrides), shard, interrupt::flag(), &mut display);
     display.clear();
     let Some(done) = ended(result, &display)? else { return Ok(()) };
@@ -114,16 +123,18 @@ fn with_seeds(args: &run_args::Args, scenario: Scenario, sweep: &Sweep) -> Resul
     Ok((scenario, Some(text)))
 }
 
-/// Runs the sweep of a scenario.
+/// Runs the sweep of a scenario, for a command that began at `began`.
 pub(super) fn run(
     args: &run_args::Args,
-    kind: Kind,
+    (kind, began): (Kind, Instant),
+    setup: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
     overrides: Vec<String>,
 ) -> Result<(), Failure> {
-    let (scenario, overrides) = ready(args, scenario, sweep, overrides)?;
-    let mut display = Display::new(kind, args.quiet, args.limits.watch());
+    let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
+    drop(setup);
+    let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
     let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
     display.clear();
     // The caller has seen that there is a sweep.
@@ -134,6 +145,7 @@ pub(super) fn run(
 /// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
 fn ready(
     args: &run_args::Args,
+    kind: Kind,
     scenario: Scenario,
     sweep: &Sweep,
     mut overrides: Vec<String>,
@@ -146,7 +158,10 @@ fn ready(
     overrides.extend(seeds);
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     admit(args, &scenario)?;
-    interrupt::listen()?;
+    if let Some(path) = &args.out {
+        mention_unnamed(&Target::Exact { path: path.clone(), force: false }, kind);
+    }
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: kind == Kind::Json, continues: true })?;
     Ok((scenario, overrides))
 }
 
@@ -210,7 +225,7 @@ fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
     for point in ends.iter().take(sweep.len().min(2)).filter_map(|i| sweep.point(*i)) {
         // Mistakes of a point are reported with those of the others, when all are checked.
         if let Ok(resolved) = scenario.at(&point).and_then(|s| s.resolve()) {
-            args.limits.admit(&resolved, threads)?;
+            args.limits.admit(&resolved, threads, &Files::Samples(std::env::temp_dir()))?;
         }
     }
     Ok(())
