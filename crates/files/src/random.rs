@@ -1,0 +1,9 @@
+//! Names that other processes cannot predict.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+/// A random number. The keys of `RandomState` come from the operating system; they are the only secret here.
+pub(crate) fn number() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
