@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use crate::leftovers;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -75,20 +75,6 @@ fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
     leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
-    let temporary: PathBuf = path.with_file_name(leftovers::temporary_name(&name));
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        // Released with the file.
-        let _ = file.try_lock();
-        file.write_all(contents)?;
-        if sync {
-            file.sync_all()?;
-        }
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|e| {
-        // The first failure is the one to tell.
-        let _ = fs::remove_file(&temporary);
-        StoreError::io("write", path)(e)
-    })
+    let options = forebay_files::Options { mode: None, sync };
+    forebay_files::replace(path, contents, options).map_err(StoreError::io("write", path))
 }

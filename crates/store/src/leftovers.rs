@@ -117,6 +117,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn complete_results_without_name_are_found() {
+        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
+        for dir in [complete.clone(), place.path().join(format!("y.tmp-{}", u32::MAX)), place.path().join(format!("x.tmp-{}", std::process::id()))] {
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join(Manifest::FILE), format!(r#"{{"kind": "{}"}}"#, Manifest::KIND)).unwrap();
+        }
+        // Half written.
+        fs::create_dir(place.path().join(format!("x.tmp-{}-3", u32::MAX))).unwrap();
+        assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
+    }
+
+    #[test]
     fn only_names_of_our_own_making() {
         assert_eq!(parts("a.tmp-12"), Some(("\0", 12)));
         assert_eq!(parts("a.tmp-12-3"), Some(("\0", 12)));

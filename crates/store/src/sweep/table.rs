@@ -106,8 +106,8 @@ impl SweepTable {
     ) -> Result<TableRecord, StoreError> {
         let name = format!("summary.{}", format.extension());
         let path = dir.join(&name);
-        let temporary = dir.join(format!("{name}.tmp-{}", std::process::id()));
-        let written = self.write_to(&temporary, format, rows);
+        let (file, temporary) = forebay_files::create_beside(&path, None).map_err(StoreError::io("create", &path))?;
+        let written = self.write_to(file, &temporary, format, rows);
         let written = written.and_then(|n| {
             fs::rename(&temporary, &path).map_err(StoreError::io("rename the finished table to", &path))?;
             Ok(n)
@@ -119,8 +119,13 @@ impl SweepTable {
         Ok(TableRecord { name: "summary".into(), file: name, rows, schema_version: VERSION })
     }
 
-    fn write_to<'a>(&self, path: &PathBuf, format: Format, rows: impl Iterator<Item = SweepRow<'a>>) -> Result<u64, StoreError> {
-        let file = File::create(path).map_err(StoreError::io("create", path))?;
+    fn write_to<'a>(
+        &self,
+        file: File,
+        path: &PathBuf,
+        format: Format,
+        rows: impl Iterator<Item = SweepRow<'a>>,
+    ) -> Result<u64, StoreError> {
         let mut out = match format {
             Format::Parquet => {
                 Out::Parquet(Box::new(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?))

@@ -13,7 +13,6 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Folder of files that are being written.
 const TEMPORARY: &str = "tmp";
@@ -31,9 +30,6 @@ const TEMPORARY: &str = "tmp";
 pub struct UnitStore {
     root: PathBuf,
 }
-
-/// Makes names of temporary files unique within the process.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl UnitStore {
     /// The store in the folder `root`, which is created when the first result is put there. Removes what killed processes left half
@@ -138,11 +134,9 @@ impl UnitStore {
 
     /// A file appears under its name when it is whole.
     fn write(&self, path: &Path, bytes: &[u8], sync: bool) -> Result<(), StoreError> {
-        let mut name = leftovers::temporary_name(OsStr::new("unit"));
-        name.push(format!("-{}", COUNTER.fetch_add(1, Relaxed)));
-        let temporary = self.root.join(TEMPORARY).join(name);
-        let write = || -> io::Result<()> {
-            let mut file = create(&temporary)?;
+        let wanted = self.root.join(TEMPORARY).join("unit");
+        let (mut file, temporary) = create_beside(&wanted).map_err(StoreError::io("write", &wanted))?;
+        let mut write = || -> io::Result<()> {
             // Released with the file.
             let _ = file.try_lock();
             file.write_all(bytes)?;
@@ -153,25 +147,25 @@ impl UnitStore {
             let _ = fs::remove_file(&temporary);
             return Err(StoreError::io("write", &temporary)(e));
         }
-        let fail = StoreError::io("rename a finished result to", path);
-        match fs::rename(&temporary, path) {
+        let renamed = match fs::rename(&temporary, path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
-                }
-                fs::rename(&temporary, path).map_err(fail)
+                path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::rename(&temporary, path))
             }
-            other => other.map_err(fail),
-        }
+            other => other,
+        };
+        renamed.map_err(|e| {
+            let _ = fs::remove_file(&temporary);
+            StoreError::io("rename a finished result to", path)(e)
+        })
     }
 }
 
-/// Creates a file, and its folder when there is none.
-fn create(path: &Path) -> io::Result<File> {
-    match File::create(path) {
+/// Creates a temporary file beside `path`, and its folder when there is none.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    match forebay_files::create_beside(path, None) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            File::create(path)
+            forebay_files::create_beside(path, None)
         }
         other => other,
     }
