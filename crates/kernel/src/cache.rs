@@ -118,6 +118,7 @@ impl Cache {
 
     /// Keeps the program at `file` under that name, all of it or nothing. The caller holds the build lock.
     pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
+        self.remove_stale();
         let (folder, new) = (self.kernels().join(name), self.kernels().join(format!(".{name}.{}", process::id())));
         fs::create_dir_all(&new).at(&new)?;
         fs::copy(file, new.join("linux")).at(file)?;
@@ -151,6 +152,19 @@ impl Cache {
         let away = self.kernels().join(format!(".{}.{}", kernel.name, process::id()));
         fs::rename(&kernel.folder, &away).at(&kernel.folder)?;
         fs::remove_dir_all(&away).at(&away)
+    }
+
+    /// Removes what killed processes left: `.NAME.PID`, half written or half removed.
+    fn remove_stale(&self) {
+        for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let pid = name.to_str().and_then(|n| n.strip_prefix('.')?.rsplit_once('.')?.1.parse::<u32>().ok());
+            let ended = |pid: u32| Path::new("/proc/self").exists() && !Path::new("/proc").join(pid.to_string()).exists();
+            if pid.is_some_and(ended) && entry.file_type().is_ok_and(|t| t.is_dir()) {
+                // Another process may do the same; nothing reads them.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Size of the trees, bytes; 0 if there are none.
@@ -252,6 +266,20 @@ mod tests {
         cache.remove(&cache.get("ccc").unwrap()).unwrap();
         assert_eq!(names(), ["bbb", "aaa"]);
         assert!(cache.get("ccc").is_none() && !cache.kernels().join("ccc").exists());
+    }
+
+    #[test]
+    fn leftovers_of_killed_builds_are_removed() {
+        let place = Scratch::new();
+        let cache = Cache::at(place.path());
+        let (ended, running) = (format!(".aaa.{}", u32::MAX), format!(".bbb.{}", std::process::id()));
+        for name in [&ended, &running] {
+            fs::create_dir_all(cache.kernels().join(name)).unwrap();
+        }
+        let program = place.path().join("program");
+        fs::write(&program, "ELF").unwrap();
+        cache.put("ccc", &program, &manifest("6.12.1", 1)).unwrap();
+        assert!(!cache.kernels().join(ended).exists() && cache.kernels().join(running).exists());
     }
 
     #[test]

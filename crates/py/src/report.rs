@@ -4,22 +4,22 @@ use crate::errors;
 use crate::guard::detached;
 use crate::results::Results;
 use forebay_exec::{ExplainError, Which};
+use forebay_files::TempDir;
 use forebay_store::{Format, RunDir, Target, file_name};
 use forebay_units::QueryId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::{env, fs, process};
 
 /// Writes the report of some results, which it compares if there are several.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -> PyResult<()> {
     let results: Vec<&Results> = results.iter().map(Py::get).collect();
     detached(py, || {
-        let scratch = Scratch::new();
-        let dirs = results.iter().map(|r| dir_of(r, &scratch.0)).collect::<PyResult<Vec<_>>>()?;
+        let mut scratch = Scratch::default();
+        let dirs = results.iter().map(|r| dir_of(r, &mut scratch)).collect::<PyResult<Vec<_>>>()?;
         forebay_cli::report::write(&dirs, &path).map(|_| ()).map_err(|e| errors::store(&e))
     })?
 }
@@ -29,8 +29,8 @@ pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -
 pub(crate) fn answer(py: Python<'_>, results: Vec<Py<Results>>) -> PyResult<String> {
     let results: Vec<&Results> = results.iter().map(Py::get).collect();
     detached(py, || {
-        let scratch = Scratch::new();
-        let dirs = results.iter().map(|r| dir_of(r, &scratch.0)).collect::<PyResult<Vec<_>>>()?;
+        let mut scratch = Scratch::default();
+        let dirs = results.iter().map(|r| dir_of(r, &mut scratch)).collect::<PyResult<Vec<_>>>()?;
         let data = forebay_verdict::read(&dirs).map_err(|e| errors::store(&e))?;
         let headline = forebay_verdict::headline(&data);
         let workloads = forebay_verdict::workloads(&data).unwrap_or_default();
@@ -50,8 +50,8 @@ pub(crate) fn explain(
 ) -> PyResult<String> {
     let results = results.get();
     detached(py, || {
-        let scratch = Scratch::new();
-        let dir = dir_of(results, &scratch.0)?;
+        let mut scratch = Scratch::default();
+        let dir = dir_of(results, &mut scratch)?;
         let which = Which { flow, query: query.map(QueryId::new), variant, run };
         forebay_exec::explain(forebay_worlds::all(), &dir, &which).map_err(|e| match e {
             ExplainError::Store(e) => errors::store(&e),
@@ -63,29 +63,24 @@ pub(crate) fn explain(
 }
 
 /// A report is made from a directory: that of the results, else one made for the purpose.
-fn dir_of(results: &Results, scratch: &Path) -> PyResult<RunDir> {
+fn dir_of(results: &Results, scratch: &mut Scratch) -> PyResult<RunDir> {
     if let Some(dir) = results.dir() {
         return Ok(dir.clone());
     }
-    let target = Target::Numbered { parent: scratch.to_owned(), name: file_name(&results.manifest().name) };
+    let target = Target::Numbered { parent: scratch.path()?.to_owned(), name: file_name(&results.manifest().name) };
     let path = results.write(target, Format::Parquet)?;
     RunDir::open(&path).map_err(|e| errors::store(&e))
 }
 
-/// A folder that goes away with this value.
-struct Scratch(PathBuf);
+/// A temporary directory that is created when the first result needs it.
+#[derive(Default)]
+struct Scratch(Option<TempDir>);
 
 impl Scratch {
-    fn new() -> Scratch {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let name = format!("forebay-report-{}-{}", process::id(), NUMBER.fetch_add(1, Relaxed));
-        Scratch(env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // It may never have been made; and what cannot be removed from there is the system's to clean.
-        let _ = fs::remove_dir_all(&self.0);
+    fn path(&mut self) -> PyResult<&Path> {
+        if self.0.is_none() {
+            self.0 = Some(TempDir::create(&env::temp_dir(), "forebay-report")?);
+        }
+        Ok(self.0.as_ref().map_or(Path::new(""), TempDir::path))
     }
 }

@@ -8,6 +8,7 @@ mod table;
 use crate::json::number;
 use crate::measure;
 use crate::peers::{self, Engine, Peers};
+use forebay_files::TempDir;
 use points::{Figure, Point, points};
 use setup::{Peer, Work};
 use std::fmt::Write;
@@ -45,8 +46,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     {
         peers.lack(Engine::Ns3, why);
     }
-    let scratch = std::env::temp_dir().join(format!("forebay-agree-{}", std::process::id()));
-    std::fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+    let scratch = TempDir::create(&std::env::temp_dir(), "forebay-agree").map_err(|e| format!("a temporary directory: {e}"))?;
     let points = points();
     let mut rows = Vec::new();
     let mut left_out = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
             left_out.push(format!("{}, {}: {why}", point.section, point.name));
             continue;
         }
-        match compare(i, point, &scratch) {
+        match compare(i, point, scratch.path()) {
             Ok(of) => of.into_iter().for_each(|row| {
                 let (figure, verdict) = (row.figure.name(), if row.inside { "inside" } else { "OUTSIDE" });
                 println!("{}, {}: {figure} {:.4}, peer {:.4}, {verdict}", point.section, point.name, row.ours, row.theirs);
@@ -68,7 +68,6 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
             Err(why) => left_out.push(format!("{}, {}: {why}", point.section, point.name)),
         }
     }
-    let _ = std::fs::remove_dir_all(&scratch);
     left_out.iter().for_each(|why| println!("left out: {why}"));
     if let Some(out) = out {
         let page = table::page(&points, &rows, &left_out, &versions());

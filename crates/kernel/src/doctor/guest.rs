@@ -1,6 +1,6 @@
 //! Whether this machine lets a guest run: it traces its own children and maps its memory from a file.
 
-use super::tools::{Folder, compile, compiler};
+use super::tools::{compile, compiler, temp_dir};
 use forebay_doctor::Finding;
 use std::env;
 use std::process::Command;
@@ -24,14 +24,14 @@ pub(super) fn processor() -> Finding {
 pub(super) fn guests() -> Finding {
     let place = env::temp_dir();
     let Some(gcc) = compiler() else { return Finding::Unknown("this needs gcc".into()) };
-    let Ok(folder) = Folder::new("guest") else {
+    let Ok(folder) = temp_dir() else {
         return Finding::fails(format!("{} cannot be written", place.display()), "set TMPDIR to a folder that can");
     };
-    let program = match compile(&gcc, &folder.0, PROBE) {
+    let program = match compile(&gcc, folder.path(), PROBE) {
         Ok(program) => program,
         Err(_) => return Finding::Unknown("this needs a compiler that works".into()),
     };
-    match Command::new(&program).arg(&folder.0).output().map(|out| out.status.code()) {
+    match Command::new(&program).arg(folder.path()).output().map(|out| out.status.code()) {
         Ok(Some(0)) => Finding::Works(format!("may trace their processes, and map memory from {}", place.display())),
         Ok(Some(2)) | Err(_) => Finding::fails(
             format!("programs and memory may not be mapped from {} (mounted noexec?)", place.display()),

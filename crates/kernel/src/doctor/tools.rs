@@ -1,6 +1,7 @@
 //! Programs that a build of a kernel calls.
 
 use forebay_doctor::{Finding, Package};
+use forebay_files::TempDir;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,9 +66,9 @@ pub(super) fn xz() -> Finding {
 /// A guest is one file that needs no library: the C library must be there to be linked into it.
 pub(super) fn libc() -> Finding {
     let Some(gcc) = which("gcc") else { return Finding::Unknown("this needs gcc".into()) };
-    let Ok(folder) = Folder::new("libc") else { return Finding::Unknown("no temporary folder to try it in".into()) };
+    let Ok(folder) = temp_dir() else { return Finding::Unknown("no temporary folder to try it in".into()) };
     let program = "#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n";
-    match compile(&gcc, &folder.0, program) {
+    match compile(&gcc, folder.path(), program) {
         Ok(_) => Finding::Works("headers and static library".into()),
         Err(said) => {
             let said =
@@ -77,21 +78,9 @@ pub(super) fn libc() -> Finding {
     }
 }
 
-/// A temporary folder of our own, removed with what is in it.
-pub(super) struct Folder(pub(super) PathBuf);
-
-impl Folder {
-    pub(super) fn new(name: &str) -> std::io::Result<Folder> {
-        let path = env::temp_dir().join(format!("forebay-doctor-{name}-{}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A temporary directory for programs that try what the machine allows.
+pub(super) fn temp_dir() -> std::io::Result<TempDir> {
+    TempDir::create(&env::temp_dir(), "forebay-doctor")
 }
 
 /// Compiles a program of one file to `folder/probe`, or returns what the compiler said.
