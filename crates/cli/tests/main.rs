@@ -8,6 +8,8 @@ mod doctored;
 #[cfg(target_os = "linux")]
 mod early_ends;
 mod explain;
+#[cfg(target_os = "linux")]
+mod guests;
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]

@@ -2,16 +2,15 @@
 //! are gone when the guest is dropped, however that comes.
 
 use crate::link::Link;
+use forebay_files::{TempDir, remove_stale};
 use rustix::fs::{StatVfsMountFlags, statvfs};
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::fs::{self, DirBuilder, File};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Where the guest reads and writes: `FB_FD_IN` and `FB_FD_OUT`.
@@ -24,8 +23,11 @@ const START_NS: u64 = 1_700_000_000_000_000_000;
 /// Lines of the guest's console that errors quote.
 const QUOTED: usize = 8;
 
-/// Makes names of folders unique within the process.
-static FOLDERS: AtomicU64 = AtomicU64::new(0);
+/// How long a killed process may take to end.
+const ENDING: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Prefix of the names of guests' folders.
+const FOLDER: &str = "forebay-guest";
 
 /// How a guest is started.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +42,7 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) struct Guest {
     child: Child,
-    folder: PathBuf,
+    folder: TempDir,
     /// The conversation with it.
     pub(crate) link: Link,
 }
@@ -48,11 +50,8 @@ pub(crate) struct Guest {
 impl Guest {
     /// Starts `kernel`.
     pub(crate) fn start(kernel: &Path, options: Options) -> io::Result<Guest> {
-        let folder = private_folder()?;
-        Guest::start_in(kernel, options, &folder).inspect_err(|_| drop(fs::remove_dir_all(&folder)))
-    }
-
-    fn start_in(kernel: &Path, options: Options, folder: &Path) -> io::Result<Guest> {
+        let private = private_folder()?;
+        let folder = private.path();
         let (guest_reads, to_guest) = io::pipe()?;
         let (from_guest, guest_writes) = io::pipe()?;
         let (reads, writes) = (above(guest_reads.into())?, above(guest_writes.into())?);
@@ -87,12 +86,12 @@ impl Guest {
             });
         }
         let child = command.spawn()?;
-        Ok(Guest { child, folder: folder.to_owned(), link: Link::new(to_guest, from_guest) })
+        Ok(Guest { child, folder: private, link: Link::new(to_guest, from_guest) })
     }
 
     /// The last lines of its console, for messages.
     pub(crate) fn console(&self) -> String {
-        let text = fs::read(self.folder.join("console")).unwrap_or_default();
+        let text = fs::read(self.folder.path().join("console")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text
             .lines()
@@ -119,7 +118,6 @@ impl Drop for Guest {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -139,19 +137,43 @@ fn place(fd: i32, number: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// A new folder that no other user may look into, where files may be executed: the guest's memory is one.
-fn private_folder() -> io::Result<PathBuf> {
+/// A new folder that no other user can enter, where files may be executed: the guest's memory is one. Guests of killed runs end first.
+fn private_folder() -> io::Result<TempDir> {
     // In memory if possible: the guest's memory is a file.
-    let executable = |p: &PathBuf| statvfs(p).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    let parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+    parents.iter().for_each(|p| remove_stale(p, FOLDER, end_processes_in));
+    let executable = |p: &&PathBuf| statvfs(p.as_path()).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
     let mut last = io::Error::other("no folder for temporary files in which files may be executed: set TMPDIR to one");
-    for parent in [PathBuf::from("/dev/shm"), std::env::temp_dir()].into_iter().filter(executable) {
-        let folder = parent.join(format!("forebay-guest-{}-{}", std::process::id(), FOLDERS.fetch_add(1, Relaxed)));
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(e) => last = io::Error::new(e.kind(), format!("`{}`: {e}", folder.display())),
+    for parent in parents.iter().filter(executable) {
+        match TempDir::create(parent, FOLDER) {
+            Ok(folder) => return Ok(folder),
+            Err(e) => last = io::Error::new(e.kind(), format!("`{}`: {e}", parent.display())),
         }
     }
     Err(last)
+}
+
+/// Kills the processes that work in a guest's folder: a guest whose run was killed, and the processes that it traces. Every process of a guest
+/// starts in its folder and stays there, and no other process has a reason to.
+fn end_processes_in(folder: &Path) {
+    let works_there = |pid: Pid| fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).is_ok_and(|cwd| cwd == folder);
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|e| e.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
+    let mut ending = Vec::new();
+    for pid in numbers.filter(|p| works_there(*p)) {
+        // The descriptor stands for this process and for none that gets its number later: the second check is of the same one.
+        if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
+            && works_there(pid)
+            && pidfd_send_signal(&process, Signal::KILL).is_ok()
+        {
+            ending.push(process);
+        }
+    }
+    // Until they have ended they write into the folder.
+    for process in ending {
+        let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
+        let _ = rustix::event::poll(&mut ended, Some(&ENDING));
+    }
 }
 
 #[cfg(test)]
@@ -162,9 +184,9 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// A script in the place of a kernel.
-    fn script(text: &str) -> (PathBuf, PathBuf) {
+    fn script(text: &str) -> (TempDir, PathBuf) {
         let folder = private_folder().unwrap();
-        let path = folder.join("kernel");
+        let path = folder.path().join("kernel");
         fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         (folder, path)
@@ -187,14 +209,14 @@ mod tests {
         assert_eq!((frame.kind, frame.only::<Ask>()), (Ask::KIND, Some(Ask { now: 77 })));
         assert_eq!(guest.console(), "mem=64M");
         drop(guest);
-        fs::remove_dir_all(folder).unwrap();
+        drop(folder);
     }
 
     #[test]
     fn nothing_is_left_of_a_guest_that_hangs_with_its_children() {
         let (folder, kernel) = script("sleep 1000 & echo $! >child; echo here >&2; wait");
         let guest = Guest::start(&kernel, OPTIONS).unwrap();
-        let (own, begin) = (guest.folder.clone(), Instant::now());
+        let (own, begin) = (guest.folder.path().to_owned(), Instant::now());
         while guest.console() != "here" && begin.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -206,14 +228,39 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(!runs() && !own.exists());
-        fs::remove_dir_all(folder).unwrap();
+        drop(folder);
     }
 
     #[test]
-    fn what_is_no_program_is_an_error_without_traces() {
-        let before = FOLDERS.load(Relaxed);
+    fn failed_start_leaves_no_folder() {
+        let left = || {
+            let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|e| e.path());
+            let own = format!("{FOLDER}-{}-", std::process::id());
+            entries.filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&own))).collect::<Vec<_>>()
+        };
+        let before = left();
         assert!(Guest::start(Path::new("/nowhere/linux"), OPTIONS).is_err());
-        let left = |n| Path::new("/dev/shm").join(format!("forebay-guest-{}-{n}", std::process::id()));
-        assert!((before..FOLDERS.load(Relaxed)).all(|n| !left(n).join("console").exists()));
+        // Folders of other tests go when these end.
+        let begin = Instant::now();
+        while left().iter().any(|p| !before.contains(p)) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", left());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
+    #[test]
+    fn next_guest_ends_those_of_killed_runs() {
+        let stale = std::env::temp_dir().join(format!("{FOLDER}-{}-00000000000000aa", u32::MAX));
+        fs::create_dir(&stale).unwrap();
+        let mut child = Command::new("sleep").arg("1000").current_dir(&stale).spawn().unwrap();
+        let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+        let folder = private_folder().unwrap();
+        assert!(!stale.exists() && folder.path().exists());
+        let ended = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
+        assert!(other.try_wait().unwrap().is_none(), "a process elsewhere goes on");
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 }

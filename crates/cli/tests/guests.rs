@@ -1,0 +1,95 @@
+//! Guests of runs that were killed, with a script in the place of a kernel: what a process leaves outside of its output folder, the next one removes.
+
+use crate::scratch::{Scratch, command};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+const SCENARIO: &str = r#"
+duration = "1s"
+[topology]
+kind = "many-to-one"
+senders = 2
+access     = { rate = "20Mbps", delay = "500us" }
+bottleneck = { rate = "20Mbps", delay = "500us", buffer = "50pkt" }
+[transport]
+cc = "newreno"
+[[workload]]
+kind = "long"
+"#;
+
+/// Starts a process that outlives it, as the processes that a guest traces did, and then does nothing.
+const GUEST: &str = "#!/bin/sh\nsleep 1000 </dev/null >/dev/null 2>&1 3<&- 4>&- &\necho $! > child.new; mv child.new child\nsleep 1000\n";
+
+fn start(s: &Scratch) -> Child {
+    let mut run = command(&s.0, &["run", "s.toml", "--world", "linux", "--yes", "--quiet", "--no-report", "--out", "r"]);
+    run.env("FOREBAY_KERNEL", s.0.join("kernel")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    run.spawn().unwrap()
+}
+
+/// The folder of the guest of a process, once it has started its own process, and that one.
+fn guest(of: &mut Child) -> (PathBuf, String) {
+    let begin = Instant::now();
+    loop {
+        let all = fs::read_dir("/dev/shm").unwrap().flatten().map(|e| e.path());
+        let own = format!("forebay-guest-{}-", of.id());
+        let found = all.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with(&own)).find_map(|p| {
+            let child = fs::read_to_string(p.join("child")).ok()?;
+            Some((p, child.trim().to_owned()))
+        });
+        if let Some(found) = found {
+            return found;
+        }
+        assert!(of.try_wait().unwrap().is_none() && begin.elapsed() < LIMIT, "the guest starts");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn runs(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| !s.contains(") Z "))
+}
+
+#[test]
+fn next_run_ends_guests_of_killed_runs() {
+    if !PathBuf::from("/dev/shm").is_dir() {
+        return;
+    }
+    let s = Scratch::new("guests");
+    s.file("s.toml", SCENARIO);
+    s.file("kernel", GUEST);
+    fs::set_permissions(s.0.join("kernel"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut left = Vec::new();
+    for _ in 0..3 {
+        let mut run = start(&s);
+        left.push(guest(&mut run));
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    assert!(left.last().is_some_and(|(folder, child)| folder.exists() && runs(child)), "this is what kill -9 leaves");
+    let mut next = start(&s);
+    let (own, child) = guest(&mut next);
+    // The folders went before the guest was started.
+    for (folder, child) in &left {
+        assert!(!folder.exists() && !runs(child), "{}", folder.display());
+    }
+    assert!(own.exists() && runs(&child), "a guest in use stays");
+    let mut another = start(&s);
+    guest(&mut another);
+    assert!(own.exists() && runs(&child), "also when another run starts");
+    for run in [&mut next, &mut another] {
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    // Clean up as a user would: by one more run.
+    let mut last = start(&s);
+    let (folder, child) = guest(&mut last);
+    assert!(!own.exists());
+    last.kill().unwrap();
+    last.wait().unwrap();
+    let _ = std::process::Command::new("kill").args(["-9", &child]).status();
+    let _ = fs::remove_dir_all(folder);
+}
