@@ -14,6 +14,8 @@ use std::fs;
 pub struct Request<'a> {
     /// From what.
     pub source: &'a Source,
+    /// The SHA-256 that the sources must have, if it is given.
+    pub sha256: Option<&'a str>,
     /// How many programs compile at a time.
     pub jobs: usize,
     /// Whether the tree stays for the next build.
@@ -49,9 +51,16 @@ pub struct Outcome {
 /// # Errors
 /// If a tool is missing, the sources are not those of a kernel that we know, or it does not compile: with what to do.
 pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step<'_>)) -> Result<Outcome, Error> {
-    let (recipe, compiler) = (Recipe::new(SOURCES), recipe::compiler()?);
+    let recipe = Recipe::new(SOURCES);
     let sha256 = request.source.digest()?;
     progress(Step::Sources(&sha256));
+    if let Some(wanted) = request.sha256.filter(|w| *w != sha256) {
+        return Err(Error::new(format!(
+            "{}: the sources are not those that were asked for: their SHA-256 is {sha256} and should be {wanted}; nothing was unpacked",
+            request.source.path().display()
+        )));
+    }
+    let compiler = recipe::compiler()?;
     let name = recipe.kernel(&sha256, &compiler);
     if let Some(kernel) = cache.get(&name) {
         return Ok(Outcome { kernel, new: false });
@@ -104,4 +113,32 @@ fn tidy(cache: &Cache, tree: &Tree, keep: bool) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, build};
+    use crate::cache::Cache;
+    use crate::scratch::Scratch;
+    use crate::source::Source;
+    use std::fs;
+
+    #[test]
+    fn sources_of_another_sum_are_refused() {
+        let place = Scratch::new();
+        let archive = place.path().join("linux.tar.gz");
+        fs::write(&archive, "whatever is in it").unwrap();
+        let source = Source::find(Some(&archive)).unwrap();
+        let cache = Cache::at(place.path().join("cache"));
+        let wanted = "0".repeat(64);
+        let request = Request { source: &source, sha256: Some(&wanted), jobs: 1, keep_tree: false };
+        let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();
+        assert!(said.contains(&wanted) && said.contains(&source.digest().unwrap()), "{said}");
+        assert!(!place.path().join("cache").exists(), "nothing was unpacked");
+        // The right sum comes further: to what is wrong with the archive.
+        let sum = source.digest().unwrap();
+        let request = Request { sha256: Some(&sum), ..request };
+        let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();
+        assert!(!said.contains("SHA-256"), "{said}");
+    }
 }

@@ -3,9 +3,10 @@
 use crate::error::{At, Error};
 use crate::selection::wanted;
 use crate::source::{Source, files};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use tar::Archive;
 
@@ -40,8 +41,11 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
                     fs::create_dir_all(folder).at(folder)?;
                 }
                 if from.is_symlink() {
+                    // A tree that was built has links to absolute paths, which no build of ours needs.
                     let target = fs::read_link(&from).at(&from)?;
-                    std::os::unix::fs::symlink(target, &to).at(&to)?;
+                    if stays_inside(&name, &target) {
+                        std::os::unix::fs::symlink(target, &to).at(&to)?;
+                    }
                 } else {
                     fs::copy(&from, &to).at(&from)?;
                 }
@@ -55,44 +59,72 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether a link that stands in the folder of `name` stays inside the tree.
+/// Whether a link at `name` leads to a place inside the tree, wherever other links of the tree lead: its target climbs with `..` first, at most
+/// to the top, and then only descends. Links lie in real directories, so that each `..` goes where its name says.
 fn stays_inside(name: &str, target: &Path) -> bool {
-    let mut depth = name.split('/').count() - 1;
-    for part in target.components() {
-        match part {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            _ => return false,
-        }
-    }
-    true
+    let depth = name.split('/').count() - 1;
+    let climbs = target.components().take_while(|c| *c == Component::ParentDir).count();
+    let mut rest = target.components().skip(climbs);
+    climbs <= depth && rest.all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without it.
+/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without it. Nothing is written through a
+/// link, and no link leads out of the tree.
 fn extract(archive: &mut impl Read, tree: &Path) -> io::Result<()> {
     let mut archive = Archive::new(archive);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
-        let plain = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-        let Some(name) = path.to_str().filter(|_| plain).map(|n| n.trim_start_matches("./")) else { continue };
+        let refused = |why: &str| io::Error::other(format!("it contains `{}`, {why}; nothing of it is used", path.display()));
+        if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
+            return Err(refused("a name that leads out of the archive"));
+        }
+        let Some(name) = path.to_str().map(|n| n.trim_start_matches("./")) else { continue };
         let Some((_, name)) = name.split_once('/') else { continue };
+        let name = name.trim_end_matches('/');
         let kind = entry.header().entry_type();
-        if !(kind.is_file() || kind.is_symlink()) || name.is_empty() || !wanted(name) {
+        if kind.is_dir() || name.is_empty() || !wanted(name) {
             continue;
         }
-        if kind.is_symlink() && !entry.link_name()?.is_some_and(|t| stays_inside(name, &t)) {
-            continue;
+        let to = make_folders(tree, name).map_err(|e| refused(&e.to_string()))?;
+        if kind.is_symlink() {
+            let target = entry.link_name()?.filter(|t| stays_inside(name, t));
+            let target = target.ok_or_else(|| refused("a link that leads out of the tree"))?;
+            std::os::unix::fs::symlink(target, &to)?;
+        } else if kind.is_file() {
+            let executable = entry.header().mode().is_ok_and(|m| m & 0o100 != 0);
+            let mut file = File::options().write(true).create_new(true).open(&to)?;
+            if executable {
+                file.set_permissions(fs::Permissions::from_mode(0o755))?;
+            }
+            io::copy(&mut entry, &mut file)?;
+        } else if kind.is_hard_link() {
+            return Err(refused("a hard link"));
+        } else if !kind.is_pax_global_extensions() {
+            return Err(refused("a device, a pipe or something else that is not a file"));
         }
-        let to = tree.join(name);
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        entry.set_preserve_mtime(false);
-        entry.unpack(&to)?;
     }
     Ok(())
+}
+
+/// Makes the folders of `name` below `tree`, all of them real ones, and removes what an earlier entry of that name has put there.
+fn make_folders(tree: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut at = tree.to_owned();
+    let mut parts = name.split('/').peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let found = fs::symlink_metadata(&at);
+        match (parts.peek().is_some(), found) {
+            (_, Err(e)) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            (true, Err(_)) => fs::create_dir(&at)?,
+            (true, Ok(f)) if f.is_dir() => {}
+            (true, Ok(_)) => return Err(io::Error::other("a file below a link or a file")),
+            (false, Ok(f)) if f.is_dir() => return Err(io::Error::other("a file in the place of a folder")),
+            (false, Ok(_)) => fs::remove_file(&at)?,
+            (false, Err(_)) => {}
+        }
+    }
+    Ok(at)
 }
 
 #[cfg(test)]
@@ -138,8 +170,93 @@ mod tests {
     }
 
     #[test]
-    fn links_out_of_the_tree_are_left_out() {
-        assert!(stays_inside("a/b", Path::new("../c")) && stays_inside("a/b", Path::new("c/d")));
-        assert!(!stays_inside("a/b", Path::new("../../c")) && !stays_inside("a", Path::new("/etc/passwd")));
+    fn links_stay_inside_the_tree() {
+        for (name, target) in [("a/b", "../c"), ("a/b", "c/d"), ("a/b", "."), ("a/b/c", "../../d/e"), ("a", "b")] {
+            assert!(stays_inside(name, Path::new(target)), "{name} -> {target}");
+        }
+        // The last three stay inside as text, and leave once `a` or `x` is a link to a folder further up.
+        let out = [("a/b", "../../c"), ("a", "/etc/passwd"), ("a", ".."), ("net/b", "a/../../.."), ("net/b", "a/.."), ("b", "x/../y")];
+        for (name, target) in out {
+            assert!(!stays_inside(name, Path::new(target)), "{name} -> {target}");
+        }
+    }
+
+    /// An entry of an archive that only a program like this test makes.
+    enum Entry {
+        File(&'static str),
+        Link(&'static str, &'static str),
+        Other(&'static str, tar::EntryType),
+    }
+
+    fn hostile(entries: &[Entry]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut add = |name: &str, kind: tar::EntryType, target: Option<&str>, text: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            // The names that the library refuses to write are those of interest.
+            header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+            if let Some(target) = target {
+                header.as_gnu_mut().unwrap().linkname[..target.len()].copy_from_slice(target.as_bytes());
+            }
+            header.set_entry_type(kind);
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            header.set_cksum();
+            builder.append(&header, text).unwrap();
+        };
+        for entry in entries {
+            match entry {
+                Entry::File(name) => add(name, tar::EntryType::Regular, None, b"outside\n"),
+                Entry::Link(name, to) => add(name, tar::EntryType::Symlink, Some(to), b""),
+                Entry::Other(name, kind) => add(name, *kind, Some("l/net/x"), b""),
+            }
+        }
+        builder.into_inner().unwrap()
+    }
+
+    /// Whatever the archive: nothing is written beside the tree, and what is in it leads nowhere else.
+    #[test]
+    fn hostile_archives_write_nothing_outside() {
+        use Entry::{File, Link, Other};
+        let archives: [(&str, &[Entry]); 12] = [
+            ("a link in a folder that is a link", &[Link("l/net/a", "."), Link("l/net/a/a/a/b", "../../../../escaped"), File("l/net/b/x.c")]),
+            ("a file through a link", &[Link("l/net/a", ".."), File("l/net/a/x.c")]),
+            ("a file through a link to a folder", &[File("l/net/x/y.c"), Link("l/net/a", "x"), File("l/net/a/z.c")]),
+            ("a link that leaves at once", &[Link("l/net/b", "../../escaped")]),
+            ("an absolute link", &[Link("l/net/b", "/tmp")]),
+            ("a link that leaves by way of another", &[Link("l/net/a", "."), Link("l/net/b", "a/../../escaped")]),
+            ("a name with ..", &[File("l/../escaped/x.c")]),
+            ("a name from the root", &[File("/escaped/x.c")]),
+            ("a hard link", &[File("l/net/x"), Other("l/net/y", tar::EntryType::Link)]),
+            ("a device", &[Other("l/net/null", tar::EntryType::Char)]),
+            ("a block device", &[Other("l/net/disk", tar::EntryType::Block)]),
+            ("a pipe", &[Other("l/net/pipe", tar::EntryType::Fifo)]),
+        ];
+        for (what, entries) in archives {
+            let place = Scratch::new();
+            let (tree, escaped) = (place.path().join("a/b/tree"), place.path().join("a/b/escaped"));
+            fs::create_dir_all(&tree).unwrap();
+            fs::create_dir_all(escaped.join("b")).unwrap();
+            fs::write(escaped.join("x.c"), "untouched").unwrap();
+            let message = extract(&mut &hostile(entries)[..], &tree).expect_err(what).to_string();
+            assert!(message.contains("nothing of it is used"), "{what}: {message}");
+            assert_eq!(fs::read_to_string(escaped.join("x.c")).unwrap(), "untouched", "{what}");
+            assert_eq!(fs::read_dir(place.path().join("a/b")).unwrap().count(), 2, "{what}");
+        }
+    }
+
+    #[test]
+    fn links_and_repeated_files_are_unpacked() {
+        use Entry::{File, Link};
+        let tree = Scratch::new();
+        let entries = [
+            File("l/arch/x86/a.h"),
+            Link("l/scripts/dtc/include", "../../arch/x86"),
+            File("l/arch/x86/a.h"),
+            Link("l/net/loop", "a.c"),
+            File("l/net/loop"),
+        ];
+        extract(&mut &hostile(&entries)[..], tree.path()).unwrap();
+        assert_eq!(fs::read_to_string(tree.path().join("scripts/dtc/include/a.h")).unwrap(), "outside\n");
+        assert!(fs::symlink_metadata(tree.path().join("net/loop")).unwrap().is_file(), "a later file replaces a link");
     }
 }

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::plain::plain;
 use crate::style;
-use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel};
+use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel, known, parse_sha256};
 use indicatif::ProgressBar;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
@@ -39,6 +39,9 @@ struct Build {
     /// Archive (.tar.xz, .tar.gz, .tar.bz2, .tar.zst) or folder with the sources [default: the distribution's package in /usr/src, 6.12 first]
     #[arg(long, value_name = "DIR|TARBALL")]
     source: Option<PathBuf>,
+    /// SHA-256 that the sources must have, as their author publishes it; without it, sources are used that are not known to forebay
+    #[arg(long, value_name = "HEX", value_parser = parse_sha256)]
+    sha256: Option<String>,
     /// How many files are compiled at a time [default: the machine's cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -85,7 +88,11 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
     let jobs = args.jobs.map_or_else(|| available_parallelism().map_or(1, Into::into), usize::from);
     let (start, mut display) = (Instant::now(), Display::new());
     display.line(&format!("sources: {}", source.path().display()));
-    let built = build(cache, &Request { source: &source, jobs, keep_tree: !args.no_tree }, &mut |step| display.step(step));
+    let request = Request { source: &source, sha256: args.sha256.as_deref(), jobs, keep_tree: !args.no_tree };
+    let built = build(cache, &request, &mut |step| match step {
+        Step::Sources(sum) => display.line(&format!("SHA-256: {sum} ({})", origin(&request, sum))),
+        step => display.step(step),
+    });
     display.end();
     let built = built?;
     let mut out = if built.new {
@@ -101,6 +108,17 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
         let _ = writeln!(out, "{}", trees(cache));
     }
     print(&out)
+}
+
+/// Where sources of this sum come from.
+fn origin(request: &Request<'_>, sum: &str) -> String {
+    match (request.sha256, known(sum), request.source) {
+        (Some(wanted), ..) if wanted == sum => "as given by --sha256".into(),
+        (Some(_), ..) => "not the one given by --sha256".into(),
+        (None, Some(package), _) => format!("known: {package}"),
+        (None, None, Source::Archive(..)) => "unknown archive: pass --sha256 with the sum that its author publishes".into(),
+        (None, None, Source::Folder(_)) => "a folder".into(),
+    }
 }
 
 /// Name and size of a kernel.
@@ -217,7 +235,7 @@ impl Display {
 
     fn step(&mut self, step: Step<'_>) {
         let text = match step {
-            Step::Sources(sha256) => return self.line(&format!("SHA-256: {sha256}")),
+            Step::Sources(_) => return,
             Step::Waiting => "another forebay builds a kernel; waiting for it".to_owned(),
             Step::Unpacking => {
                 self.unpacked = true;
