@@ -5,13 +5,11 @@ use crate::route::Plan;
 use crate::sample::{Look, Of};
 use crate::sockets::Whom;
 use crate::state::{self, Attachment, Lock};
-use crate::step::Step;
+use crate::step::{DEFAULT_LAW, Step};
 use crate::tc::Filter;
 use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, sysctl, tc};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-const DEFAULT_LAW: &str = "net.ipv4.tcp_congestion_control";
 
 /// What is to be attached, and for whom.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +59,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     });
     let params = params.collect::<Result<Vec<_>, Error>>()?;
     let name = request.name.clone().unwrap_or_else(|| format!("fb_{}", program.name));
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || name.len() > loader::NAME_MAX || !name.chars().all(plain) {
+    if !loader::is_name(&name) {
         return Err(Error::new(format!("`{name}` is no name for a congestion control"))
             .fix(format!("use 1 to {} letters, digits, `_` and `-`", loader::NAME_MAX)));
     }
@@ -82,6 +79,11 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
         return Err(Error::new("--default means all connections; --dst and --cgroup mean some").fix("leave one of them out"));
     }
+    let request = &Request { prefixes: Prefix::union(&request.prefixes), ..request.clone() };
+    let cgroup = request.cgroup.as_deref().map(cgroup::folder).transpose()?;
+    if !request.default {
+        within_the_data_centre(&request.prefixes, cgroup.as_deref())?;
+    }
     if let Some(other) = state::all()?.iter().find(|a| a.name == name && a.complete) {
         return Err(Error::new(format!("{name} is attached already ({})", other.program)).fix(
             "`forebay tune` changes its parameters, `forebay detach` takes it off, and --name attaches a second one beside it",
@@ -99,7 +101,6 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         return Ok(Ready { program, params, routes: Vec::new(), attachment });
     }
     steps.push(Step::Sockets { law: name.clone(), memory: folder.join("earlier") });
-    let cgroup = request.cgroup.as_deref().map(cgroup::folder).transpose()?;
     if let Some(cgroup) = &cgroup {
         steps.push(Step::Cgroup { cgroup: cgroup.clone(), link: folder.join("cgroup") });
     }
@@ -125,6 +126,22 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     Ok(Ready { program, params, routes, attachment })
 }
 
+/// Refuses an attachment to (nearly) all connections that does not say so: it would concern those that leave the data centre, too.
+fn within_the_data_centre(prefixes: &[Prefix], cgroup: Option<&Path>) -> Result<(), Error> {
+    let all_processes = cgroup.map_or(Ok(true), cgroup::is_root)?;
+    let wide = Prefix::widest(prefixes);
+    let what = match (all_processes, prefixes.is_empty(), wide) {
+        (true, true, _) => "every process of the machine is in this cgroup".to_owned(),
+        (true, false, Some(share)) => {
+            let named: Vec<String> = prefixes.iter().map(Prefix::to_string).collect();
+            format!("{} cover {share} of all addresses", named.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(format!("{what}: connections that leave the data centre would use it, too"))
+        .fix("name prefixes inside the data centre (--dst) or another cgroup; --default means all connections"))
+}
+
 fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment, Error> {
     Ok(Attachment {
         name,
@@ -135,6 +152,7 @@ fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Ste
         default: request.default,
         before: Health::default(),
         steps,
+        links: Vec::new(),
         complete: false,
     })
 }
@@ -190,7 +208,7 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
                 lines.push(format!("# its map `prefixes` gets {}", whom.join(", ")));
             }
             Step::Pins { folder } => {
-                lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf bpf {}", m.display())));
+                lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf -o mode=0700 bpf {}", m.display())));
                 lines.push(format!("# the object of `{}` is inside forebay; with a file of it:", ready.program.name));
                 lines.push(format!(
                     "bpftool struct_ops register {}.bpf.o {}   # as {name}",
@@ -232,6 +250,7 @@ pub fn attach(request: &Request) -> Result<Attached, Error> {
     attachment.before = before(&attachment, request.measure)?;
     attachment.save()?;
     let worked = carry_out(program, &params, routes, &attachment, request.live, &mut done).and_then(|()| {
+        attachment.links = attachment.steps.iter().filter_map(Step::link).chain(law_link(&attachment)).collect();
         attachment.complete = true;
         attachment.save()
     });
@@ -241,6 +260,12 @@ pub fn attach(request: &Request) -> Result<Attached, Error> {
         return Err(e);
     }
     Ok(Attached { name: attachment.name, done })
+}
+
+/// The number of the link that keeps a congestion control registered.
+fn law_link(attachment: &Attachment) -> Option<u32> {
+    attachment.law()?;
+    pins::link(&attachment.pins()?.join("link"))
 }
 
 /// How connections do without it.

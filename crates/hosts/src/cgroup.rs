@@ -4,6 +4,7 @@ use crate::Error;
 use libbpf_rs::ProgramMut;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where it is mounted: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` beside version 1.
@@ -27,6 +28,12 @@ pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
     }
     Err(Error::new(format!("{} is no cgroup", path.display()))
         .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
+}
+
+/// Whether it is the one that all others are in, by whatever name.
+pub(crate) fn is_root(folder: &Path) -> Result<bool, Error> {
+    let number = |p: &Path| fs::metadata(p).map(|m| (m.dev(), m.ino())).map_err(|e| Error::io(p.display(), &e));
+    Ok(number(folder)? == number(&mount()?)?)
 }
 
 /// Attaches a program to the cgroup beside those that are there; the link is pinned.

@@ -2,27 +2,40 @@
 //! BPF file systems, routes with our protocol number.
 
 use crate::state::{self, Lock};
+use crate::step::DEFAULT_LAW;
 use crate::tune::named;
-use crate::{Error, pins, route, sysctl, tc};
+use crate::{Error, pins, registered, route, sysctl, tc};
 use std::fs;
 
 /// Takes one attachment off; returns what was done.
+///
+/// # Errors
+/// It is not attached, or something of it is still in the kernel; its file stays then, so that the command can be repeated.
 pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
     lock.tidy()?;
     let attachment = named(name)?;
-    attachment.undo()?;
-    Ok(vec![format!("detached {}", attachment.name)])
+    let mut done = attachment.undo()?;
+    done.push(format!("detached {}", attachment.name));
+    Ok(done)
 }
 
 /// Takes everything off, also what no file remembers.
+///
+/// # Errors
+/// Something could not be taken off; all else was.
 pub fn detach_all() -> Result<Vec<String>, Error> {
-    let _lock = Lock::take()?;
+    let lock = Lock::take()?;
     let mut done = Vec::new();
     // A damaged file is no reason to leave something behind: what it stood for is found below.
-    for attachment in state::all().unwrap_or_default() {
-        attachment.undo()?;
-        done.push(format!("detached {}", attachment.name));
+    for (file, attachment) in state::each()? {
+        match attachment {
+            Ok(attachment) => {
+                done.extend(attachment.undo()?);
+                done.push(format!("detached {}", attachment.name));
+            }
+            Err(e) => done.push(format!("did not use {}: {}", file.display(), e.what())),
+        }
     }
     for route in route::ours()? {
         route.remove()?;
@@ -33,6 +46,13 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
         done.push(format!("removed the filter at {} that no file remembers", filter.device));
     }
     for folder in pins::folders()? {
+        let folder = match folder {
+            Ok(folder) => folder,
+            Err(e) => {
+                done.push(format!("left alone: {}", e.what()));
+                continue;
+            }
+        };
         let mut left: Vec<_> =
             fs::read_dir(&folder).map_err(|e| Error::io(folder.display(), &e))?.flatten().map(|e| e.path()).collect();
         left.sort();
@@ -42,21 +62,23 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
                 done.push(line);
             }
             pins::remove(&dir)?;
+            done.extend(registered::end(Some(&name), &[])?);
             done.push(format!("removed {} that no file remembers", dir.display()));
         }
     }
-    for entry in fs::read_dir(state::FOLDER).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|e| e == "json" || e == "new") {
-            fs::remove_file(&path).map_err(|e| Error::io(path.display(), &e))?;
-        }
+    lock.clear()?;
+    for (name, link) in registered::others(&[]) {
+        done.push(format!(
+            "{name} is still registered by a program of forebay that no file here remembers (BPF link {link}); if no container on this machine uses it: \
+             bpftool link detach id {link}"
+        ));
     }
     Ok(done)
 }
 
 /// Changes a default whose predecessor no file remembers: to the first that everybody may use, cubic before others. Reno always is.
 fn leave_default(name: &str) -> Result<Option<String>, Error> {
-    let key = "net.ipv4.tcp_congestion_control";
+    let key = DEFAULT_LAW;
     if sysctl::get(key)? != name {
         return Ok(None);
     }

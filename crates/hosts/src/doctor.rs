@@ -102,7 +102,7 @@ fn bpf_file_system() -> Finding {
             Ok(Some(place)) => Finding::Works(format!("none is mounted: attach mounts one at {}", place.display())),
             Err(e) => Finding::Unknown(e.to_string()),
         },
-        Err(e) => Finding::fails(e.what(), "mount -t bpf bpf /sys/fs/bpf, outside of a mount namespace of its own"),
+        Err(e) => Finding::fails(e.what(), format!("{}, outside of a mount namespace of its own", pins::MOUNT)),
     }
 }
 

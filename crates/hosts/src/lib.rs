@@ -23,6 +23,7 @@ mod prefix;
 pub mod privileges;
 pub mod prometheus;
 pub mod record;
+mod registered;
 mod route;
 mod sample;
 pub mod shim;

@@ -3,9 +3,8 @@
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;
 use crate::tc::Filter;
-use crate::{Error, Prefix, cgroup, libbpf_log};
+use crate::{Error, Prefix, cgroup, libbpf_log, pins};
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder};
-use std::fs;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -45,6 +44,18 @@ fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, p
 
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less the zero at its end).
 pub(crate) const NAME_MAX: usize = 15;
+
+/// Whether an attachment may have this name, which is one of files, too.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// Whether a congestion control of the kernel may have this name.
+pub(crate) fn may_be_law(name: &str) -> bool {
+    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic() && c != '/')
+}
+
 /// The flag of a congestion control that processes without privileges may choose, and without which it cannot be the default.
 const NON_RESTRICTED: u32 = 1;
 
@@ -86,7 +97,7 @@ pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
 
 /// Pins the maps that are read while the program runs.
 pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<(), Error> {
-    fs::create_dir_all(folder).map_err(|e| Error::io(folder.display(), &e))?;
+    pins::create(folder)?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         // Not `law` itself, and not the sections of variables (.rodata, .bss).

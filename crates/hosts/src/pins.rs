@@ -1,6 +1,10 @@
 //! Where links and maps stay when the process that made them ends: files in a BPF file system, below a folder `forebay`.
+//!
+//! Whoever can write to that folder can move a pin away, and the program stays in the kernel when the attachment is undone. So the folder
+//! must be root's, like the file system that it is in.
 
-use crate::Error;
+use crate::{Error, state};
+use forebay_files::Dir;
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
@@ -9,6 +13,25 @@ use std::path::{Path, PathBuf};
 
 /// Where one is mounted if the machine has none.
 const OWN: &str = "/run/forebay/bpf";
+/// Our folder in a BPF file system.
+const NAME: &str = "forebay";
+/// Of a BPF file system (`BPF_FS_MAGIC` in linux/magic.h).
+const BPF_FS_MAGIC: u64 = 0xcafe_4a11;
+/// Permission bits of folders.
+const MODE: u32 = 0o700;
+/// How to mount one that only root can write to.
+pub(crate) const MOUNT: &str = "mount -t bpf -o mode=0700 bpf /sys/fs/bpf";
+
+/// The error of a folder of pins, with what to do.
+fn distrust(e: forebay_files::Error) -> Error {
+    match e {
+        forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
+        untrusted => Error::new(format!("{untrusted}: whoever can write there can keep programs in the kernel")).fix(format!(
+            "remove it if you do not need it, and let only root write to the BPF file system: mount -o remount,mode=0700 /sys/fs/bpf, or where none is \
+             mounted: {MOUNT}"
+        )),
+    }
+}
 
 /// The BPF file systems of this mount namespace, in the order in which they were mounted.
 fn mounted() -> Result<Vec<PathBuf>, Error> {
@@ -22,15 +45,39 @@ fn mounted() -> Result<Vec<PathBuf>, Error> {
     Ok(mounts.lines().filter_map(is_bpf).collect())
 }
 
-/// The folder of ours in each BPF file system that has one.
-pub(crate) fn folders() -> Result<Vec<PathBuf>, Error> {
-    Ok(mounted()?.into_iter().map(|m| m.join("forebay")).filter(|d| d.is_dir()).collect())
+/// A folder that is in a BPF file system; `None` where there is none.
+fn open(path: &Path) -> Result<Option<Dir>, Error> {
+    let Some(dir) = Dir::open(path).map_err(distrust)? else { return Ok(None) };
+    if dir.file_system().map_err(distrust)? != BPF_FS_MAGIC {
+        return Err(Error::new(format!("{} is not in a BPF file system: nothing there is of forebay", path.display())));
+    }
+    Ok(Some(dir))
+}
+
+/// Our folder in a BPF file system, which must be root's; `None` where there is none.
+fn trusted(mount: &Path) -> Result<Option<Dir>, Error> {
+    let Some(above) = open(mount)? else { return Ok(None) };
+    above.require_trusted_or_sticky().map_err(distrust)?;
+    let Some(dir) = above.subdir(OsStr::new(NAME)).map_err(distrust)? else { return Ok(None) };
+    dir.require_trusted().map_err(distrust)?;
+    Ok(Some(dir))
+}
+
+/// The folder of ours in each BPF file system that has one, or why it is not used.
+pub(crate) fn folders() -> Result<Vec<Result<PathBuf, Error>>, Error> {
+    let one = |mount: PathBuf| trusted(&mount).map(|d| d.map(|d| d.path().to_owned())).transpose();
+    Ok(mounted()?.into_iter().filter_map(one).collect())
 }
 
 /// Our folder in the first BPF file system, or in the one that has to be mounted.
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     if let Some(first) = mounted()?.into_iter().next() {
-        return Ok(first.join("forebay"));
+        // An ordinary user may not even look; attaching is refused for that later, with the capabilities that it needs.
+        // SAFETY: no arguments, no effects.
+        if unsafe { libc::geteuid() } == 0 {
+            trusted(&first)?;
+        }
+        return Ok(first.join(NAME));
     }
     // In a mount namespace of its own (`ip netns exec` makes one) the file system would vanish with the command, and all pins with it.
     let of = |who: u32| fs::metadata(format!("/proc/{who}/ns/mnt")).map(|m| m.ino()).ok();
@@ -40,9 +87,9 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
         return Err(Error::new(
             "no BPF file system is mounted, and this process has a mount namespace of its own, in which one would not last",
         )
-        .fix("mount one outside first: mount -t bpf bpf /sys/fs/bpf (then enter network namespaces with nsenter --net)"));
+        .fix(format!("mount one outside first: {MOUNT} (then enter network namespaces with nsenter --net)")));
     }
-    Ok(Path::new(OWN).join("forebay"))
+    Ok(Path::new(OWN).join(NAME))
 }
 
 /// What has to be mounted before something can be pinned in the folder.
@@ -50,9 +97,9 @@ pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok((folder.starts_with(OWN) && !mounted()?.iter().any(|m| m == Path::new(OWN))).then(|| OWN.into()))
 }
 
-/// Mounts a BPF file system there.
+/// Mounts a BPF file system in the folder of state.
 pub(crate) fn mount(place: &Path) -> Result<(), Error> {
-    fs::create_dir_all(place).map_err(|e| Error::io(place.display(), &e))?;
+    state::folder_or_new()?.create_subdir(place.file_name().unwrap_or_default(), MODE).map_err(state::distrust)?;
     let target = CString::new(place.as_os_str().as_encoded_bytes()).map_err(|_| Error::new("a path with a zero byte"))?;
     // SAFETY: all arguments are strings that end in zero and live through the call.
     let done = unsafe { libc::mount(c"bpf".as_ptr(), target.as_ptr(), c"bpf".as_ptr(), 0, c"mode=0700".as_ptr().cast()) };
@@ -61,6 +108,16 @@ pub(crate) fn mount(place: &Path) -> Result<(), Error> {
     } else {
         Err(Error::io(format!("mounting a BPF file system at {}", place.display()), &io::Error::last_os_error()))
     }
+}
+
+/// Makes the folder of an attachment, `.../forebay/NAME`, and those above it in the BPF file system.
+pub(crate) fn create(folder: &Path) -> Result<(), Error> {
+    let name = folder.file_name().unwrap_or_default();
+    let mount = folder.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let above = open(mount)?.ok_or_else(|| Error::new(format!("{}: no BPF file system is here any more", mount.display())))?;
+    above.require_trusted_or_sticky().map_err(distrust)?;
+    let ours = above.create_subdir(OsStr::new(NAME), MODE).map_err(distrust)?;
+    ours.create_subdir(name, MODE).map(|_| ()).map_err(distrust)
 }
 
 /// Takes ours off again, unless something is still pinned there.
@@ -84,16 +141,71 @@ fn unmount(place: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes a folder of pins, and with the last reference what was pinned.
-pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(dir) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(e) => return Err(Error::io(dir.display(), &e)),
+/// A folder of pins and the one above it, both in a BPF file system; `None` where there is none.
+fn open_pins(dir: &Path) -> Result<Option<(Dir, Dir)>, Error> {
+    let Some(above) = Dir::open(dir.parent().unwrap_or(Path::new("/"))).map_err(distrust)? else { return Ok(None) };
+    let Some(pins) = above.subdir(dir.file_name().unwrap_or_default()).map_err(distrust)? else { return Ok(None) };
+    for folder in [&pins, &above] {
+        if folder.file_system().map_err(distrust)? != BPF_FS_MAGIC {
+            return Err(Error::new(format!("{} is not in a BPF file system and is not removed", dir.display()))
+                .fix(format!("look at the state of the attachment in {}: `attach` did not write it", state::FOLDER)));
+        }
     }
-    // The folder above, if this was the last.
-    if let Some(above) = dir.parent() {
-        let _ = fs::remove_dir(above);
+    Ok(Some((above, pins)))
+}
+
+/// Checks that a folder of pins, if it is there, is in a BPF file system.
+pub(crate) fn check(dir: &Path) -> Result<(), Error> {
+    open_pins(dir).map(|_| ())
+}
+
+/// Removes a folder of pins, and with the last reference what was pinned. It has files and no folders in it, and is in a BPF file system:
+/// nothing else is removed.
+pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
+    if let Some((above, pins)) = open_pins(dir)? {
+        for pin in pins.names().map_err(distrust)? {
+            pins.remove_file(&pin).map_err(distrust)?;
+        }
+        above.remove_subdir(dir.file_name().unwrap_or_default()).map_err(distrust)?;
+        // The folder above, if this was the last.
+        let _ = fs::remove_dir(above.path());
     }
     if dir.starts_with(OWN) { unmount(Path::new(OWN)) } else { Ok(()) }
+}
+
+/// The number of a pinned link.
+pub(crate) fn link(pin: &Path) -> Option<u32> {
+    libbpf_rs::Link::open(pin).and_then(|l| l.info()).map(|i| i.id).ok()
+}
+
+/// Removes one pin; that it is no longer there is no error.
+pub(crate) fn remove_pin(pin: &Path) -> Result<(), Error> {
+    match open(pin.parent().unwrap_or(Path::new("/")))? {
+        Some(folder) => folder.remove_file(pin.file_name().unwrap_or_default()).map_err(distrust),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{remove, remove_pin};
+    use forebay_files::TempDir;
+    use std::fs;
+
+    #[test]
+    fn folders_outside_bpffs_are_not_removed() {
+        let place = TempDir::create(&std::env::temp_dir(), "forebay-test-pins").unwrap();
+        let folder = place.path().join("forebay/fb_dctcp");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("link"), "precious").unwrap();
+        for refused in [remove(&folder), remove_pin(&folder.join("link"))] {
+            let said = refused.unwrap_err().to_string();
+            assert!(said.contains("not in a BPF file system"), "{said}");
+        }
+        assert_eq!(fs::read_to_string(folder.join("link")).unwrap(), "precious");
+        // A link to it in its place.
+        std::os::unix::fs::symlink(&folder, place.path().join("forebay/link")).unwrap();
+        assert!(remove(&place.path().join("forebay/link")).is_err() && folder.join("link").exists());
+        remove(&place.path().join("missing/forebay/x")).unwrap();
+    }
 }

@@ -28,6 +28,30 @@ impl Prefix {
         self.length >= other.length && self.address.is_ipv4() == other.address.is_ipv4() && other.contains(self.address)
     }
 
+    /// The prefixes in order, without those that are inside another one.
+    pub(crate) fn union(all: &[Prefix]) -> Vec<Prefix> {
+        let mut all = all.to_vec();
+        all.sort();
+        let mut left: Vec<Prefix> = Vec::new();
+        for prefix in all {
+            // In this order a wider prefix comes before those inside it.
+            if !left.last().is_some_and(|l| prefix.within(*l)) {
+                left.push(prefix);
+            }
+        }
+        left
+    }
+
+    /// The share of the addresses of a family that prefixes cover which do not overlap, in words, if it is an eighth or more: no data centre
+    /// has that much, and the addresses of the Internet are (IPv6: 2000::/3).
+    pub(crate) fn widest(apart: &[Prefix]) -> Option<String> {
+        let share = |four: bool| -> f64 {
+            apart.iter().filter(|p| p.address.is_ipv4() == four).map(|p| 0.5_f64.powi(i32::from(p.length))).sum()
+        };
+        let (share, family) = [(share(true), "IPv4"), (share(false), "IPv6")].into_iter().find(|(s, _)| *s >= 0.125)?;
+        Some(format!("{:.1} % ({family})", share * 100.0))
+    }
+
     /// Whether the address is inside. IPv4 addresses that are written as IPv6 (`::ffff:10.0.0.1`) count as IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -111,6 +135,35 @@ mod tests {
         assert_eq!(one.to_string(), "10.1.2.3/32");
         let six: Prefix = "fd00::/8".parse().unwrap();
         assert!(six.contains("fdff::1".parse().unwrap()) && !six.contains("fe00::1".parse().unwrap()));
+    }
+
+    #[test]
+    fn overlapping_prefixes_are_joined() {
+        let all = |t: &[&str]| t.iter().map(|p| p.parse().unwrap()).collect::<Vec<Prefix>>();
+        let text = |p: Vec<Prefix>| p.iter().map(Prefix::to_string).collect::<Vec<_>>();
+        assert_eq!(text(Prefix::union(&all(&["10.99.0.0/24", "10.99.0.0/24"]))), ["10.99.0.0/24"]);
+        let mixed = all(&["fd00::1", "10.1.2.0/24", "10.0.0.0/8", "fd00::/8", "11.0.0.0/8", "10.0.0.0/16"]);
+        assert_eq!(text(Prefix::union(&mixed)), ["10.0.0.0/8", "11.0.0.0/8", "fd00::/8"]);
+    }
+
+    #[test]
+    fn prefixes_of_the_internet_are_wide() {
+        let wide = |t: &[&str]| Prefix::widest(&Prefix::union(&t.iter().map(|p| p.parse().unwrap()).collect::<Vec<Prefix>>()));
+        for all in [
+            &["0.0.0.0/0"][..],
+            &["::/0"],
+            &["0.0.0.0/1", "128.0.0.0/1"],
+            &["0.0.0.0/1"],
+            &["10.0.0.0/8", "::/1"],
+            &["2000::/3"],
+            &["0.0.0.0/2", "64.0.0.0/3"],
+        ] {
+            assert!(wide(all).is_some(), "{all:?}");
+        }
+        for some in [&["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"][..], &["fd00::/8"], &["fc00::/7"], &["224.0.0.0/4"], &[]] {
+            assert_eq!(wide(some), None, "{some:?}");
+        }
+        assert_eq!(wide(&["0.0.0.0/1", "128.0.0.0/1"]).unwrap(), "100.0 % (IPv4)");
     }
 
     #[test]

@@ -152,6 +152,12 @@ pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>, Error> {
 }
 
 impl Route {
+    /// Checks that it is a route as `attach` makes it: in the main table. Removing it concerns routes of our protocol number only.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let main = u32::from(RouteHeader::RT_TABLE_MAIN);
+        if self.table == main { Ok(()) } else { Err(format!("table {}: attach changes the main table, {main}", self.table)) }
+    }
+
     /// Removes it; that it is no longer there is no error.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         let mut message = RouteMessage::default();

@@ -1,16 +1,24 @@
-//! What is attached, written down before anything is changed: one file an attachment in `/run/forebay`. One process at a time
-//! changes anything (a lock), so that an attachment that is not complete while the lock is free was left by a process that was killed.
+//! State of attachments: one file each in `/run/forebay`, written before anything is changed. One process at a time changes
+//! anything (a lock), so that an attachment that is incomplete while the lock is free was left by a process that was killed.
+//!
+//! The files are undone with root's rights. Only root can write them ([`forebay_files::Dir`]), and every field that undoing acts on is checked
+//! all the same ([`Attachment::check`]).
 
+use crate::catalog::Program;
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix};
+use crate::{Error, Health, NetNs, Prefix, loader, pins, registered};
+use forebay_files::Dir;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Where the files are.
 pub(crate) const FOLDER: &str = "/run/forebay";
+/// Permission bits of the folder and of its files: `forebay status` needs no privileges. The lock is 0600.
+const FOLDER_MODE: u32 = 0o755;
+const FILE_MODE: u32 = 0o644;
 /// How long a command waits for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -30,28 +38,54 @@ pub(crate) struct Attachment {
     pub(crate) before: Health,
     /// All that is or was to be done, in order.
     pub(crate) steps: Vec<Step>,
+    /// Numbers of the kernel's BPF links, known once they are pinned.
+    #[serde(default)]
+    pub(crate) links: Vec<u32>,
     /// Whether all of it was done.
     pub(crate) complete: bool,
 }
 
+/// The error of a privileged file, with what to do.
+pub(crate) fn distrust(e: forebay_files::Error) -> Error {
+    match e {
+        forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
+        untrusted => Error::new(untrusted.to_string()).fix(format!(
+            "only root may own and write {FOLDER} and what is in it: look at its files, then `rm -r {FOLDER}` (`forebay detach --all` finds what is \
+             attached without them)"
+        )),
+    }
+}
+
+/// The folder, where there is one.
+fn folder() -> Result<Option<Dir>, Error> {
+    let found = Dir::open(Path::new(FOLDER)).map_err(distrust)?;
+    found.map(|f| f.require_trusted().map(|()| f).map_err(distrust)).transpose()
+}
+
+/// The folder, which is created where there is none.
+pub(crate) fn folder_or_new() -> Result<Dir, Error> {
+    let path = Path::new(FOLDER);
+    let (above, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+    let above = Dir::open(above).map_err(distrust)?.ok_or_else(|| Error::new(format!("{}: no such folder", above.display())))?;
+    above.create_subdir(name, FOLDER_MODE).map_err(distrust)
+}
+
 impl Attachment {
-    fn path(&self) -> PathBuf {
-        Path::new(FOLDER).join(format!("{}.json", self.name))
+    fn file_name(&self) -> OsString {
+        format!("{}.json", self.name).into()
     }
 
-    /// Writes it down, in one piece.
+    /// Writes it down, in one piece; the caller has the lock.
     pub(crate) fn save(&self) -> Result<(), Error> {
-        let path = self.path();
-        let new = path.with_extension("new");
-        let text = serde_json::to_string_pretty(self).map_err(|e| Error::new(format!("{}: {e}", path.display())))?;
-        fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path)).map_err(|e| Error::io(path.display(), &e))
+        let text = serde_json::to_string_pretty(self).map_err(|e| Error::new(format!("{FOLDER}/{}.json: {e}", self.name)))?;
+        folder_or_new()?.write(&self.file_name(), (text + "\n").as_bytes(), FILE_MODE).map_err(distrust)
     }
 
-    /// Forgets it.
+    /// Removes its file.
     pub(crate) fn forget(&self) -> Result<(), Error> {
-        match fs::remove_file(self.path()) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(self.path().display(), &e)),
-            _ => Ok(()),
+        match folder()? {
+            Some(folder) => folder.remove_file(&self.file_name()).map_err(distrust),
+            None => Ok(()),
         }
     }
 
@@ -63,46 +97,81 @@ impl Attachment {
         })
     }
 
-    /// Undoes all of it, in the opposite order, and forgets it. Goes on after an error and returns the first.
-    pub(crate) fn undo(&self) -> Result<(), Error> {
+    /// The name under which it registers a congestion control, if it is one.
+    pub(crate) fn law(&self) -> Option<&str> {
+        self.steps.iter().find_map(|s| match s {
+            Step::Sockets { law, .. } => Some(law.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Checks all that undoing acts on: that it is what `attach` writes for the file of this name, and nothing else.
+    fn check(&self, file: &str) -> Result<(), String> {
+        if !loader::is_name(&self.name) || self.name != file {
+            return Err(format!("name `{}`: not the name of the file", self.name));
+        }
+        Program::named(&self.program).map_err(|e| e.what().to_owned())?;
+        let pins = self.pins().ok_or("no step `pins`")?.to_owned();
+        let last = |p: &Path, n: usize| p.iter().rev().nth(n).map(OsStr::to_owned);
+        let plain = pins.is_absolute() && pins.components().all(|c| !matches!(c, std::path::Component::ParentDir));
+        if !plain || last(&pins, 0) != Some(self.name.clone().into()) || last(&pins, 1) != Some("forebay".into()) {
+            return Err(format!("folder `{}`: not .../forebay/{} in a BPF file system", pins.display(), self.name));
+        }
+        self.steps.iter().try_for_each(|s| s.check(&self.name, &self.program, &pins))
+    }
+
+    /// Undoes all of it, in the opposite order, asks the kernel whether it has gone, and removes the file. Goes on after an error and returns the
+    /// first. Returns what the user should know, a line each.
+    pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
+        if let Some(folder) = self.pins() {
+            pins::check(folder)?;
+        }
         let undone = self.namespace.run(|| {
             let mut first = Ok(());
             for step in self.steps.iter().rev() {
                 first = first.and(step.undo());
             }
             first
-        })?;
-        if undone.is_none() {
+        });
+        let undone = match undone {
             // The namespace has ended, and its routes, settings and filters with it; what is left belongs to the machine.
-            for step in self.steps.iter().rev().filter(|s| s.outlives_namespace()) {
-                step.undo()?;
-            }
-        }
-        self.forget()
+            Ok(None) => self.steps.iter().rev().filter(|s| s.outlives_namespace()).try_for_each(Step::undo),
+            other => other.map(|_| ()),
+        };
+        let notes = registered::end(self.law(), &self.links)?;
+        undone?;
+        self.forget()?;
+        Ok(notes)
     }
 }
 
-/// What is attached, by name; files that cannot be read are named in the error.
+/// What is attached, by name; a file that cannot be used is named in the error.
 pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
-    let mut paths: Vec<PathBuf> = match fs::read_dir(FOLDER) {
-        Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "json")).collect(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io(FOLDER, &e)),
-    };
-    paths.sort();
+    each()?.into_iter().map(|(_, attachment)| attachment).collect()
+}
+
+/// Each file with what it says.
+pub(crate) fn each() -> Result<Vec<(OsString, Result<Attachment, Error>)>, Error> {
+    let Some(folder) = folder()? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for path in paths {
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+    for name in folder.names().map_err(distrust)? {
+        let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(".json")) else { continue };
+        let text = match folder.read(&name) {
+            Ok(Some(text)) => text,
             // Detached in between.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(Error::io(path.display(), &e)),
+            Ok(None) => continue,
+            Err(e) => {
+                found.push((name, Err(distrust(e))));
+                continue;
+            }
         };
-        let damaged = |e| {
-            Error::new(format!("{}: {e}", path.display()))
+        let damaged = |e: String| {
+            Error::new(format!("{FOLDER}/{stem}.json: {e}"))
                 .fix("remove the file; `forebay detach --all` finds what was attached without it")
         };
-        found.push(serde_json::from_str(&text).map_err(damaged)?);
+        let read = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()));
+        let read = read.and_then(|a: Attachment| a.check(stem).map(|()| a).map_err(damaged));
+        found.push((name, read));
     }
     Ok(found)
 }
@@ -113,25 +182,21 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits for it for some seconds, and undoes what killed processes left half-done.
+    /// Waits for it for some seconds.
     pub(crate) fn take() -> Result<Lock, Error> {
-        fs::create_dir_all(FOLDER).map_err(|e| Error::io(FOLDER, &e))?;
-        let path = Path::new(FOLDER).join("lock");
-        let file =
-            File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| Error::io(path.display(), &e))?;
+        let folder = folder_or_new()?;
         let begin = Instant::now();
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock { _file: file }),
-                Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
-                Err(TryLockError::WouldBlock) => {
+            match folder.try_lock(OsStr::new("lock")).map_err(distrust)? {
+                Some(file) => return Ok(Lock { _file: file }),
+                None if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+                None => {
                     return Err(Error::new(format!(
                         "another forebay process has been attaching or detaching for {} s",
                         PATIENCE.as_secs()
                     ))
-                    .fix(format!("wait for it; `fuser {}` names it", path.display())));
+                    .fix(format!("wait for it; `fuser {FOLDER}/lock` names it")));
                 }
-                Err(TryLockError::Error(e)) => return Err(Error::io(path.display(), &e)),
             }
         }
     }
@@ -144,5 +209,97 @@ impl Lock {
             names.push(left.name);
         }
         Ok(names)
+    }
+
+    /// Removes all files of attachments.
+    pub(crate) fn clear(&self) -> Result<(), Error> {
+        let Some(folder) = folder()? else { return Ok(()) };
+        for name in folder.names().map_err(distrust)? {
+            if Path::new(&name).extension().is_some_and(|e| e == "json" || e == "new") {
+                folder.remove_file(&name).map_err(distrust)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Attachment;
+    use serde_json::{Value, json};
+
+    /// As `attach` writes it.
+    fn written() -> Value {
+        json!({
+            "name": "fb_dctcp", "program": "dctcp", "namespace": 4026531840_u64, "prefixes": ["10.0.0.0/8"], "cgroup": null,
+            "default": false,
+            "before": serde_json::to_value(crate::Health::default()).unwrap(),
+            "steps": [
+                {"pins": {"folder": "/sys/fs/bpf/forebay/fb_dctcp"}},
+                {"sockets": {"law": "fb_dctcp", "memory": "/sys/fs/bpf/forebay/fb_dctcp/earlier"}},
+                {"cgroup": {"cgroup": "/sys/fs/cgroup/x", "link": "/sys/fs/bpf/forebay/fb_dctcp/cgroup"}},
+                {"option": {"cgroup": "/sys/fs/cgroup/x", "link": "/sys/fs/bpf/forebay/fb_dctcp/option"}},
+                {"route": {"prefix": "10.0.0.0/8", "table": 254, "priority": 0}},
+                {"filter": {"interface": 2, "device": "eth0", "egress": true, "priority": 0xfb00, "ours": true}},
+                {"sysctl": {"key": "net.ipv4.tcp_congestion_control", "before": "cubic", "after": "fb_dctcp"}},
+            ],
+            "complete": true,
+        })
+    }
+
+    fn check(value: Value) -> Result<(), String> {
+        serde_json::from_value::<Attachment>(value).map_err(|e| e.to_string())?.check("fb_dctcp")
+    }
+
+    #[test]
+    fn written_state_passes_its_check() {
+        check(written()).unwrap();
+    }
+
+    #[test]
+    fn forged_fields_are_refused() {
+        let own = "/sys/fs/bpf/forebay/fb_dctcp";
+        for (place, values) in [
+            ("/name", vec![json!("other"), json!("../x"), json!("")]),
+            ("/program", vec![json!("nothing"), json!("")]),
+            (
+                "/steps/0/pins/folder",
+                vec![
+                    json!("/root"),
+                    json!("/sys/fs/bpf/forebay"),
+                    json!("/sys/fs/bpf/forebay/../../../../root/forebay/fb_dctcp"),
+                    json!("forebay/fb_dctcp"),
+                    json!("/sys/fs/bpf/forebay/other"),
+                ],
+            ),
+            ("/steps/1/sockets/law", vec![json!("cubic"), json!("reno")]),
+            ("/steps/1/sockets/memory", vec![json!("/etc/passwd"), json!(format!("{own}/../x"))]),
+            ("/steps/2/cgroup/link", vec![json!("/etc/passwd"), json!(format!("{own}/link"))]),
+            ("/steps/3/option/link", vec![json!("/etc/passwd")]),
+            ("/steps/4/route/prefix", vec![json!("x"), json!("10.0.0.1/8")]),
+            ("/steps/4/route/table", vec![json!(255), json!(1)]),
+            ("/steps/5/filter/device", vec![json!("../x"), json!(""), json!("a very long name of one")]),
+            ("/steps/5/filter/priority", vec![json!(1), json!(0xfaff), json!(0xfc00)]),
+            (
+                "/steps/6/sysctl/key",
+                vec![
+                    json!("kernel.core_pattern"),
+                    json!("net.ipv4.tcp_ecn"),
+                    json!("net/ipv4/../../kernel/core_pattern"),
+                    json!("net.ipv4.tcp_congestion_control.x"),
+                ],
+            ),
+            ("/steps/6/sysctl/after", vec![json!("cubic")]),
+            ("/steps/6/sysctl/before", vec![json!("two words"), json!(""), json!("|/tmp/x"), json!("a\nb")]),
+        ] {
+            for value in values {
+                let mut forged = written();
+                *forged.pointer_mut(place).unwrap() = value.clone();
+                assert!(check(forged).is_err(), "{place} = {value}");
+            }
+        }
+        let mut without_pins = written();
+        without_pins["steps"].as_array_mut().unwrap().remove(0);
+        assert!(check(without_pins).is_err());
     }
 }

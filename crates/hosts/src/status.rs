@@ -2,7 +2,7 @@
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};
-use crate::{Error, Prefix, counters, state};
+use crate::{Error, Prefix, counters, loader, registered, state};
 use libbpf_rs::MapHandle;
 use std::path::PathBuf;
 
@@ -15,6 +15,8 @@ pub struct Status {
     pub program: String,
     /// Whether `attach` came to its end.
     pub complete: bool,
+    /// Whether the kernel still has the congestion control; true for shims.
+    pub registered: bool,
     /// For connections to these prefixes.
     pub prefixes: Vec<Prefix>,
     /// For processes of this cgroup.
@@ -32,6 +34,7 @@ pub struct Status {
 /// All attachments. Whoever may not read the maps still learns the rest.
 pub fn status() -> Result<Vec<Status>, Error> {
     let mut found = Vec::new();
+    let laws = loader::registered()?;
     for a in state::all()? {
         let sockets = a.namespace.run(inet_diag::sockets).ok().flatten().unwrap_or_default();
         let sockets = sockets.into_iter().filter(|s| s.law == a.name).collect();
@@ -50,6 +53,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
             Err(e) => Err(crate::Error::new(e.to_string())),
         };
         found.push(Status {
+            registered: a.law().is_none_or(|law| laws.iter().any(|l| l == law)),
             name: a.name,
             program: a.program,
             complete: a.complete,
@@ -62,4 +66,15 @@ pub fn status() -> Result<Vec<Status>, Error> {
         });
     }
     Ok(found)
+}
+
+/// Congestion controls of forebay that the kernel has and no attachment accounts for, with the numbers of their BPF links: their files or
+/// pins were removed or moved, or a container has them. Empty where the process may not look.
+///
+/// # Errors
+/// The state cannot be read.
+pub fn unaccounted() -> Result<Vec<(String, u32)>, Error> {
+    let all = state::all()?;
+    let known: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
+    Ok(registered::others(&known))
 }

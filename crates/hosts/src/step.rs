@@ -5,9 +5,10 @@ use crate::sockets::{Whom, swap};
 use crate::tc::Filter;
 use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+
+/// The one setting that an attachment changes.
+pub(crate) const DEFAULT_LAW: &str = "net.ipv4.tcp_congestion_control";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,15 +36,44 @@ impl Step {
         match self {
             Step::Pins { folder } => pins::remove(folder),
             Step::Sockets { law, memory } => leave(law, memory),
-            Step::Cgroup { link, .. } | Step::Option { link, .. } => match fs::remove_file(link) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(link.display(), &e)),
-                _ => Ok(()),
-            },
+            Step::Cgroup { link, .. } | Step::Option { link, .. } => pins::remove_pin(link),
             Step::Route(route) => route.remove(),
             Step::Filter(filter) => filter.remove(),
             // It was changed since, on purpose: it stays as it is.
             Step::Sysctl { key, before, after } if sysctl::get(key)? == *after => sysctl::set(key, before),
             Step::Sysctl { .. } => Ok(()),
+        }
+    }
+
+    /// Checks that it is a step of the attachment `name` of `program`, whose pins are in the folder `pins`: undoing it with root's rights then
+    /// changes nothing else. Routes and filters carry forebay's protocol number and handle besides.
+    pub(crate) fn check(&self, name: &str, program: &str, pins: &Path) -> Result<(), String> {
+        let pinned = |what: &str, path: &Path, file: &str| {
+            if path == pins.join(file) { Ok(()) } else { Err(format!("{what} `{}`: not {file} in the folder of pins", path.display())) }
+        };
+        match self {
+            Step::Pins { folder } if folder == pins => Ok(()),
+            Step::Pins { folder } => Err(format!("a second folder, `{}`", folder.display())),
+            Step::Sockets { law, .. } if law != name => Err(format!("law `{law}`: not `{name}`")),
+            Step::Sockets { memory, .. } => pinned("memory", memory, "earlier"),
+            Step::Cgroup { link, .. } => pinned("link", link, "cgroup"),
+            Step::Option { link, .. } => pinned("link", link, "option"),
+            Step::Route(route) => route.check(),
+            Step::Filter(filter) => filter.check(program),
+            Step::Sysctl { key, .. } if key != DEFAULT_LAW => Err(format!("key `{key}`: attach changes {DEFAULT_LAW} only")),
+            Step::Sysctl { after, .. } if after != name => Err(format!("after `{after}`: not `{name}`")),
+            Step::Sysctl { before, .. } if !loader::may_be_law(before) => {
+                Err(format!("before `{}`: not a name of a congestion control", before.escape_default()))
+            }
+            Step::Sysctl { .. } => Ok(()),
+        }
+    }
+
+    /// The number of the BPF link that it has pinned, if it pins one.
+    pub(crate) fn link(&self) -> Option<u32> {
+        match self {
+            Step::Cgroup { link, .. } | Step::Option { link, .. } => pins::link(link),
+            _ => None,
         }
     }
 
@@ -59,7 +89,7 @@ fn leave(law: &str, memory: &Path) -> Result<(), Error> {
     if !loader::registered()?.iter().any(|n| n == law) || !memory.parent().is_some_and(Path::exists) {
         return Ok(());
     }
-    let default = sysctl::get("net.ipv4.tcp_congestion_control")?;
+    let default = sysctl::get(DEFAULT_LAW)?;
     let next = if default == law { "reno" } else { &default };
     swap(&Whom { law: next, only: Some(law), back: true, ..Whom::default() }, memory).map(|_| ())
 }

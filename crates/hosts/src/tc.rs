@@ -37,6 +37,21 @@ impl Filter {
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
     }
 
+    /// Checks that it is a filter of that program.
+    pub(crate) fn check(&self, program: &str) -> Result<(), String> {
+        let name = &self.device;
+        let letter = |c: char| c.is_ascii_graphic() && c != '/' && c != ':';
+        if name.is_empty() || name.len() >= libc::IF_NAMESIZE || !name.chars().all(letter) {
+            return Err(format!("device `{}`: not a name of an interface", name.escape_default()));
+        }
+        let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
+        if self.priority == PRIORITY + number {
+            Ok(())
+        } else {
+            Err(format!("priority {}: not that of a filter of `{program}`", self.priority))
+        }
+    }
+
     /// For a shim that the calling process keeps, at an interface of its own.
     pub(crate) fn numbered(device: &str, egress: bool, number: u32) -> Result<Filter, Error> {
         let priority = PRIORITY + PROGRAMS.len() as u32 + number;

@@ -11,6 +11,7 @@ mod capture;
 mod check;
 mod child;
 mod helper;
+mod hostile;
 mod kill;
 mod lab;
 mod laws;
@@ -73,6 +74,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("refusal-half-way", refusals::half_way),
     ("refusal-no-clsact", refusals::no_clsact),
     ("refusal-at-once", refusals::at_once),
+    ("hostile-users", hostile::users),
 ];
 
 fn main() -> ExitCode {
@@ -82,6 +84,9 @@ fn main() -> ExitCode {
     }
     if args.first().is_some_and(|a| a == helper::WORD) {
         return helper::run(&args[1..]);
+    }
+    if args.first().is_some_and(|a| a == hostile::WORD) {
+        return hostile::run(&args[1..]);
     }
     if args.iter().any(|a| a == "--list") {
         for (name, _) in TOPICS {

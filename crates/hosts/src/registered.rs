@@ -1,0 +1,136 @@
+//! What the kernel still has after an attachment was undone. Removing a pin ends a link only if nothing else holds it: a pin that was moved or a
+//! program with an open descriptor keeps it. Links are found by number then, and detached without a pin.
+
+use crate::{Error, loader};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to free a link whose last pin was removed: it does so in the background.
+const FREEING: Duration = Duration::from_secs(3);
+/// Name of the map of every congestion control in `crates/kernel/bpf`.
+const MAP: &str = "law";
+/// Names of the programs that hang at cgroups.
+const AT_CGROUPS: [&str; 2] = ["choose", "option"];
+
+/// Waits until the congestion control is no longer registered and the links have gone; detaches by number what stays. Returns a line for each
+/// link that had to be detached.
+pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error> {
+    let left = || -> Result<bool, Error> {
+        let listed = match law {
+            Some(law) => loader::registered()?.iter().any(|n| n == law),
+            None => false,
+        };
+        Ok(listed || links.iter().any(|l| open(*l).is_some_and(|fd| is_ours(&fd))))
+    };
+    if !wait_while(&left)? {
+        return Ok(Vec::new());
+    }
+    let mut notes = Vec::new();
+    let by_name = law.map(|l| of_law(l)).unwrap_or_default();
+    for number in by_name.into_iter().chain(links.iter().copied()) {
+        let Some(fd) = open(number).filter(is_ours) else { continue };
+        // SAFETY: a plain system call on an open descriptor.
+        let done = unsafe { libbpf_sys::bpf_link_detach(std::os::fd::AsRawFd::as_raw_fd(&fd)) };
+        if done == 0 {
+            notes.push(format!("detached BPF link {number}, which something still held after its pin was removed (was the pin moved?)"));
+        }
+    }
+    if wait_while(&left)? {
+        let what = law.map_or("its programs".to_owned(), str::to_owned);
+        return Err(Error::new(format!("{what} cannot be detached: something still holds its BPF link, and this kernel does not detach it by number"))
+            .fix("end what holds it: `bpftool link show` lists links with their pins and processes; then run `forebay detach` again"));
+    }
+    Ok(notes)
+}
+
+/// Congestion controls of forebay that are registered and not among these names, with their links. Empty where the process may not look.
+pub(crate) fn others(known: &[&str]) -> Vec<(String, u32)> {
+    let names = loader::registered().unwrap_or_default();
+    let mut found = Vec::new();
+    for (link, value) in laws() {
+        let name = names.iter().find(|n| has_name(&value, n));
+        found.extend(name.filter(|n| !known.contains(&n.as_str())).map(|n| (n.clone(), link)));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Waits while there is something; returns whether there still is.
+fn wait_while(left: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
+    let begin = Instant::now();
+    loop {
+        if !left()? {
+            return Ok(false);
+        }
+        if begin.elapsed() > FREEING {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The links of congestion controls of forebay, with what the kernel was given of each.
+fn laws() -> Vec<(u32, Vec<u8>)> {
+    let value = |map_id: u32| {
+        let map = MapHandle::from_map_id(map_id).ok().filter(|m| m.name() == MAP)?;
+        map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten()
+    };
+    let links = LinkInfoIter::default().filter_map(|l| match l.info {
+        LinkTypeInfo::StructOps(s) => value(s.map_id).map(|v| (l.id, v)),
+        _ => None,
+    });
+    links.collect()
+}
+
+fn of_law(law: &str) -> Vec<u32> {
+    laws().into_iter().filter(|(_, value)| has_name(value, law)).map(|(link, _)| link).collect()
+}
+
+/// Whether a `struct tcp_congestion_ops` has this name: 16 bytes, filled with zeros.
+fn has_name(value: &[u8], name: &str) -> bool {
+    let mut bytes = [0; loader::NAME_MAX + 1];
+    let Some(part) = bytes.get_mut(..name.len()).filter(|_| name.len() <= loader::NAME_MAX) else { return false };
+    part.copy_from_slice(name.as_bytes());
+    value.windows(bytes.len()).any(|w| w == bytes)
+}
+
+/// A descriptor of the link of that number.
+fn open(number: u32) -> Option<OwnedFd> {
+    // SAFETY: a plain system call; the descriptor is new and belongs to the caller.
+    unsafe {
+        let fd = libbpf_sys::bpf_link_get_fd_by_id(number);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Whether a link is one that `attach` makes: numbers are given out again after a restart of the machine.
+fn is_ours(fd: &OwnedFd) -> bool {
+    use std::os::fd::AsFd;
+    let Ok(link) = libbpf_rs::query::LinkInfo::from_fd(fd.as_fd()) else { return false };
+    match link.info {
+        LinkTypeInfo::StructOps(s) => MapHandle::from_map_id(s.map_id).is_ok_and(|m| m.name() == MAP),
+        LinkTypeInfo::Cgroup(c) if c.cgroup_id != 0 => {
+            ProgInfoIter::default().any(|p| p.id == link.prog_id && p.name.to_str().is_ok_and(|n| AT_CGROUPS.contains(&n)))
+        }
+        // A link that was detached and is still held.
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_name;
+
+    #[test]
+    fn names_match_as_a_whole() {
+        let mut value = vec![1; 40];
+        value[8..24].copy_from_slice(b"fb_dctcp\0\0\0\0\0\0\0\0");
+        assert!(has_name(&value, "fb_dctcp"));
+        for other in ["fb_dctc", "fb_dctcp2", "dctcp_and_much_more_than_fits"] {
+            assert!(!has_name(&value, other), "{other}");
+        }
+    }
+}
