@@ -289,6 +289,16 @@ fn recording(folder: &Path) {
     let nowhere = folder.join("missing/live.toml");
     fails(&lab, &format!("record {} --seconds 60", nowhere.display()), &["missing/live.toml", "a folder that exists"]);
     let file = folder.join("live.toml");
+    for (rate, words) in [("1Gbps\"}]#", "rate"), ("fast", "rate"), ("100Tbps", "legal range")] {
+        fails(&lab, &format!("record {} --seconds 60 --rate {rate}", file.display()), &[words]);
+    }
+    check(!file.exists() && !folder.join("live.csv").exists(), "nothing is written for it");
+    for name in ["live.toml", "live.csv"] {
+        std::fs::write(folder.join(name), "mine").expect("a file of the user");
+        fails(&lab, &format!("record {} --seconds 60", file.display()), &[name, "not replaced", "--force"]);
+        equal(std::fs::read_to_string(folder.join(name)).ok().as_deref(), Some("mine"), "a file of the user stays");
+        std::fs::remove_file(folder.join(name)).expect("it is there");
+    }
     std::thread::scope(|scope| {
         let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));
         // With silences between them, until it ends, whenever it has begun.
@@ -298,6 +308,10 @@ fn recording(folder: &Path) {
         }
         check(recorder.join().expect("it ends").contains("forebay run"), "record says what to do with it");
     });
+    for name in ["live.toml", "live.csv"] {
+        let mode = std::fs::metadata(folder.join(name)).map(|m| std::os::unix::fs::PermissionsExt::mode(&m.permissions()) & 0o7777);
+        equal(mode.ok(), Some(0o600), &format!("only their user reads {name}"));
+    }
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     check(!text.contains("10.77.0."), "an anonymous recording has no addresses");
     works(&lab, &format!("check {}", file.display()));

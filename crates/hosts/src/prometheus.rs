@@ -47,8 +47,17 @@ pub fn text(all: &[Status]) -> String {
 
 /// Writes it in one piece, so that a collector never reads half of it.
 pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
-    let new = path.with_extension("forebay-new");
-    fs::write(&new, text(all)).and_then(|()| fs::rename(&new, path)).map_err(|e| Error::io(path.display(), &e))
+    // Only metrics of forebay are replaced. An empty file may have been made for them.
+    match fs::read(path) {
+        Ok(old) if !old.is_empty() && !old.starts_with(b"# HELP forebay_") => {
+            return Err(Error::new(format!("{}: this file is not one of forebay's metrics and is not replaced", path.display()))
+                .fix("name another file"));
+        }
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::io(path.display(), &e)),
+        _ => {}
+    }
+    let options = forebay_files::Options { mode: Some(0o644), sync: false };
+    forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
 /// Where a scraper of this machine asks for the text: 127.0.0.1, and no other address.

@@ -1,5 +1,6 @@
 //! `forebay record`: the traffic of this host as a scenario.
 
+use forebay_units::Rate;
 use std::path::PathBuf;
 
 /// Record what the connections of this host carry, as a scenario that `forebay run` takes
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 /// attach` a BPF program says what connections carried when they close; without, those that come and go between two looks are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario to write; the list of messages is written beside it, with the ending csv
+    /// The scenario to write; the list of messages is written beside it, with the ending csv. Only you can read them
     #[arg(value_name = "FILE.toml")]
     pub(crate) out: PathBuf,
     /// How long to record
@@ -24,6 +25,13 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) anonymous: bool,
     /// The rate of the links of the scenario: a host cannot see it
-    #[arg(long, default_value = "10Gbps")]
-    pub(crate) rate: String,
+    #[arg(long, value_name = "RATE", default_value = "10Gbps", value_parser = rate)]
+    pub(crate) rate: Rate,
+    /// Replace files of this name
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    text.parse::<Rate>().map_err(|e| format!("{e}; write it as 10Gbps or 2.5Gbps"))
 }

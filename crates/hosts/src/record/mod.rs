@@ -11,9 +11,10 @@ use crate::{Error, Prefix, clock, privileges};
 use closed::Closings;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::{self, File};
+use std::fs;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What to record.
@@ -27,7 +28,7 @@ pub struct Request {
     pub prefixes: Vec<Prefix>,
     /// Leave addresses out of the scenario.
     pub anonymous: bool,
-    /// The rate of the links of the scenario, as it is written there: a host cannot see it.
+    /// The rate of the links of the scenario, as scenarios write it (`10Gbps`): a host cannot see it.
     pub rate: String,
 }
 
@@ -145,41 +146,119 @@ impl Recording {
             names.join(", ")
         );
         for host in &hosts {
-            let rate = &request.rate;
             let _ = writeln!(
                 out,
-                "    {{ from = \"{host}\", to = \"switch\", rate = \"{rate}\", delay = \"{delay}ns\", buffer = \"400pkt\" }},"
+                "    {{ from = \"{host}\", to = \"switch\", rate = {}, delay = \"{delay}ns\", buffer = \"400pkt\" }},",
+                quoted(&request.rate)
             );
         }
         let _ = write!(
             out,
-            "]\n\n[transport]\nstack = \"linux\"\ncc = [\"cubic\", \"bbr\"] # dctcp needs links that mark: queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }}\n\n[[workload]]\nkind = \"replay\"\nfile = \"{list}\"\n"
+            "]\n\n[transport]\nstack = \"linux\"\ncc = [\"cubic\", \"bbr\"] # dctcp needs links that mark: queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }}\n\n[[workload]]\nkind = \"replay\"\nfile = {}\n",
+            quoted(list)
         );
         out
     }
 
-    /// Writes both files: the scenario, and the list beside it with the ending `csv`.
-    pub fn write(&self, request: &Request, path: &Path) -> Result<(), Error> {
+    /// Writes both files, which only their user can read: they hold addresses. Returns the scenario's path, which is another one than was
+    /// asked for (`NAME-1.toml`) where a file of that name has appeared while it was recorded.
+    ///
+    /// # Errors
+    /// There is nothing to write, or the system refuses.
+    pub fn write(&self, request: &Request, output: &Output) -> Result<PathBuf, Error> {
         if self.messages.is_empty() {
             return Err(Error::new("no connection carried anything meanwhile: there is nothing to record")
                 .fix("record longer, or for other prefixes"));
         }
-        let list = path.with_extension("csv");
+        let mut number = 0;
+        loop {
+            let output = if number == 0 { output.clone() } else { output.numbered(number) };
+            match self.write_to(request, &output) {
+                Err((_, e)) if e.kind() == io::ErrorKind::AlreadyExists && number < 1_000 => number += 1,
+                done => return done.map(|()| output.scenario).map_err(|(path, e)| Error::io(path.display(), &e)),
+            }
+        }
+    }
+
+    fn write_to(&self, request: &Request, output: &Output) -> Result<(), (PathBuf, io::Error)> {
+        let list = output.list();
         let name = list.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        fs::write(&list, self.csv()).map_err(|e| Error::io(list.display(), &e))?;
-        fs::write(path, self.scenario(request, &name)).map_err(|e| Error::io(path.display(), &e))
+        output.write(&list, self.csv().as_bytes()).map_err(|e| (list.clone(), e))?;
+        let written = output.write(&output.scenario, self.scenario(request, &name).as_bytes());
+        written.map_err(|e| {
+            if !output.force {
+                let _ = fs::remove_file(&list);
+            }
+            (output.scenario.clone(), e)
+        })
     }
 }
 
-/// Whether a scenario can be written there.
-///
-/// # Errors
-/// It cannot, in words.
-pub fn writable(out: &Path) -> Result<(), Error> {
-    let new = !out.exists();
-    let failed = |e| Error::io(out.display(), &e).fix("name a file in a folder that exists and that you may write to");
-    File::options().append(true).create(true).open(out).map_err(failed)?;
-    if new { fs::remove_file(out).map_err(failed) } else { Ok(()) }
+/// Where a recording goes: the scenario, and the list of messages beside it with the ending `csv`.
+#[derive(Debug, Clone)]
+pub struct Output {
+    scenario: PathBuf,
+    force: bool,
+}
+
+impl Output {
+    /// Permission bits of both files.
+    const MODE: u32 = 0o600;
+
+    /// Checks that both files can be written, before the time that recording takes.
+    ///
+    /// # Errors
+    /// One of them exists, unless `force` allows to replace it; it has a name that a scenario cannot contain; the system refuses.
+    pub fn new(scenario: &Path, force: bool) -> Result<Output, Error> {
+        let output = Output { scenario: scenario.to_owned(), force };
+        let list = output.list();
+        let name = list.file_name().and_then(|n| n.to_str()).filter(|n| !n.chars().any(char::is_control));
+        if name.is_none() || scenario == list {
+            return Err(Error::new(format!("`{}` is no name for a scenario", scenario.display()))
+                .fix("name a file that ends in .toml; the list of messages is written beside it, with the ending csv"));
+        }
+        for path in [scenario, &list] {
+            match fs::symlink_metadata(path) {
+                Ok(found) if force && found.is_file() => {}
+                Ok(found) => {
+                    let fix = if found.is_file() { "add --force to replace it, or name another file" } else { "name another file" };
+                    return Err(Error::new(format!("`{}` is there already and is not replaced", path.display())).fix(fix));
+                }
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io(path.display(), &e)),
+            }
+        }
+        let failed = |e: io::Error| {
+            Error::io(scenario.display(), &e).fix("name a file in a folder that exists and that you may write to")
+        };
+        let (_, temporary) = forebay_files::create_beside(scenario, Some(Output::MODE)).map_err(failed)?;
+        fs::remove_file(&temporary).map_err(failed)?;
+        Ok(output)
+    }
+
+    fn list(&self) -> PathBuf {
+        self.scenario.with_extension("csv")
+    }
+
+    fn numbered(&self, number: u32) -> Output {
+        let stem = self.scenario.file_stem().unwrap_or_default().to_string_lossy();
+        let ending = self.scenario.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
+        Output { scenario: self.scenario.with_file_name(format!("{stem}-{number}{ending}")), force: false }
+    }
+
+    fn write(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        if self.force {
+            let options = forebay_files::Options { mode: Some(Output::MODE), sync: false };
+            forebay_files::replace(path, contents, options)
+        } else {
+            forebay_files::write_new(path, contents, Some(Output::MODE))
+        }
+    }
+}
+
+/// A text as a string of TOML.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Records until `stop`, which is called now and then, returns true.
@@ -272,4 +351,82 @@ fn opened() -> Result<u64, Error> {
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return Ok(0) };
     let wanted = names.zip(values).filter(|(n, _)| *n == "ActiveOpens" || *n == "PassiveOpens");
     Ok(wanted.filter_map(|(_, v)| v.parse::<u64>().ok()).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Message, Output, Recording, Request, quoted};
+    use forebay_files::TempDir;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::time::Duration;
+
+    fn place() -> TempDir {
+        TempDir::create(&std::env::temp_dir(), "forebay-test-record").unwrap()
+    }
+
+    fn recording() -> (Recording, Request) {
+        let message = Message { peer: 0, outgoing: true, start_us: 1, bytes: 2, last_us: 3 };
+        let recording = Recording { messages: vec![message], peers: vec![[10, 0, 0, 1].into()], ..Recording::default() };
+        let (duration, every) = (Duration::from_secs(1), Duration::from_millis(10));
+        (recording, Request { duration, every, prefixes: Vec::new(), anonymous: false, rate: "1Gbps".into() })
+    }
+
+    #[test]
+    fn files_of_the_user_are_not_replaced() {
+        let place = place();
+        let (scenario, list) = (place.path().join("my.toml"), place.path().join("my.csv"));
+        for taken in [&scenario, &list] {
+            fs::write(taken, "mine").unwrap();
+            let said = Output::new(&scenario, false).unwrap_err().to_string();
+            assert!(said.contains(taken.to_str().unwrap()) && said.contains("--force"), "{said}");
+            assert_eq!(fs::read_to_string(taken).unwrap(), "mine");
+            fs::remove_file(taken).unwrap();
+        }
+        // Not even by force: what a link leads to.
+        symlink("/etc/passwd", &list).unwrap();
+        assert!(Output::new(&scenario, false).is_err() && Output::new(&scenario, true).is_err());
+        assert!(Output::new(&list, false).is_err(), "both would be one file");
+    }
+
+    #[test]
+    fn recordings_are_private_and_forced_ones_replace() {
+        let place = place();
+        let scenario = place.path().join("my.toml");
+        let (recording, request) = recording();
+        let output = Output::new(&scenario, false).unwrap();
+        assert_eq!(recording.write(&request, &output).unwrap(), scenario);
+        for name in ["my.toml", "my.csv"] {
+            assert_eq!(fs::metadata(place.path().join(name)).unwrap().permissions().mode() & 0o7777, 0o600);
+        }
+        fs::write(&scenario, "old").unwrap();
+        recording.write(&request, &Output::new(&scenario, true).unwrap()).unwrap();
+        assert!(fs::read_to_string(&scenario).unwrap().contains("[topology]"));
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn file_that_appears_meanwhile_stays() {
+        let place = place();
+        let (recording, request) = recording();
+        for name in ["my.csv", "my.toml"] {
+            let output = Output::new(&place.path().join("my.toml"), false).unwrap();
+            fs::write(place.path().join(name), "mine").unwrap();
+            let written = recording.write(&request, &output).unwrap();
+            assert_eq!(written, place.path().join("my-1.toml"));
+            assert!(fs::read_to_string(&written).unwrap().contains("file = \"my-1.csv\""));
+            assert_eq!(fs::read_to_string(place.path().join(name)).unwrap(), "mine");
+            for made in [name, "my-1.csv", "my-1.toml"] {
+                fs::remove_file(place.path().join(made)).unwrap();
+            }
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn names_are_quoted_in_the_scenario() {
+        assert_eq!(quoted(r#"a"b\c"#), r#""a\"b\\c""#);
+        let (recording, request) = recording();
+        assert!(recording.scenario(&request, "a\"].csv").contains(r#"file = "a\"].csv""#));
+    }
 }

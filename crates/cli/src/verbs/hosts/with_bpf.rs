@@ -89,6 +89,8 @@ pub(crate) fn detach(args: &detach::Args) -> Result<(), Failure> {
 }
 
 pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
+    // A process that lacks some of them may still be allowed to tune.
+    let _ = privileges::keep_needed();
     let now = knobs::tune(&args.name, &args.values)?;
     print(&now.iter().map(|(n, v)| format!("{n} = {v}\n")).collect::<String>())
 }
@@ -101,10 +103,16 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
     if args.format == Printed::Json {
         return print_data(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
     }
-    if all.is_empty() {
-        return print("nothing is attached\n");
+    let unaccounted = what::unaccounted()?;
+    let mut out = if all.is_empty() { "nothing is attached\n".into() } else { all.iter().map(as_text).collect::<Vec<_>>().join("\n") };
+    for (name, link) in unaccounted {
+        let _ = writeln!(
+            out,
+            "{name} is registered by a program of forebay, and no file here remembers it (BPF link {link}): a container may have attached it, or its \
+             pins were moved; `bpftool link detach id {link}` takes it off"
+        );
     }
-    print(&all.iter().map(as_text).collect::<Vec<_>>().join("\n"))
+    print(&out)
 }
 
 fn as_json(s: &Status) -> serde_json::Value {
@@ -119,7 +127,7 @@ fn as_json(s: &Status) -> serde_json::Value {
         })
     });
     json!({
-        "name": s.name, "program": s.program, "complete": s.complete, "default": s.default, "cgroup": s.cgroup,
+        "name": s.name, "program": s.program, "complete": s.complete, "registered": s.registered, "default": s.default, "cgroup": s.cgroup,
         "prefixes": s.prefixes.iter().map(ToString::to_string).collect::<Vec<_>>(), "sockets": sockets.collect::<Vec<_>>(),
         "parameters": numbers(&s.params), "counters": numbers(&s.counters),
     })
@@ -130,7 +138,11 @@ fn as_text(s: &Status) -> String {
     let mut whom: Vec<String> = s.prefixes.iter().map(|p| format!("connections to {p}")).collect();
     whom.extend(s.cgroup.as_ref().map(|c| format!("processes in {}", c.display())));
     whom.extend(s.default.then(|| "all new connections".to_owned()));
-    let state = if s.complete { "" } else { " (interrupted: the next attach or detach cleans it up)" };
+    let state = match (s.complete, s.registered) {
+        (false, _) => " (interrupted: the next attach or detach cleans it up)",
+        (true, false) => " (not registered in this kernel any more: `forebay detach` removes the rest)",
+        (true, true) => "",
+    };
     let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, whom.join(", "));
     let _ = writeln!(out, "  connections using it: {}", s.sockets.len());
     if !s.sockets.is_empty() {
@@ -254,15 +266,18 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
         every: Duration::from_millis(args.every),
         prefixes: args.dst.iter().map(|d| d.parse()).collect::<Result<Vec<_>, Error>>()?,
         anonymous: args.anonymous,
-        rate: args.rate.clone(),
+        rate: args.rate.to_string(),
     };
     // Before the time that recording takes.
-    recorder::writable(&args.out)?;
+    let output = recorder::Output::new(&args.out, args.force)?;
     interrupt::listen()?;
     // Whoever lacks them records what he can see without.
     let _ = privileges::keep_needed();
     let recording = recorder::record(&request, interrupt::asked)?;
-    recording.write(&request, &args.out)?;
+    let written = recording.write(&request, &output)?;
     print(&lines(&recording.lines()))?;
-    print(&format!("`forebay run {}` runs it\n", args.out.display()))
+    if written != args.out {
+        warn(&format!("`{}` or its list appeared meanwhile and was not replaced", args.out.display()));
+    }
+    print(&format!("`forebay run {}` runs it\n", written.display()))
 }
