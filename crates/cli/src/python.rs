@@ -12,12 +12,21 @@ const PYTHON: &str = "FOREBAY_PYTHON";
 const SOURCES: &str = "FOREBAY_SOURCES";
 /// How the interpreter says that a package is not there; no other step ends with it.
 const NOT_INSTALLED: i32 = 69;
+/// Beginning of every program for the interpreter: Python puts the current folder before its own modules, and a file `numpy.py` there would
+/// run in the place of the package. `-P` does the same from Python 3.11 on.
+const NOT_FROM_HERE: &str = "import sys\nif sys.path and sys.path[0] == '':\n    del sys.path[0]\n";
 /// Looks for the packages without importing them: that takes a second, and whoever needs them does it anyway.
-const PROBE: &str = "import sys\nfrom importlib.util import find_spec\nlacks = [m for m in sys.argv[1:] if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)";
+const PROBE: &str = "from importlib.util import find_spec\nlacks = [m for m in sys.argv[1:] if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)\nprint(hasattr(sys.flags, 'safe_path'))";
+/// Printed by the probe where the interpreter knows `-P`.
+const SAFE_PATH: &str = "True";
+/// Runs a module as `-m` does.
+const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(name, run_name='__main__', alter_sys=True)";
 
 /// An interpreter that has what is needed.
 pub(crate) struct Python {
     program: OsString,
+    /// Whether it knows `-P`.
+    safe_path: bool,
 }
 
 impl Python {
@@ -26,8 +35,8 @@ impl Python {
     /// # Errors
     /// Where it cannot be started or lacks one of the `modules` that `what` needs, which the package's `extra` installs.
     pub(crate) fn with(what: &str, modules: &[&str], extra: &str) -> Result<Python, Failure> {
-        let python = Python { program: std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into()) };
-        let probe = Command::new(&python.program).args(["-c", PROBE]).args(modules).output().map_err(|e| python.start(&e))?;
+        let mut python = Python { program: std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into()), safe_path: false };
+        let probe = python.program(PROBE).args(modules).output().map_err(|e| python.start(&e))?;
         if probe.status.code() == Some(NOT_INSTALLED) {
             let why = String::from_utf8_lossy(&probe.stderr);
             return Err(Failure::Machine(format!(
@@ -36,13 +45,28 @@ impl Python {
                 why.trim()
             )));
         }
+        python.safe_path = String::from_utf8_lossy(&probe.stdout).trim() == SAFE_PATH;
         Ok(python)
     }
 
     /// `python -m NAME`, which refuses to run if the package was not built from the sources of this program.
     pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = if self.safe_path {
+            let mut command = Command::new(&self.program);
+            command.args(["-P", "-m"]);
+            command
+        } else {
+            self.program(MODULE)
+        };
+        // Also for the interpreters that the module starts.
+        command.arg(name).env(SOURCES, forebay_exec::sweep::key::SOURCES).env("PYTHONSAFEPATH", "1");
+        command
+    }
+
+    /// Runs a text as a program. Modules of the current folder are not imported.
+    fn program(&self, text: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["-m", name]).env(SOURCES, forebay_exec::sweep::key::SOURCES);
+        command.args(["-c", &format!("{NOT_FROM_HERE}{text}")]);
         command
     }
 
