@@ -215,3 +215,59 @@ fn flows_converge() {
         assert!((index - expected).abs() < 0.05, "{seldom:?}");
     }
 }
+
+/// Round trips below a microsecond round to 0 in the kernel's arithmetic, and the timer of the probes is set a fraction of a microsecond in the past. It
+/// expires at once, and the connection goes on; debug builds check that time does not go back.
+#[test]
+fn probe_timer_set_in_the_past() {
+    let text = |delay: &str, trains: &str| {
+        format!(
+            "duration = \"3ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = {{ rate = \"100Gbps\", delay = \"{delay}\" }}\n\
+             bottleneck = {{ rate = \"25Gbps\", delay = \"{delay}\", buffer = \"100KB\" }}\n[transport]\n\
+             cc = {{ kind = \"trim\", arithmetic = \"linux\", k = \"6347277775ps\", alpha = 0.001, min-rtt-seed = \"first-sample\" }}\n\
+             [[workload]]\nkind = \"on-off\"\nsizes = \"726B\"\ngaps = {{ uniform = [\"100ns\", \"9us\"] }}\ntrains = {trains}\n"
+        )
+    };
+    for delay in ["0ps", "1ps", "60ns", "400ns", "2us"] {
+        let o = one(&text(delay, "40"), &[]);
+        assert_eq!(o.report.flows.len(), 120, "{delay}");
+        assert!(o.report.flows.iter().all(|f| f.bytes_acked == 726), "{delay}");
+        #[cfg(debug_assertions)]
+        {
+            let back = forebay_sim::run::run_backwards(o.variant.config.check().unwrap()).unwrap();
+            assert_eq!(forebay_checks::rows(&back), forebay_checks::rows(&o.report), "{delay}");
+        }
+    }
+}
+
+/// The same in a fat tree with damaged packets, queries and single flows.
+#[test]
+fn probe_timer_set_in_the_past_in_a_fat_tree() {
+    let text = r#"
+duration = "15ms"
+[topology]
+kind = "fat-tree"
+k = 4
+host = { rate = "25Gbps", delay = "0ps", buffer = "100100B", queue = { kind = "strict-priority", queues = 8 } }
+[[topology.corruption]]
+port = "pod0-h0->pod0-edge0"
+bit-errors = 1e-4
+[transport]
+cc = { kind = "trim", arithmetic = "linux", k = "6347277775ps", alpha = 0.001, min-rtt-seed = "first-sample" }
+[[workload]]
+kind = "long"
+pattern = "permutation"
+size = "726B"
+[[workload]]
+kind = "queries"
+total = "552B"
+count = 3
+"#;
+    let o = one(text, &[]);
+    assert!(o.report.flows.iter().filter(|f| f.bytes_acked == f.size_bytes).count() > 500);
+    #[cfg(debug_assertions)]
+    {
+        let back = forebay_sim::run::run_backwards(o.variant.config.check().unwrap()).unwrap();
+        assert_eq!(forebay_checks::rows(&back), forebay_checks::rows(&o.report));
+    }
+}

@@ -80,7 +80,7 @@ impl Sender {
             let corked = self.host_queue.as_mut().filter(|q| !q.is_empty());
             if let Some(q) = corked.filter(|_| last && !self.closing) {
                 q.wait_for_first();
-                return self.set_alarm(out);
+                return self.set_alarm(now, out);
             }
             if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
                 self.transmit(c, now, out);

@@ -48,7 +48,7 @@ impl Sender {
         if self.nxt > first && first >= high {
             self.law.sent(first, self.nxt, &at);
         }
-        self.set_alarm(out);
+        self.set_alarm(now, out);
     }
 
     /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
@@ -57,12 +57,14 @@ impl Sender {
         self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
-    /// Makes sure that the engine wakes the sender then.
-    pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
+    /// Makes sure that the engine wakes the sender then; at once where that time has passed, as a timer of Linux that is set in the past (a law that
+    /// computes in whole microseconds rounds down).
+    pub(super) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
         if due < self.alarm {
-            self.alarm = due;
-            out.alarm(self.template.conn, self.generation, due.or_never());
+            let at = due.or_never().max(now);
+            self.alarm = at.into();
+            out.alarm(self.template.conn, self.generation, at);
         }
     }
 
@@ -83,6 +85,6 @@ impl Sender {
                 false => self.transmit(c, now, out),
             }
         }
-        self.set_alarm(out);
+        self.set_alarm(now, out);
     }
 }

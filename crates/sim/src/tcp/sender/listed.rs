@@ -35,7 +35,7 @@ impl Sender {
             self.after_new_data(c, now);
         }
         if self.host_queue.as_ref().is_some_and(|q| q.resume() < self.alarm) {
-            self.set_alarm(out);
+            self.set_alarm(now, out);
         }
     }
 

@@ -84,7 +84,7 @@ impl Sender {
                     self.extend_timer(c, now);
                 }
             }
-            return self.set_alarm(out);
+            return self.set_alarm(now, out);
         }
         if !fresh && self.times_as_linux(c) && self.is_last_in_interface(c, now) {
             return self.rearm_rto(c, now);

@@ -68,7 +68,7 @@ impl Sender {
         }
         let window = self.window_bytes(c);
         self.retransmit_lost(c, now, window, out);
-        self.set_alarm(out);
+        self.set_alarm(now, out);
     }
 
     /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under

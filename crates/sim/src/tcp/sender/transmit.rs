@@ -50,7 +50,7 @@ impl Sender {
         } else {
             self.transmit_until(c, now, self.handed_over(), out);
             if self.host_queue.is_some() {
-                self.after_small_queue(out);
+                self.after_small_queue(now, out);
             }
         }
         if self.timer == Timer::Idle && self.edge == self.nxt {
@@ -83,13 +83,13 @@ impl Sender {
     }
 
     /// Sees to what the limit on the interface holds back; when everything has been acknowledged it is forgotten.
-    fn after_small_queue(&mut self, out: &mut impl Wire) {
+    fn after_small_queue(&mut self, now: Time, out: &mut impl Wire) {
         if self.all_acked() && self.host_queue.as_ref().is_some_and(|q| q.is_empty()) {
             self.host_queue = None;
             let window = self.edge - self.una;
             self.buffer.take_if(|b| b.is_as_new(window));
         }
-        self.set_alarm(out);
+        self.set_alarm(now, out);
     }
 
     /// As `transmit`, with new data up to stream offset `end`.
