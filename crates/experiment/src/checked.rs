@@ -196,6 +196,8 @@ impl Scope<'_> {
     }
 
     fn workload(&self, w: &Workload) -> Result<(), Mistake> {
+        let later = w.kind.request_latency().is_none_or(|latency| latency > Time::ZERO);
+        self.demand("request_latency", later, "legal: above zero, since a request takes time to reach another host")?;
         match &w.kind {
             WorkloadKind::Long { pairs, size, .. } => {
                 self.pairs(pairs)?;

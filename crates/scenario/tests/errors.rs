@@ -160,6 +160,7 @@ fn one_change_one_error() {
         ("\"64KB\"", "\"-64KB\"", &["must not be negative"], 18),
         ("\"64KB\"", "64", &["write \"64B\""], 18),
         ("rounds = 50", "rounds = 0", &["`rounds` is 0"], 19),
+        ("rounds = 50", "request-latency = \"0ps\"", &["`request-latency`", "is 0; legal: above zero", "Leave the key out"], 19),
         ("class = \"web\"", "class = \"\"", &["`class` is empty"], 22),
         ("{ cdf = \"websearch\" }", "{ cdf = \"websarch\" }", &["did you mean `websearch`", "built-in tables"], 23),
         ("{ cdf = \"websearch\" }", "\"websearch\"", &["write { cdf = \"websearch\" }"], 23),

@@ -2,7 +2,7 @@
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
-use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
 use crate::traffic::WorkloadKind;
 use forebay_param::{Entry, Kind, Values, optional};
 use forebay_units::{NodeId, Time};
@@ -65,7 +65,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let rounds = values.opt_int("rounds").map(|n| n as u32);
     must_end(context, rounds.is_some(), "rounds")?;
     let [start, gap, jitter] = ["start", "gap", "jitter"].map(|k| values.time(k));
-    let request_latency = values.opt_time("request-latency");
+    let request_latency = request_latency(values)?;
     let per_round = gap.saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
     times::repeats_fit("gap", context, start, per_round, rounds)?;
     let deadline = deadline_of_all(values)?;

@@ -68,8 +68,20 @@ const REQUEST_LATENCY: Param = optional(
     "request-latency",
     Kind::Time,
     "",
-    "one-way latency of a request. Default: propagation and serialisation of an ACK-sized packet on the empty path",
+    "one-way latency of a request, above zero. Default: propagation and serialisation of an ACK-sized packet on the empty path",
 );
+
+/// The value of [`REQUEST_LATENCY`]: a request reaches another host later than it was made, never at the same time.
+fn request_latency(values: &Values) -> Result<Option<Time>, BuildError> {
+    match values.opt_time("request-latency") {
+        Some(Time::ZERO) => {
+            let reason = "is 0; legal: above zero (1ps or more), since a request takes time to reach another host. Leave the key out \
+                          for the latency of an ACK-sized packet on the empty path";
+            Err(BuildError::new("request-latency", reason))
+        }
+        latency => Ok(latency),
+    }
+}
 
 /// Refuses work without end when the scenario has no end either; `key` is what would limit it.
 fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(), BuildError> {

@@ -2,7 +2,7 @@
 
 use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
-use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
 use crate::topology::MAX_NODES;
 use crate::traffic::{Arrival, ResponseSize, WorkloadKind};
 use forebay_param::{Entry, Kind, Values, optional};
@@ -122,7 +122,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let (start, stop, jitter) = (values.time("start"), values.opt_time("stop"), values.time("jitter"));
     times::stops_later(start, stop)?;
     must_end(context, count.is_some() || stop.is_some(), "count")?;
-    let request_latency = values.opt_time("request-latency");
+    let request_latency = request_latency(values)?;
     let per_query = gap.longest().saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
     times::repeats_fit("gap", context, start, per_query, count)?;
     let deadline = deadline(values)?;
