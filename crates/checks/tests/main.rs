@@ -47,6 +47,7 @@ mod queue_lengths;
 mod queues;
 mod ranges;
 mod sawtooth;
+mod scheduled;
 mod skipping;
 mod small_queues;
 mod spurious;

@@ -127,6 +127,37 @@ fn a_look_at_the_state_adds_no_window() {
     said(DUMBBELL, &[network[0], network[1], "transport.mss=1180", "transport.rto-min=10ms", "duration=20s"]);
 }
 
+/// Connections that are asked for inside a window open in the next one at the earliest, also where the window is run in two parts.
+#[test]
+fn connections_per_train_open_at_the_same_time() {
+    let text = r#"
+duration = "30ms"
+[topology]
+kind = "dumbbell"
+left = 5
+access = { rate = "100Mbps", delay = "30us" }
+bottleneck = { rate = "1Gbps", delay = "1ms" }
+[[workload]]
+kind = "on-off"
+from = ["l0", "l1", "l2", "l4", "r0", "r1", "r2", "r3", "r4"]
+to = "l3"
+sizes = "1000B"
+gaps = { uniform = ["200ns", "4us"] }
+trains = 2
+connections = "per-train"
+"#;
+    for sets in [
+        &[][..],
+        &["workload.0.trains=20"],
+        &["workload.0.gaps=40us"],
+        &["topology.access.delay=3us"],
+        &["observe.warmup=4.0000001ms"],
+    ] {
+        let said = said(text, sets);
+        assert!(said.starts_with("skipped nothing"), "{said}");
+    }
+}
+
 /// Rows of samples come again, with what is counted in them.
 #[test]
 fn samples_of_senders() {

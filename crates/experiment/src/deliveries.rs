@@ -19,8 +19,8 @@ const INTERVALS: u64 = 200;
 const FIRST: Time = Time(1_000_000);
 /// Connections are looked at no more often than once in so many packet transmissions, so that it costs next to nothing,
 const TRANSMISSIONS_PER_LOOK: u64 = 32;
-/// beside so many looks, which short runs of many connections need.
-const FREE_LOOKS: u64 = 4_096;
+/// beside so many looks, some milliseconds of a run, so that in small ones the points do not depend on what else is sent.
+const FREE_LOOKS: u64 = 1 << 19;
 
 /// The sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Deliveries {
     /// Distance of the points in time.
     every: Time,
     due: Time,
+    /// When the run ends, where that is known: then there are points while nothing is delivered too.
+    duration: Option<Time>,
     /// Times, and the sums at each. Sums that are missing at the end were zero.
     points: Vec<(Time, IndexVec<SumId, u64>)>,
     /// Connections looked at so far.
@@ -65,7 +67,7 @@ impl Deliveries {
         let every = duration.map_or(FIRST, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
         let all = workloads.enumerate().flat_map(|(id, w)| (0..groups).map(move |g| (w, id, GroupId::from_index(g))));
         let sums = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, id, g)| ((id, g), Sums::default())).collect();
-        Deliveries { sums, every, due: every, ..Deliveries::default() }
+        Deliveries { sums, every, due: every, duration, ..Deliveries::default() }
     }
 
     /// The sum that a workload's messages of a transport belong to whose packets all pass the ports of `way`.
@@ -111,19 +113,28 @@ impl Deliveries {
         worth
     }
 
-    /// The sums are `totals` from `passed` on, and nothing is delivered before `now`.
-    pub fn note(&mut self, passed: Time, now: Time, totals: &IndexVec<SumId, u64>) {
-        let at = self.due.max(passed);
-        self.push(at, totals);
-        self.due = self.behind(at);
-        // Where nothing happens for long, that begins and ends at points of its own.
-        if now >= self.due {
-            let last = Time(now.0 - now.0 % self.every.0);
-            self.push(last, totals);
-            self.due = self.behind(now);
-        }
+    /// The sums have been `totals` since [`Deliveries::due`], and nothing is delivered before `now`.
+    pub fn note(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
+        self.push(self.due, totals);
+        self.due = self.behind(self.due);
+        self.fill(now, totals);
         if self.points.len() >= MOST {
             self.thin();
+        }
+    }
+
+    /// Adds the points up to `now`, before which nothing is delivered.
+    fn fill(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
+        if now < self.due {
+            return;
+        }
+        if self.duration.is_none() {
+            self.push(Time(now.0 - now.0 % self.every.0), totals);
+            self.due = self.behind(now);
+        }
+        while self.due <= now {
+            self.push(self.due, totals);
+            self.due = self.behind(self.due);
         }
     }
 
@@ -133,7 +144,12 @@ impl Deliveries {
     }
 
     fn push(&mut self, at: Time, totals: &IndexVec<SumId, u64>) {
-        self.points.push((at, totals.clone()));
+        let pauses = self.points.len() > 1 && self.points[self.points.len() - 2..].iter().all(|(_, before)| before == totals);
+        match self.points.last_mut().filter(|_| pauses && self.duration.is_none()) {
+            // How many points there will be is not known: a pause takes two, its first and its last.
+            Some((last, _)) => *last = at,
+            None => self.points.push((at, totals.clone())),
+        }
     }
 
     /// Forgets every second point.
@@ -150,6 +166,9 @@ impl Deliveries {
     /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`. A way counts for the port of it
     /// over which most came for its rate, of everything together; of equal ones the first, where a queue forms.
     pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>, rate: &dyn Fn(PortId) -> Rate) -> Vec<DeliveryRow> {
+        if self.duration.is_some() {
+            self.fill(end, totals);
+        }
         if self.points.last().is_none_or(|(last, _)| *last < end) {
             self.push(end, totals);
         }
@@ -203,7 +222,7 @@ mod tests {
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
                 assert!(d.worth(Time(i * MS), 1, u64::MAX));
-                d.note(Time(i * MS), Time(i * MS), &vec![i].into());
+                d.note(Time(i * MS), &vec![i].into());
             }
         }
         d.rows(Time(ms * MS), &vec![ms].into(), &|_| RATE)
@@ -211,7 +230,7 @@ mod tests {
 
     /// Ports and bytes of the rows of a run of one interval in which 1 byte came over the first of `ports`, 2 over the second, and so on.
     fn over(ports: usize) -> Vec<(Option<PortId>, u64)> {
-        let mut d = Deliveries::new(&workload(), 1, Some(Time(MS)));
+        let mut d = Deliveries::new(&workload(), 1, None);
         let mut totals = d.zeros();
         for i in 0..ports {
             let sum = d.sum(WORKLOAD, GROUP, &[PortId::from_index(i)]);
@@ -238,7 +257,7 @@ mod tests {
         // Two racks send over ports 0 and 1 into the link 2, and on to the receivers at 3 and 4; the link is twice as fast.
         let port = |n| PortId::new(n);
         let rows = |bytes: [u64; 2], link: u64| {
-            let mut d = Deliveries::new(&workload(), 1, Some(Time(MS)));
+            let mut d = Deliveries::new(&workload(), 1, None);
             d.sum(WORKLOAD, GROUP, &[port(0), port(2), port(3)]);
             d.sum(WORKLOAD, GROUP, &[port(1), port(2), port(4)]);
             let rate = |p: PortId| if p == port(2) { Rate(link) } else { RATE };
@@ -256,12 +275,13 @@ mod tests {
     fn a_port_that_is_used_late_had_nothing_before() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
         d.sum(WORKLOAD, GROUP, &[PortId::new(0)]);
-        d.note(Time(5 * MS), Time(5 * MS), &vec![10].into());
+        d.note(Time(5 * MS), &vec![10].into());
         d.sum(WORKLOAD, GROUP, &[PortId::new(1)]);
         let rows = d.rows(Time(1_000 * MS), &vec![11, 4].into(), &|_| RATE);
-        let seen: Vec<(u64, Option<PortId>, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.port, r.bytes)).collect();
+        let seen: Vec<(u64, Option<PortId>, u64)> =
+            rows.iter().filter(|r| r.bytes > 0 || r.to.0 == 5 * MS).map(|r| (r.to.0 / MS, r.port, r.bytes)).collect();
         let [a, b] = [0, 1].map(|p| Some(PortId::new(p)));
-        assert_eq!(seen, [(5, a, 10), (5, b, 0), (1_000, a, 1), (1_000, b, 4)]);
+        assert_eq!(seen, [(5, a, 10), (5, b, 0), (10, a, 1), (10, b, 4)]);
     }
 
     #[test]
@@ -276,14 +296,21 @@ mod tests {
     }
 
     #[test]
-    fn silence_begins_and_ends_at_points_of_its_own() {
-        // Intervals of 5 ms: 8 bytes by 3 ms, nothing until 71 ms.
-        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
-        d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
-        d.note(Time(3 * MS), Time(71 * MS), &vec![8].into());
-        let rows = d.rows(Time(1_000 * MS), &vec![9].into(), &|_| RATE);
-        let seen: Vec<(u64, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.bytes)).collect();
-        assert_eq!(seen, [(5, 8), (70, 0), (1_000, 1)]);
+    fn pauses_have_points_of_their_own() {
+        // 8 bytes by the first point, nothing until 71.5, one more by the end at 100; in ms, or in us where the length is not known.
+        let seen = |duration: Option<Time>, unit: u64| {
+            let mut d = Deliveries::new(&workload(), 1, duration);
+            d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
+            let half = unit / 2;
+            d.note(Time(71 * unit + half), &vec![8].into());
+            let rows = d.rows(Time(100 * unit), &vec![9].into(), &|_| RATE);
+            rows.iter().map(|r| (r.to.0 * 2 / unit, r.bytes)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(None, FIRST.0), [(2, 8), (142, 0), (200, 1)], "a pause is one interval");
+        let rows = seen(Some(Time(100 * MS)), MS);
+        let expected: Vec<(u64, u64)> =
+            (1..=200).map(|half| (half, [(1, 8), (144, 1)].iter().find(|e| e.0 == half).map_or(0, |e| e.1))).collect();
+        assert_eq!(rows, expected, "every interval of half a ms");
     }
 
     #[test]
@@ -291,7 +318,7 @@ mod tests {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
         assert!(!d.worth(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
         assert!(d.worth(Time(10 * MS), 1_000_000, 32_000_000));
-        d.note(Time(10 * MS), Time(10 * MS), &vec![1].into());
+        d.note(Time(10 * MS), &vec![1].into());
         assert_eq!(d.due(), Time(20 * MS), "intervals of 10 ms now");
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         }
         if now >= self.deliveries.due() && self.deliveries.worth(now, self.hosts.connections.len(), self.ports.hops()) {
             let totals = self.delivered_over_time();
-            self.deliveries.note(self.hosts.now, now, &totals);
+            self.deliveries.note(now, &totals);
         }
         self.hosts.now = self.hosts.now.max(now);
     }

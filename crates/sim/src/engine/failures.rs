@@ -1,8 +1,7 @@
 //! Links that go down and come back: which ports are dead, which the forwarding tables avoid, and what it cost.
 //!
-//! A packet is lost if its last bit had not arrived when the link went down. As nothing crosses a link in less than a window, that is known at
-//! the beginning of the window in which it does: what arrives later in it is taken away then, and what is sent from then on would arrive
-//! behind it. What comes back, and what switches know, begins with a window.
+//! A packet is lost if its last bit had not arrived when the link went down. Links go down and come up, and switches learn of it, at the times that
+//! the scenario says: the window in which one lies is run as far as that first (`schedule.rs`).
 
 use super::fabric::Fabric;
 use super::lane::Lane;
@@ -28,10 +27,12 @@ struct Failing {
     up: Option<EventRow>,
 }
 
-/// What is to be done at the beginning of a window.
+/// A change; of those at one time, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// The link works.
+    /// The link goes down.
+    Down,
+    /// It works again.
     Up,
     /// The tables avoid it from now on,
     Avoid,
@@ -42,9 +43,7 @@ enum Step {
 /// All failures of a run.
 pub(super) struct Failures {
     list: Vec<Failing>,
-    /// When links go down.
-    downs: VecDeque<(Time, usize)>,
-    /// What comes later than that.
+    /// Changes to come, in order of time.
     steps: VecDeque<(Time, Step, usize)>,
     /// By how many failures a port is dead, and by how many the tables avoid it.
     dead: IndexVec<PortId, u32>,
@@ -73,20 +72,17 @@ impl Failures {
         }
         let ports = |f: &Failure| std::iter::once(f.port).chain(reverse(network, f.port)).collect();
         let failing = |f: &Failure| Failing { ports: ports(f), plan: *f, before: 0, over: false, down: None, up: None };
-        let mut downs: Vec<_> = plans.iter().enumerate().map(|(i, f)| (f.down, i)).collect();
         let mut steps = Vec::new();
         for (i, f) in plans.iter().enumerate() {
-            steps.push((f.down + f.reroute, Step::Avoid, i));
+            steps.extend([(f.down, Step::Down, i), (f.down + f.reroute, Step::Avoid, i)]);
             if let Some(up) = f.up.get() {
                 steps.extend([(up, Step::Up, i), (up + f.reroute, Step::Use, i)]);
             }
         }
-        downs.sort_unstable();
         steps.sort_unstable();
         let count = network.ports.len();
         Some(Box::new(Failures {
             list: plans.iter().map(failing).collect(),
-            downs: downs.into(),
             steps: steps.into(),
             dead: IndexVec::repeat(0, count),
             avoided: IndexVec::repeat(0, count),
@@ -96,28 +92,18 @@ impl Failures {
         }))
     }
 
-    /// When something is to be done next: in the window that this is in.
+    /// When the next change is due.
     pub(super) fn next(&self) -> TimeOrNever {
-        let times = self.downs.front().map(|d| d.0).into_iter().chain(self.steps.front().map(|s| s.0));
-        times.min().into()
+        self.steps.front().map(|s| s.0).into()
     }
 
-    /// Does what is to be done at the beginning of the window from `start` to `end`. If the tables have changed, returns how.
-    pub(super) fn advance(
-        &mut self,
-        network: &Network,
-        fabric: &mut Fabric,
-        lane: &mut Lane,
-        (start, end): (Time, Time),
-    ) -> Option<Rerouted> {
-        while let Some(&(time, i)) = self.downs.front().filter(|d| d.0 < end) {
-            self.downs.pop_front();
-            self.go_down(fabric, lane, time, i);
-        }
+    /// Makes the changes that are due at `now`, when everything before has happened and nothing after. If the tables have changed, returns how.
+    pub(super) fn advance(&mut self, network: &Network, fabric: &mut Fabric, lane: &mut Lane, now: Time) -> Option<Rerouted> {
         let mut of = Vec::new();
-        while let Some(&(_, step, i)) = self.steps.front().filter(|s| s.0 <= start) {
+        while let Some(&(time, step, i)) = self.steps.front().filter(|s| s.0 <= now) {
             self.steps.pop_front();
             match step {
+                Step::Down => self.go_down(fabric, lane, time, i),
                 Step::Up => self.come_up(network, fabric, i),
                 Step::Avoid | Step::Use => {
                     for &port in &self.list[i].ports {
@@ -173,7 +159,7 @@ impl Failures {
                 fabric.ports[port].join(queue);
             }
         }
-        // The next failure of the link may have begun in the same window; what was lost up to here is not its own.
+        // The next failure of the link may have begun at the same time; what was lost up to here is not its own.
         for other in self.list.iter_mut().filter(|o| !o.over && o.down.is_some() && o.ports.contains(&ports[0])) {
             other.before = other.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
         }

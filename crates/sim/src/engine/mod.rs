@@ -31,6 +31,7 @@ mod handoff;
 mod nic;
 mod paths;
 mod recorder;
+mod schedule;
 mod skip;
 mod slots;
 mod state;

@@ -15,6 +15,7 @@ use super::gate::Signal;
 use super::lane::Lane;
 use super::partition::partition;
 use super::tiers::{GROUP, Tier};
+use super::wheel::Place;
 use crate::net::packet::{Extra, Packet, flag};
 use forebay_units::{IndexVec, NodeId, PortId, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -93,10 +94,11 @@ pub(super) struct Parts<'a> {
     tiers: Option<&'a IndexVec<NodeId, Tier>>,
     /// Words of a bitmap of nodes.
     words: usize,
-    /// Number of the round, number of the window and its end.
+    /// Number of the round, number of the window, and the ends of the part of it that is run and of the whole.
     round: AtomicU64,
     window: AtomicU64,
     end: AtomicU64,
+    whole: AtomicU64,
     /// Rounds that all threads take part in.
     rounds: Signal,
     /// Threads that are at work, but for the leading one.
@@ -161,6 +163,7 @@ impl<'a> Parts<'a> {
             round: AtomicU64::new(0),
             window: AtomicU64::new(0),
             end: AtomicU64::new(0),
+            whole: AtomicU64::new(0),
             rounds: Signal::new(looks),
             working: Signal::new(looks),
             over: AtomicBool::new(false),
@@ -202,12 +205,13 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Runs the window in which `whole` stands, by the thread that leads, with the others or without: what the parts here say of it.
+    /// Runs the window, or the part of it, in which `whole` stands, by the thread that leads, with the others or without: what the parts here say of it.
     pub(super) fn run(&self, whole: &mut Core, together: bool) -> PartResult {
-        let (window, end) = whole.calendar().place();
+        let place = whole.calendar().place();
         self.round.fetch_add(1, Relaxed);
-        self.window.store(window, Relaxed);
-        self.end.store(end.0, Relaxed);
+        self.window.store(place.window, Relaxed);
+        self.end.store(place.end.0, Relaxed);
+        self.whole.store(place.whole.0, Relaxed);
         if together {
             self.working.set(self.parts.len() as u32 - 1);
             self.rounds.raise();
@@ -235,8 +239,8 @@ impl<'a> Parts<'a> {
     fn run_part(&self, number: usize) {
         let round = self.round.load(Relaxed);
         let part = &mut *lock(&self.parts[number]);
-        let wheel = part.core.calendar();
-        wheel.follow((self.window.load(Relaxed), Time(self.end.load(Relaxed))));
+        let [end, whole] = [&self.end, &self.whole].map(|time| Time(time.load(Relaxed)));
+        part.core.calendar().follow(Place { window: self.window.load(Relaxed), end, whole });
         for from in &self.inboxes[number] {
             part.open(&mut lock(&from[(round % 2) as usize]));
         }

@@ -11,6 +11,7 @@ use super::parts::Parts;
 use super::processes::{Ended, Processes};
 use super::ranks::Ranks;
 use super::recorder::Recorder;
+use super::schedule::{Schedule, Scheduled};
 use super::skip::{Ahead, Skip};
 use super::tiers::Tier;
 use crate::cores::Cores;
@@ -44,15 +45,16 @@ pub(crate) struct Simulation {
     core: Core,
     apps: Arc<Apps>,
     duration: Option<Time>,
-    /// When measuring begins, unless it has,
-    warmup: TimeOrNever,
-    /// and when deliveries are to be noted.
-    noting: Time,
-    /// When something other than packets and timers is to be done next, in the window that this is in: one of those, or a link fails.
-    due: Time,
+    /// Events of the run as a whole, and the time of the last one that took effect.
+    schedule: Schedule,
+    scheduled: Time,
     activations: u64,
     /// When the next flows arrive that come from outside.
     injection: TimeOrNever,
+    /// The next of these and of scheduled events is due then,
+    due: TimeOrNever,
+    /// and idle skipping stops there.
+    stop: TimeOrNever,
     /// End of the window before.
     passed: Time,
     /// When progress is due, by activations or by time; activations at the next look that counts; transmissions at the last one, and how many windows
@@ -101,17 +103,25 @@ impl Simulation {
             app.start(&mut core);
             apps.push(Mutex::new(app));
         }
+        // What applications asked for before the first window is there when it begins, whichever it is.
+        core.end_window();
         let duration = config.duration;
-        let mut warmup = TimeOrNever::at(config.observe.warmup);
+        let mut schedule = Schedule::new();
         if config.observe.warmup == Time::ZERO {
             core.begin_measuring(Time::ZERO);
-            warmup = TimeOrNever::NEVER;
+        } else {
+            schedule.set(Scheduled::EndOfWarmup, config.observe.warmup.into());
         }
+        schedule.set(Scheduled::NoteDeliveries, core.deliveries_due().into());
+        schedule.set(Scheduled::ChangeLinks, core.next_failure());
         let mut simulation = Simulation {
             apps: Arc::new(apps),
             duration,
-            warmup,
+            schedule,
+            scheduled: Time::ZERO,
             injection: TimeOrNever::NEVER,
+            due: TimeOrNever::NEVER,
+            stop: TimeOrNever::NEVER,
             passed: Time::ZERO,
             look_timer: LookTimer::new(FIRST_LOOK),
             next_look: FIRST_LOOK,
@@ -119,8 +129,6 @@ impl Simulation {
             seen: 0,
             hops_per_window: 0,
             cores: 1,
-            noting: Time::ZERO,
-            due: Time::ZERO,
             activations: 0,
             processes: None,
             wish: None,
@@ -132,6 +140,7 @@ impl Simulation {
             core,
         };
         simulation.injection = simulation.next_injection();
+        simulation.look_ahead();
         Ok(simulation)
     }
 
@@ -164,7 +173,7 @@ impl Simulation {
         let most = if self.can_be_divided() { cores.most() } else { 1 };
         let mut over = false;
         while !over && !(most > 1 && (cores.at_once() || self.is_busy())) {
-            if !self.begin_window(TimeOrNever::NEVER) {
+            if !self.begin_window(TimeOrNever::NEVER, &mut Simulation::window) {
                 over = true;
                 break;
             }
@@ -188,16 +197,16 @@ impl Simulation {
     fn run_skipping(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let mut skip = Skip::new(&mut self.core);
         let flow = loop {
-            let passed = self.passed;
-            if !self.begin_window(TimeOrNever::NEVER) {
+            let (passed, writes) = (self.passed, skip.writes());
+            if !self.begin_window(TimeOrNever::NEVER, &mut |simulation| simulation.run_part(writes)) {
                 break ControlFlow::Continue(());
             }
             let (start, end) = self.core.window();
             skip.note_gap(start > passed);
-            if let Some(at) = skip.wants(&self.core, (start, end)) {
+            if let Some(at) = skip.wants(&self.core, (start.max(self.scheduled), end)) {
                 self.stand_still(&mut skip, at);
             }
-            self.run_part(&skip);
+            self.run_part(skip.writes());
             match self.end_window(progress) {
                 ControlFlow::Continue(false) => {}
                 ControlFlow::Continue(true) => break ControlFlow::Continue(()),
@@ -214,8 +223,7 @@ impl Simulation {
     }
 
     /// Runs what is left of the window.
-    fn run_part(&mut self, skip: &Skip) {
-        let writes = skip.writes();
+    fn run_part(&mut self, writes: bool) {
         if writes {
             self.core.put_sums_aside();
         }
@@ -232,10 +240,10 @@ impl Simulation {
         let marked = self.core.calendar().marked();
         if at > start {
             self.core.calendar().run_part(at);
-            self.run_part(skip);
+            self.run_part(skip.writes());
             self.core.calendar().run_rest(end);
         }
-        let limit = self.due.min(self.duration.unwrap_or(Time::NEVER)).min(self.injection.or_never());
+        let limit = self.due.or_never().min(self.duration.unwrap_or(Time::NEVER));
         let ahead = Ahead { at, limit, every: self.core.noting_interval(), window: self.core.calendar().length() };
         match skip.look(&mut self.core, &self.apps, &ahead) {
             Some(later) => {
@@ -270,21 +278,33 @@ impl Simulation {
             }
             let _end = parts.ending();
             let mut next = TimeOrNever::NEVER;
+            let run = |simulation: &mut Simulation, together: bool| {
+                // SAFETY: as above.
+                unsafe { parts.follow(&mut simulation.core) };
+                parts.hand_out(&mut simulation.core);
+                let own = parts.run(&mut simulation.core, together);
+                simulation.activations += own.activations;
+                own
+            };
             loop {
-                if !self.begin_window(next) {
+                let together = pace.together();
+                // What parts of the window count.
+                let (mut open, mut done) = (0, 0);
+                let mut part = |simulation: &mut Simulation| {
+                    let own = run(simulation, together);
+                    (open, done) = (open + own.open, done + own.done);
+                };
+                if !self.begin_window(next, &mut part) {
                     return ControlFlow::Continue(());
                 }
-                // SAFETY: as above.
-                unsafe { parts.follow(&mut self.core) };
-                parts.hand_out(&mut self.core);
                 let clock = Instant::now();
-                let own = parts.run(&mut self.core, pace.together());
+                let own = run(self, together);
                 next = own.next;
                 pace.note(clock.elapsed().as_nanos() as u64, own.activations);
-                self.activations += own.activations;
                 let mut cut = None;
                 if let Some(processes) = &mut self.processes {
-                    let ended = Ended { next, open: own.open, done: own.done, hops: self.seen, wish: self.wish };
+                    let (open, done) = (open + own.open, done + own.done);
+                    let ended = Ended { next, open, done, hops: self.seen, wish: self.wish };
                     (next, cut) = processes.end_window(&mut self.core, &parts, &apps, &ended);
                 }
                 self.cores = place.1 * if pace.pays() { threads } else { 1 };
@@ -312,11 +332,12 @@ impl Simulation {
         self.hops_per_window >= ENOUGH
     }
 
-    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know.
+    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know. A window in
+    /// which something is scheduled is run so far, by `run`.
     #[inline(always)]
-    fn begin_window(&mut self, others: TimeOrNever) -> bool {
+    fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
         let wheel = self.core.calendar();
-        if !wheel.advance(self.injection.min(others)) {
+        if !wheel.advance(self.stop.min(others)) {
             return false;
         }
         if let Some(d) = self.duration {
@@ -327,24 +348,83 @@ impl Simulation {
             }
             wheel.end = wheel.end.min(d);
         }
-        let (start, end) = (wheel.start, wheel.end);
-        if end > self.due {
-            self.on_due(self.passed, (start, end));
+        let end = wheel.end;
+        if self.due < end.into() && !self.meet_due(others, run) {
+            return false;
         }
         self.passed = end;
+        true
+    }
+
+    /// The window that begins holds flows that come from outside, or something scheduled, before which it is run by `run`. Without a duration, false if
+    /// nothing else will ever happen: then the run has ended with the window before.
+    #[cold]
+    #[inline(never)]
+    fn meet_due(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
+        let wheel = self.core.calendar();
+        let end = wheel.end;
+        if self.duration.is_none() && self.injection.min(others).min(wheel.next()).is_never() {
+            (wheel.start, wheel.end) = (self.passed, self.passed);
+            return false;
+        }
         if self.injection < end.into() {
             for app in self.apps.iter() {
                 called(app).inject(&mut self.core, end);
             }
             self.injection = self.next_injection();
         }
+        let mut reached = self.core.now();
+        while let Some((time, what)) = self.schedule.before(end) {
+            if time > reached {
+                self.core.calendar().run_part(time);
+                run(self);
+                reached = time;
+            }
+            self.take_effect(what, reached);
+        }
+        self.core.calendar().run_rest(end);
+        self.scheduled = reached;
+        self.look_ahead();
         true
+    }
+
+    /// Something scheduled takes effect at `now`, when everything before has happened and nothing after. Deliveries may have been due earlier, if nothing
+    /// has moved since then.
+    fn take_effect(&mut self, what: Scheduled, now: Time) {
+        let processes = &mut self.processes;
+        let next = match what {
+            Scheduled::EndOfWarmup => {
+                if let Some(processes) = processes {
+                    self.core.tell_all(processes.ranks());
+                }
+                self.core.begin_measuring(now);
+                TimeOrNever::NEVER
+            }
+            Scheduled::NoteDeliveries => {
+                self.core.note_deliveries(now, |numbers| {
+                    if let Some(processes) = processes {
+                        processes.ranks().sum(numbers);
+                    }
+                });
+                self.core.deliveries_due().into()
+            }
+            Scheduled::ChangeLinks => {
+                self.core.change_links(now);
+                self.core.next_failure()
+            }
+        };
+        self.schedule.set(what, next);
+    }
+
+    /// Finds when something is due next that is in no calendar.
+    fn look_ahead(&mut self) {
+        self.due = self.injection.min(self.schedule.next());
+        self.stop = self.injection.min(self.schedule.next_stop());
     }
 
     /// The window has been run. Whether it was the last one.
     #[inline(always)]
     fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
-        // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
         self.core.end_window();
         self.windows += 1;
         if self.look_timer.is_due(self.activations) {
@@ -388,30 +468,6 @@ impl Simulation {
         self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
         self.look_timer.set(self.next_look);
         progress(now)
-    }
-
-    /// Time comes to a window from `start` to `end`, after one that ended at `passed`: ends the warm-up, notes deliveries, and lets links fail
-    /// and come back.
-    #[cold]
-    #[inline(never)]
-    fn on_due(&mut self, passed: Time, (start, end): (Time, Time)) {
-        if self.warmup.has_come(start) {
-            self.warmup = TimeOrNever::NEVER;
-            if let Some(processes) = &mut self.processes {
-                self.core.tell_all(processes.ranks());
-            }
-            self.core.begin_measuring(start);
-        }
-        if start >= self.noting {
-            let processes = &mut self.processes;
-            self.noting = self.core.note_deliveries(passed, start, |numbers| {
-                if let Some(processes) = processes {
-                    processes.ranks().sum(numbers);
-                }
-            });
-        }
-        self.core.fail((start, end));
-        self.due = self.noting.min(self.warmup.min(self.core.next_failure()).or_never());
     }
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.
@@ -471,6 +527,7 @@ impl Simulation {
             }
         }
         self.core.calendar().finish();
+        self.core.run_by(None);
     }
 }
 

@@ -15,6 +15,17 @@ const SPAN: u64 = 256;
 /// Marks are exact in windows shorter than this, 2^28 ps: what window a node is looked at in then does not depend on when it was marked.
 pub(super) const EXACT: Time = Time(1 << 28);
 
+/// Where a calendar stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Number of the window.
+    pub window: u64,
+    /// End of the part of it that is run,
+    pub end: Time,
+    /// and of the whole window.
+    pub whole: Time,
+}
+
 /// Calendar of node activations.
 pub(crate) struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
@@ -35,6 +46,8 @@ pub(crate) struct Wheel {
     pub(crate) end: Time,
     /// How many windows ahead a mark behind the end is at least: none while the end is that of a part.
     least: u64,
+    /// End of the current window while a part of it is run.
+    whole: Time,
     length: Time,
     /// 2^64 / length, for dividing by multiplication: rounded up where that gives the exact quotient for all times in the calendar.
     inverse: u64,
@@ -58,6 +71,7 @@ impl Wheel {
             start: Time::ZERO,
             end: length,
             least: 1,
+            whole: Time::ZERO,
             length,
             // With x the time, the quotient of a rounded inverse exceeds the exact one by less than x / 2^64, which does not reach the next
             // whole number while x < 2^64 / length; here x < 256 * length.
@@ -143,20 +157,29 @@ impl Wheel {
         }
     }
 
-    /// Moves to the window in which `other` stands.
-    pub(super) fn follow(&mut self, other: (u64, Time)) {
-        self.step(other.0 - self.window);
-        self.end = other.1;
+    /// Moves to the window, and the part of it, in which another calendar stands.
+    pub(super) fn follow(&mut self, other: Place) {
+        self.step(other.window - self.window);
+        self.run_rest(other.whole);
+        if other.end < other.whole {
+            self.run_part(other.end);
+        }
     }
 
     /// The window is run as far as `at` first: what its nodes mark in the rest of it stays there.
     pub(super) fn run_part(&mut self, at: Time) {
+        self.whole = self.window_end();
         (self.end, self.least) = (at, 0);
     }
 
     /// From here on the window is run to its end.
     pub(super) fn run_rest(&mut self, end: Time) {
         (self.end, self.least) = (end, 1);
+    }
+
+    /// End of the current window, also while a part of it is run.
+    pub(super) fn window_end(&self) -> Time {
+        if self.least == 0 { self.whole } else { self.end }
     }
 
     /// The nodes that are marked in the current window.
@@ -180,9 +203,9 @@ impl Wheel {
         self.length
     }
 
-    /// The number and the end of the current window.
-    pub(super) fn place(&self) -> (u64, Time) {
-        (self.window, self.end)
+    /// Where this calendar stands.
+    pub(super) fn place(&self) -> Place {
+        Place { window: self.window, end: self.end, whole: self.window_end() }
     }
 
     /// Whether marks are exact.
@@ -352,6 +375,30 @@ mod tests {
                 wheel.finish();
             }
             assert!(pending.is_empty(), "{length}: {pending:?}");
+        }
+    }
+
+    /// A window that is run in parts, also by a calendar that follows another one, keeps what is marked in the rest of it.
+    #[test]
+    fn parts_of_windows_keep_marks() {
+        for length in [3, 1000, 50_000_000, EXACT.0 - 1] {
+            let (mut lead, mut wheel) = (Wheel::new(1, Time(length)), Wheel::new(1, Time(length)));
+            let (start, at) = (7 * length, 7 * length + length / 2);
+            wheel.mark(NodeId::new(0), Time(start));
+            assert!(lead.advance(Time(start).into()));
+            lead.run_part(Time(at));
+            wheel.follow(lead.place());
+            assert_eq!((wheel.end, wheel.window_end()), (Time(at), Time(8 * length)));
+            assert_eq!(wheel.take(0), 1);
+            wheel.mark_ahead(NodeId::new(0), Time(at));
+            wheel.finish();
+            lead.run_rest(Time(8 * length));
+            wheel.follow(lead.place());
+            assert_eq!((wheel.start, wheel.end, wheel.window_end()), (Time(start), Time(8 * length), Time(8 * length)));
+            assert_eq!(wheel.take(0), 1);
+            wheel.mark_ahead(NodeId::new(0), Time(8 * length));
+            wheel.finish();
+            assert!(wheel.advance(TimeOrNever::NEVER) && wheel.start == Time(8 * length) && wheel.take(0) == 1);
         }
     }
 }

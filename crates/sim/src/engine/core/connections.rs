@@ -38,7 +38,7 @@ impl Core {
 
     /// The earliest time at which a connection that is asked for now can open: the start of the next window.
     pub(crate) fn soonest(&self) -> Time {
-        self.lane.wheel.end
+        self.lane.wheel.window_end()
     }
 
     /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.

@@ -1,22 +1,23 @@
-//! What receivers have of each workload over time: looked at between windows, now and then.
+//! What receivers have of each workload over time: added up at points in time, between windows or parts of windows.
 
 use super::Core;
 use forebay_units::{IndexVec, SumId, Time};
 
 impl Core {
-    /// Time comes to `start`, the start of a window, after one that ended at `passed`. Returns when deliveries are to be noted next. `sum` adds what
-    /// other processes of the run know to numbers.
-    pub(in crate::engine) fn note_deliveries(&mut self, passed: Time, start: Time, mut sum: impl FnMut(&mut [u64])) -> Time {
-        if start >= self.deliveries.due() {
-            let mut hops = [self.fabric.hops()];
-            sum(&mut hops);
-            if self.deliveries.worth(start, self.streams.len(), hops[0]) {
-                let mut totals = self.delivered().into_vec();
-                sum(&mut totals);
-                self.deliveries.note(passed, start, &totals.into());
-            }
-        }
+    /// When deliveries are to be noted next.
+    pub(in crate::engine) fn deliveries_due(&self) -> Time {
         self.deliveries.due()
+    }
+
+    /// Deliveries are due; nothing has moved since then, nor does before `now`. `sum` adds what other processes of the run know to numbers.
+    pub(in crate::engine) fn note_deliveries(&mut self, now: Time, mut sum: impl FnMut(&mut [u64])) {
+        let mut hops = [self.fabric.hops()];
+        sum(&mut hops);
+        if self.deliveries.worth(now, self.streams.len(), hops[0]) {
+            let mut totals = self.delivered().into_vec();
+            sum(&mut totals);
+            self.deliveries.note(now, &totals.into());
+        }
     }
 
     /// How far apart points in time are at which deliveries are noted.

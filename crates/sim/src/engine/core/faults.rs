@@ -1,4 +1,4 @@
-//! What goes wrong in the network: done at the beginning of windows, and told at the end.
+//! Link failures and bit errors: changes of links, and their rows in the report.
 
 use super::Core;
 use crate::engine::failures::Rerouted;
@@ -25,15 +25,15 @@ impl Core {
         }
     }
 
-    /// When a link fails or comes back next.
+    /// When a link fails or comes back next, or forwarding tables follow.
     pub(in crate::engine) fn next_failure(&self) -> TimeOrNever {
         self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
     }
 
-    /// Lets links fail and come back that do so in the window from `start` to `end`, which begins.
-    pub(in crate::engine) fn fail(&mut self, (start, end): (Time, Time)) {
+    /// Changes the links that fail or come back at `now`, when everything before has happened and nothing after.
+    pub(in crate::engine) fn change_links(&mut self, now: Time) {
         let Some(failures) = &mut self.failures else { return };
-        if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.lane, (start, end)) {
+        if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.lane, now) {
             self.count_moved(&change);
         }
     }

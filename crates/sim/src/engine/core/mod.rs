@@ -226,7 +226,7 @@ impl Core {
     /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
     /// nothing that belongs to another one.
     #[inline(always)]
-    fn run_by(&mut self, node: Option<NodeId>) {
+    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
         #[cfg(debug_assertions)]
         {
             self.hosts.run_by(node);
@@ -272,7 +272,7 @@ impl Core {
         (self.outgoing, self.incoming) = (Owned::new(), Owned::new());
     }
 
-    /// The warm-up ends at `start`: what arrives from here on is measured.
+    /// The warm-up ends at `start`, when everything before has happened and nothing after: what arrives from here on is measured.
     pub(super) fn begin_measuring(&mut self, start: Time) {
         (self.measuring, self.measured_from, self.grown) = (true, start, true);
         self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));

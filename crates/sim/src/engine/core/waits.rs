@@ -71,7 +71,7 @@ impl Core {
     pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
         let out = &mut self.outgoing[conn];
         if let Some(next) = out.second() {
-            let delivered = m.delivered.get().unwrap_or(self.lane.wheel.end);
+            let delivered = m.delivered.get().unwrap_or(self.lane.wheel.window_end());
             let (begin, behind) = (next.begin, delivered.0.saturating_sub(next.start.0));
             if behind > 0 {
                 out.stalls(begin).behind = behind;

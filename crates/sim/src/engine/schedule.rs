@@ -1,0 +1,72 @@
+//! Scheduled events of the run as a whole: the end of the warm-up, failures and repairs of links, points of the table `deliveries`.
+//!
+//! They belong to no node, and each takes effect at its own time. Idle skipping stops where one of the first two is due, so that it does not depend on
+//! when the next packet moves; a window in which one is due is run up to it first. A point of `deliveries` that is due while nothing moves is added
+//! later, with the same numbers.
+
+use forebay_units::{Time, TimeOrNever};
+
+/// A scheduled event. Of those that are due at one time, the first in this order takes effect first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheduled {
+    /// The warm-up ends: statistics start here.
+    EndOfWarmup,
+    /// Deliveries are added up.
+    NoteDeliveries,
+    /// A link goes down or comes up, or forwarding tables follow.
+    ChangeLinks,
+}
+
+/// The next event of each kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedule([TimeOrNever; 3]);
+
+impl Schedule {
+    /// Nothing is due.
+    pub(super) fn new() -> Schedule {
+        Schedule([TimeOrNever::NEVER; 3])
+    }
+
+    /// The next event of this kind is due at `time`.
+    pub(super) fn set(&mut self, what: Scheduled, time: TimeOrNever) {
+        self.0[what as usize] = time;
+    }
+
+    /// The next event that is due before `end`.
+    pub(super) fn before(&self, end: Time) -> Option<(Time, Scheduled)> {
+        let all = [Scheduled::EndOfWarmup, Scheduled::NoteDeliveries, Scheduled::ChangeLinks];
+        let first = all.into_iter().min_by_key(|what| self.0[*what as usize])?;
+        let time = self.0[first as usize].get()?;
+        (time < end).then_some((time, first))
+    }
+
+    /// When the next event is due.
+    pub(super) fn next(&self) -> TimeOrNever {
+        self.0.into_iter().min().unwrap_or(TimeOrNever::NEVER)
+    }
+
+    /// When the next one is due at which idle skipping stops.
+    pub(super) fn next_stop(&self) -> TimeOrNever {
+        self.0[Scheduled::EndOfWarmup as usize].min(self.0[Scheduled::ChangeLinks as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_order_of_time() {
+        let mut s = Schedule::new();
+        assert!(s.next().is_never() && s.before(Time::NEVER).is_none());
+        s.set(Scheduled::ChangeLinks, Time(5).into());
+        s.set(Scheduled::NoteDeliveries, Time(3).into());
+        s.set(Scheduled::EndOfWarmup, Time(5).into());
+        assert_eq!((s.next(), s.next_stop()), (Time(3).into(), Time(5).into()));
+        assert_eq!((s.before(Time(3)), s.before(Time(4))), (None, Some((Time(3), Scheduled::NoteDeliveries))));
+        s.set(Scheduled::NoteDeliveries, TimeOrNever::NEVER);
+        assert_eq!(s.before(Time(6)), Some((Time(5), Scheduled::EndOfWarmup)), "before a link that fails at the same time");
+        s.set(Scheduled::EndOfWarmup, TimeOrNever::NEVER);
+        assert_eq!(s.before(Time(6)), Some((Time(5), Scheduled::ChangeLinks)));
+    }
+}
