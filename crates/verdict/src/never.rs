@@ -27,17 +27,20 @@ pub(crate) fn began(data: &Data) -> Option<String> {
     })
 }
 
-/// A remark about runs in which nothing happened after the warm-up, so that all of them is measured.
+/// A remark about runs whose traffic ended before the warm-up: with a duration the silence after it is measured, without one the whole run.
 pub(crate) fn warm(data: &Data) -> Option<String> {
     let network = |run: &crate::data::Run| &data.networks[run.network];
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
     let outlasted = data.runs.iter().find(outlasted);
     let silent = silent(data);
-    if outlasted.is_none() && silent.len() == data.networks.len() {
-        // All of them are measured alike.
-        return None;
-    }
     if let Some(first) = silent.first() {
+        if outlasted.is_none() && silent.len() == data.networks.len() {
+            return Some(format!(
+                "The warm-up of {} outlasted all traffic: goodput, queue and drops are those of the silence after it. A shorter `warmup`, or longer \
+                 traffic, would measure the traffic.",
+                data.networks[*first].warmup
+            ));
+        }
         let names: Vec<String> = silent.iter().map(|n| bold(&data.networks[*n].name)).collect();
         let (of, others) = match outlasted {
             Some(_) => (String::new(), ", of the others those of the whole run"),
@@ -54,7 +57,7 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     Some(format!("The warm-up of {} outlasted all traffic: the numbers are those of the whole run.", network(run).warmup))
 }
 
-/// Networks whose warm-up ended, by a late timer, when all of their traffic was over.
+/// Networks whose warm-up ended when all of their traffic was over.
 pub(crate) fn silent(data: &Data) -> Vec<usize> {
     let of = |n: usize| data.flows.iter().filter(move |f| data.runs[f.run].network == n);
     let over = |n: &usize| {
@@ -99,6 +102,11 @@ mod tests {
         d.runs[0].measured_from_ns = 400_000_000;
         d.flows.iter_mut().for_each(|f| (f.measured, f.acked) = (0, 1_000));
         assert_eq!(silent(&d), [0]);
-        assert_eq!(warm(&d), None, "all of them are measured alike");
+        d.networks[0].warmup = "400ms".into();
+        assert!(
+            warm(&d)
+                .unwrap()
+                .starts_with("The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the silence")
+        );
     }
 }
