@@ -62,9 +62,10 @@ impl Sums {
 }
 
 impl Deliveries {
-    /// None yet, of so many transports in a run that ends at `duration`, where that is known.
-    pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>) -> Deliveries {
-        let every = duration.map_or(FIRST, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
+    /// None yet, of so many transports in a run that ends at `duration`; where that is not known, intervals are no shorter than `least`.
+    pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>, least: Time) -> Deliveries {
+        let first = || Time(FIRST.0 * least.0.div_ceil(FIRST.0).max(1).next_power_of_two());
+        let every = duration.map_or_else(first, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
         let all = workloads.enumerate().flat_map(|(id, w)| (0..groups).map(move |g| (w, id, GroupId::from_index(g))));
         let sums = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, id, g)| ((id, g), Sums::default())).collect();
         Deliveries { sums, every, due: every, duration, ..Deliveries::default() }
@@ -217,7 +218,7 @@ mod tests {
 
     /// Feeds sums that grow by 1 a millisecond into a run that ends after `ms`.
     fn fed(duration: Option<Time>, ms: u64) -> Vec<DeliveryRow> {
-        let mut d = Deliveries::new(&workload(), 1, duration);
+        let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
         d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
@@ -230,7 +231,7 @@ mod tests {
 
     /// Ports and bytes of the rows of a run of one interval in which 1 byte came over the first of `ports`, 2 over the second, and so on.
     fn over(ports: usize) -> Vec<(Option<PortId>, u64)> {
-        let mut d = Deliveries::new(&workload(), 1, None);
+        let mut d = Deliveries::new(&workload(), 1, None, FIRST);
         let mut totals = d.zeros();
         for i in 0..ports {
             let sum = d.sum(WORKLOAD, GROUP, &[PortId::from_index(i)]);
@@ -257,7 +258,7 @@ mod tests {
         // Two racks send over ports 0 and 1 into the link 2, and on to the receivers at 3 and 4; the link is twice as fast.
         let port = |n| PortId::new(n);
         let rows = |bytes: [u64; 2], link: u64| {
-            let mut d = Deliveries::new(&workload(), 1, None);
+            let mut d = Deliveries::new(&workload(), 1, None, FIRST);
             d.sum(WORKLOAD, GROUP, &[port(0), port(2), port(3)]);
             d.sum(WORKLOAD, GROUP, &[port(1), port(2), port(4)]);
             let rate = |p: PortId| if p == port(2) { Rate(link) } else { RATE };
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_used_late_had_nothing_before() {
-        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
+        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
         d.sum(WORKLOAD, GROUP, &[PortId::new(0)]);
         d.note(Time(5 * MS), &vec![10].into());
         d.sum(WORKLOAD, GROUP, &[PortId::new(1)]);
@@ -299,7 +300,7 @@ mod tests {
     fn pauses_have_points_of_their_own() {
         // 8 bytes by the first point, nothing until 71.5, one more by the end at 100; in ms, or in us where the length is not known.
         let seen = |duration: Option<Time>, unit: u64| {
-            let mut d = Deliveries::new(&workload(), 1, duration);
+            let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
             d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
             let half = unit / 2;
             d.note(Time(71 * unit + half), &vec![8].into());
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn looks_are_bounded_by_transmissions() {
-        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
+        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
         assert!(!d.worth(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
         assert!(d.worth(Time(10 * MS), 1_000_000, 32_000_000));
         d.note(Time(10 * MS), &vec![1].into());

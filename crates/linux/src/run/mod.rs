@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
             trace: Trace::default(),
             flows: Vec::new(),
             timeouts: Vec::new(),
-            deliveries: Deliveries::new(&experiment.workloads, experiment.groups.len(), experiment.duration),
+            deliveries: Deliveries::new(&experiment.workloads, experiment.groups.len(), experiment.duration, Time::ZERO),
             sums: IndexVec::new(),
             samples: Series::default(),
             packets: Series::default(),
@@ -351,6 +351,10 @@ impl<'a> Run<'a> {
     /// The rows, numbered and in order.
     fn report(mut self) -> Report {
         let end = self.experiment.duration.filter(|_| !self.cut).unwrap_or(self.hosts.now);
+        if self.experiment.duration.is_some() {
+            // A warm-up ends before, also where nothing has moved since.
+            self.pass(end.0);
+        }
         for (id, c) in self.hosts.connections.enumerate_mut() {
             while let Some(message) = c.messages.take_first() {
                 self.flows.push(c.row(&message, None, u64::from(id.get()), self.experiment, self.measuring));

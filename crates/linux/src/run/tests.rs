@@ -105,6 +105,10 @@ fn statistics_begin_behind_the_warm_up_and_the_run_ends_at_its_duration() {
     // The row of the first was complete before the warm-up was over.
     assert_eq!(measured, [(3_000, 0), (3_000, 3_000)]);
     assert_eq!(seen.asks.last(), Some(&Time::from_ms(5).0));
+    // A warm-up that ends when nothing moves any more is measured from as well.
+    e.observe.warmup = Time::from_ms(4);
+    let report = run(&e).0;
+    assert_eq!((report.end, report.measured_from, report.acked.as_slice()), (Time::from_ms(5), Time::from_ms(4), &[0][..]));
 }
 
 #[test]

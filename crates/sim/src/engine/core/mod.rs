@@ -132,6 +132,7 @@ impl Core {
             hosts[port.to].looks = recorder.wants_packets() || fabric.ports[id].errors().is_some();
         }
         let groups = tcp.len();
+        let deliveries = Deliveries::new(&config.workloads, groups, config.duration, lane.wheel.length());
         Core {
             failures: Failures::new(network, fabric.fib(), seed),
             fabric,
@@ -152,7 +153,7 @@ impl Core {
             seed,
             host_bits: Arena::new(host_bits(network)),
             ended: Ended::new(groups),
-            deliveries: Deliveries::new(&config.workloads, groups, config.duration),
+            deliveries,
             way: Vec::new(),
             measuring: false,
             measured_from: Time::ZERO,
