@@ -22,8 +22,56 @@ pub struct Condition {
 
 /// A share of retransmissions that is taken for the one before if it was less: a factor of nothing is nothing.
 const LEAST_RETRANSMITTED: f64 = 0.001;
+/// Largest smoothed RTT that the kernel can report, in microseconds (`tcp_sock.srtt_us` has 32 bits, in eighths of a microsecond).
+const RTT_MAX_US: f64 = (u32::MAX >> 3) as f64;
 
 impl Condition {
+    /// Checks that the condition can be met at all, given the measurement before attaching.
+    ///
+    /// # Errors
+    /// It never can: nothing was measured that it could be compared with, or the factor is out of reach.
+    pub fn check_reachable(&self, before: &Health) -> Result<(), Error> {
+        let never = |why: String| Error::new(format!("`{self}` can never be met: {why}"));
+        let traffic = "start the traffic first, then run `forebay attach` with --rollback-on, which measures for 5 s before it attaches; \
+                       or choose retransmissions>FACTOR, which needs no traffic before";
+        let connections = format!("{} connections, {:.1} Mbit/s", before.sockets, before.mbit);
+        match self.measure {
+            Measure::Retransmissions => {
+                let base = before.retransmitted.max(LEAST_RETRANSMITTED);
+                if base * self.factor < 1.0 {
+                    return Ok(());
+                }
+                Err(never(format!(
+                    "{:.2} % of the segments were retransmitted before, at least {:.1} % is assumed, and {} times that is 100 % or more",
+                    before.retransmitted * 100.0,
+                    LEAST_RETRANSMITTED * 100.0,
+                    self.factor
+                ))
+                .fix(format!("choose a factor below {}", (1.0 / base).floor())))
+            }
+            Measure::RttP99 if before.rtt_p99_us == 0 => {
+                Err(never(format!("no RTT was measured before attaching ({connections})")).fix(traffic))
+            }
+            Measure::RttP99 if f64::from(before.rtt_p99_us) * self.factor >= RTT_MAX_US => Err(never(format!(
+                "the 99th percentile of the RTT was {} us before, and the kernel measures no RTT above {RTT_MAX_US} us",
+                before.rtt_p99_us
+            ))
+            .fix(format!("choose a factor below {}", (RTT_MAX_US / f64::from(before.rtt_p99_us)).floor()))),
+            Measure::RttP99 => Ok(()),
+            // A throughput of 0 is below every positive bound.
+            Measure::Throughput if before.mbit * self.factor > 0.0 => Ok(()),
+            Measure::Throughput => {
+                Err(never(format!("no throughput was measured before attaching ({connections})")).fix(traffic))
+            }
+        }
+    }
+
+    /// Whether an interval without connections counts. Throughput is then 0, which may be because none can be opened any more; a
+    /// share of segments and an RTT do not exist.
+    pub(crate) fn holds_without_connections(&self) -> bool {
+        self.measure == Measure::Throughput
+    }
+
     /// Whether the bound is crossed, and if so by what.
     pub fn crossed(&self, before: &Health, now: &Health) -> Option<String> {
         let times = |now: f64, before: f64| if before > 0.0 { now / before } else { 0.0 };
@@ -103,6 +151,38 @@ mod tests {
         let c: Condition = "retransmissions>2".parse().unwrap();
         assert!(c.crossed(&clean, &Health { retransmitted: 0.001, ..clean }).is_none());
         assert!(c.crossed(&clean, &Health { retransmitted: 0.003, ..clean }).is_some());
+    }
+
+    #[test]
+    fn unreachable_condition_refused() {
+        let none = Health::default();
+        let idle = Health { sockets: 2, rtt_p99_us: 200, ..none };
+        let busy = Health { sockets: 2, mbit: 100.0, retransmitted: 0.01, rtt_p50_us: 100, rtt_p99_us: 200, cwnd_p50: 10 };
+        let refused =
+            |text: &str, before: &Health| text.parse::<Condition>().unwrap().check_reachable(before).err().map(|e| e.to_string());
+        for (text, before, words) in [
+            ("throughput<0.9", &none, &["no throughput was measured", "0 connections", "0.0 Mbit/s", "fix:"][..]),
+            ("throughput<0.9", &idle, &["2 connections", "0.0 Mbit/s"]),
+            ("rtt-p99>2", &none, &["no RTT was measured", "0 connections"]),
+            ("rtt-p99>2684355", &busy, &["200 us", "a factor below 2684354"]),
+            ("retransmissions>1e9", &none, &["0.1 %", "100 %", "a factor below 1000"]),
+            ("retransmissions>100", &busy, &["1.00 %", "a factor below 100"]),
+            ("throughput<5e-324", &Health { mbit: 0.4, ..busy }, &["can never be met"]),
+        ] {
+            let said = refused(text, before).unwrap_or_else(|| panic!("{text} is accepted"));
+            for word in words {
+                assert!(said.contains(word), "`{word}` is not in: {said}");
+            }
+        }
+        for (text, before) in [
+            ("retransmissions>2", &none),
+            ("retransmissions>999", &none),
+            ("retransmissions>99", &busy),
+            ("rtt-p99>1e6", &busy),
+            ("throughput<1e-9", &busy),
+        ] {
+            assert_eq!(refused(text, before), None, "{text}");
+        }
     }
 
     #[test]

@@ -24,9 +24,7 @@ impl Of {
     }
 
     fn counts(&self, s: &Socket) -> bool {
-        // Connections of a host with itself never meet a network.
-        !s.remote.ip().is_loopback()
-            && (self.prefixes.is_empty() || self.prefixes.iter().any(|p| p.contains(s.remote.ip())))
+        (self.prefixes.is_empty() || self.prefixes.iter().any(|p| p.contains(s.remote.ip())))
             && self.cgroup.is_none_or(|c| s.cgroup == c)
     }
 }
@@ -40,7 +38,8 @@ pub(crate) struct Look {
 
 impl Look {
     pub(crate) fn take(of: &Of) -> Result<Look, Error> {
-        let all = of.namespace.run(inet_diag::sockets)?.unwrap_or_default();
+        let ended = || Error::new("the network namespace of the attachment has ended");
+        let all = of.namespace.run(inet_diag::sockets)?.ok_or_else(ended)?;
         let sockets = all.into_iter().filter(|s| of.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
         Ok(Look { at: Instant::now(), sockets })
     }
@@ -50,7 +49,9 @@ impl Look {
         let seconds = (self.at - earlier.at).as_secs_f64().max(1e-3);
         let (mut sent, mut again, mut acked) = (0_u64, 0_u64, 0_u64);
         for (ends, now) in &self.sockets {
-            let before = earlier.sockets.get(ends).map(|s| s.info).unwrap_or_default();
+            // A connection between the same ports that has acknowledged less is another one: it counts from its beginning.
+            let same = earlier.sockets.get(ends).filter(|e| e.info.bytes_acked <= now.info.bytes_acked);
+            let before = same.map(|s| s.info).unwrap_or_default();
             sent += u64::from(now.info.segments_out.wrapping_sub(before.segments_out));
             again += u64::from(now.info.retransmissions.wrapping_sub(before.retransmissions));
             acked += now.info.bytes_acked.saturating_sub(before.bytes_acked);
@@ -65,12 +66,17 @@ impl Look {
     }
 
     fn health(&self, sent: u64, again: u64, mbit: f64) -> Health {
-        let sorted = |f: fn(&Socket) -> u32| {
+        let sorted = |f: &dyn Fn(&Socket) -> u32| {
             let mut all: Vec<u32> = self.sockets.values().map(f).filter(|v| *v > 0).collect();
             all.sort_unstable();
             all
         };
-        let (rtt, cwnd) = (sorted(|s| s.info.rtt_us), sorted(|s| s.info.cwnd));
+        // Connections that have sent nothing know the RTT of their handshake only. Many of them must not hide those that do send.
+        let mut rtt = sorted(&|s| if s.info.bytes_acked > 0 { s.info.rtt_us } else { 0 });
+        if rtt.is_empty() {
+            rtt = sorted(&|s| s.info.rtt_us);
+        }
+        let cwnd = sorted(&|s| s.info.cwnd);
         Health {
             sockets: self.sockets.len(),
             mbit,
@@ -97,7 +103,7 @@ pub struct Health {
     pub mbit: f64,
     /// Segments sent again as a share of those sent.
     pub retransmitted: f64,
-    /// Median of the smoothed round trips in microseconds.
+    /// Median of the smoothed round trips in microseconds, of connections that have had payload acknowledged, if there are any.
     pub rtt_p50_us: u32,
     /// Their 99th percentile.
     pub rtt_p99_us: u32,
@@ -108,6 +114,51 @@ pub struct Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn look(acked: u64, segments: u32, remote: &str) -> Look {
+        let info = inet_diag::Info { bytes_acked: acked, segments_out: segments, ..inet_diag::Info::default() };
+        let (local, remote) = ("127.0.0.1:1000".parse().unwrap(), remote.parse().unwrap());
+        let socket = Socket { local, remote, law: "reno".into(), info, cgroup: 0 };
+        Look { at: Instant::now(), sockets: BTreeMap::from([((local, remote), socket)]) }
+    }
+
+    #[test]
+    fn reused_port_is_new_connection() {
+        let (earlier, mut now) = (look(5_000_000, 4000, "127.0.0.1:80"), look(1000, 10, "127.0.0.1:80"));
+        now.sockets.values_mut().for_each(|s| s.info.retransmissions = 5);
+        assert_eq!(now.since(&earlier).retransmitted, 0.5);
+    }
+
+    #[test]
+    fn silent_connections_do_not_dilute_rtt() {
+        let mut seen = look(5000, 10, "10.0.0.1:80");
+        seen.sockets.values_mut().for_each(|s| s.info.rtt_us = 90_000);
+        let silent = |i: u16| {
+            let ends: (SocketAddr, SocketAddr) = (([127, 0, 0, 1], i).into(), ([127, 0, 0, 1], 9777).into());
+            let info = inet_diag::Info { rtt_us: 20, ..inet_diag::Info::default() };
+            (ends, Socket { local: ends.0, remote: ends.1, law: "reno".into(), info, cgroup: 0 })
+        };
+        let others = Look { at: Instant::now(), sockets: (1..1000).map(silent).collect() };
+        assert_eq!(others.so_far().rtt_p99_us, 20);
+        seen.sockets.extend(others.sockets);
+        assert_eq!((seen.so_far().rtt_p99_us, seen.so_far().sockets), (90_000, 1000));
+    }
+
+    #[test]
+    fn loopback_connections_count() {
+        let of = |prefixes: &[&str]| Of {
+            namespace: NetNs::current().unwrap(),
+            prefixes: prefixes.iter().map(|p| p.parse().unwrap()).collect(),
+            cgroup: None,
+        };
+        for remote in ["127.0.0.1:80", "[::1]:80"] {
+            let seen = look(0, 0, remote);
+            let socket = seen.sockets.values().next().unwrap();
+            assert!(of(&[]).counts(socket), "{remote}");
+            assert!(of(&["127.0.0.0/8", "::1/128"]).counts(socket), "{remote}");
+            assert!(!of(&["10.0.0.0/8"]).counts(socket), "{remote}");
+        }
+    }
 
     #[test]
     fn quantiles_are_values_that_occur() {
