@@ -1,10 +1,12 @@
 //! `forebay attach`: from what is wanted to a list of steps, then the steps.
 
 use crate::catalog::{Kind, Program, assignment};
+use crate::condition::Condition;
+use crate::lease::Lease;
 use crate::route::Plan;
 use crate::sample::{Look, Of};
 use crate::sockets::Whom;
-use crate::state::{self, Attachment, Lock};
+use crate::state::{self, Attachment, Guard, Lock};
 use crate::step::{DEFAULT_LAW, Step};
 use crate::tc::Filter;
 use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, sysctl, tc};
@@ -32,6 +34,15 @@ pub struct Request {
     pub params: Vec<String>,
     /// How long to measure first what the connections do without it; without that, what each has counted since it was opened is taken.
     pub measure: Option<Duration>,
+    /// Conditions under which a guard will roll it back: refused where the measurement shows that one can never be met.
+    pub conditions: Vec<Condition>,
+}
+
+impl Request {
+    /// The name under which it is registered.
+    pub(crate) fn registered_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| format!("fb_{}", self.program))
+    }
 }
 
 /// What came of it.
@@ -58,7 +69,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         program.param(name, value).map(|(p, v)| (p.name, v))
     });
     let params = params.collect::<Result<Vec<_>, Error>>()?;
-    let name = request.name.clone().unwrap_or_else(|| format!("fb_{}", program.name));
+    let name = request.registered_name();
     if !loader::is_name(&name) {
         return Err(Error::new(format!("`{name}` is no name for a congestion control"))
             .fix(format!("use 1 to {} letters, digits, `_` and `-`", loader::NAME_MAX)));
@@ -154,6 +165,7 @@ fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Ste
         steps,
         links: Vec::new(),
         complete: false,
+        guard: None,
     })
 }
 
@@ -243,23 +255,46 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
 
 /// Does it, or leaves everything as it was.
 pub fn attach(request: &Request) -> Result<Attached, Error> {
+    attach_with(request, None, &|| Ok(())).map(|(_, _, attached)| attached)
+}
+
+/// The same for a guard, which takes its lease before anything is changed. After the measurement, `wanted` can still stop it.
+pub(crate) fn attach_guarded(
+    request: &Request,
+    guard: Guard,
+    wanted: &dyn Fn() -> Result<(), Error>,
+) -> Result<(Attachment, Lease, Attached), Error> {
+    let (attachment, lease, attached) = attach_with(request, Some(guard), wanted)?;
+    let lease = lease.ok_or_else(|| Error::new("an attachment without the lease of its guard"))?;
+    Ok((attachment, lease, attached))
+}
+
+fn attach_with(
+    request: &Request,
+    guard: Option<Guard>,
+    wanted: &dyn Fn() -> Result<(), Error>,
+) -> Result<(Attachment, Option<Lease>, Attached), Error> {
     let lock = Lock::take()?;
-    let mut done: Vec<String> =
-        lock.tidy()?.into_iter().map(|n| format!("undid what an interrupted attach of {n} had left")).collect();
+    let mut done = lock.tidy()?;
     let Ready { program, params, routes, mut attachment } = ready(request)?;
     attachment.before = before(&attachment, request.measure)?;
-    attachment.save()?;
-    let worked = carry_out(program, &params, routes, &attachment, request.live, &mut done).and_then(|()| {
-        attachment.links = attachment.steps.iter().filter_map(Step::link).chain(law_link(&attachment)).collect();
-        attachment.complete = true;
-        attachment.save()
-    });
+    request.conditions.iter().try_for_each(|c| c.check_reachable(&attachment.before))?;
+    wanted()?;
+    attachment.guard = guard;
+    let lease = guard.map(|_| Lease::take(&attachment.name)).transpose()?;
+    let worked =
+        attachment.save().and_then(|()| carry_out(program, &params, routes, &attachment, request.live, &mut done)).and_then(|()| {
+            attachment.links = attachment.steps.iter().filter_map(Step::link).chain(law_link(&attachment)).collect();
+            attachment.complete = true;
+            attachment.save()
+        });
     if let Err(e) = worked {
         // The first error says what is wrong; one while undoing would hide it.
         let _ = attachment.undo();
         return Err(e);
     }
-    Ok(Attached { name: attachment.name, done })
+    let attached = Attached { name: attachment.name.clone(), done };
+    Ok((attachment, lease, attached))
 }
 
 /// The number of the link that keeps a congestion control registered.

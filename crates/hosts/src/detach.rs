@@ -4,7 +4,7 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_LAW;
 use crate::tune::named;
-use crate::{Error, pins, registered, route, sysctl, tc};
+use crate::{Error, lease, pins, registered, route, sysctl, tc};
 use std::fs;
 
 /// Takes one attachment off; returns what was done.
@@ -13,11 +13,19 @@ use std::fs;
 /// It is not attached, or something of it is still in the kernel; its file stays then, so that the command can be repeated.
 pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
+    // Tidying up may take it off, if its guard has ended.
+    let attachment = named(name);
     lock.tidy()?;
-    let attachment = named(name)?;
+    let attachment = attachment?;
     let mut done = attachment.undo()?;
     done.push(format!("detached {}", attachment.name));
     Ok(done)
+}
+
+/// Takes off attachments whose guard has ended without its user's decision; returns a line for each. Does nothing, and needs no
+/// privileges, where there is none.
+pub fn expired() -> Result<Vec<String>, Error> {
+    if state::all()?.iter().any(lease::ended) { Lock::take()?.tidy() } else { Ok(Vec::new()) }
 }
 
 /// Takes everything off, also what no file remembers.

@@ -18,14 +18,20 @@ pub(crate) fn missing() -> Result<Vec<String>, Error> {
     Ok(NEEDED.iter().filter(|c| !has.contains(c)).map(ToString::to_string).collect())
 }
 
+/// Fails where the process lacks one of them; says which.
+pub fn check() -> Result<(), Error> {
+    let missing = missing()?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(format!("this needs the capabilities {}", missing.join(", ")))
+        .fix("run it as root, or give the program these"))
+}
+
 /// Drops every capability but those, for the calling thread and what it starts; dropped ones do not come back.
 pub fn keep_needed() -> Result<(), Error> {
     let refused = |e: caps::errors::CapsError| Error::new(format!("dropping capabilities: {e}"));
-    let missing = missing()?;
-    if !missing.is_empty() {
-        return Err(Error::new(format!("this needs the capabilities {}", missing.join(", ")))
-            .fix("run it as root, or give the program these"));
-    }
+    check()?;
     let keep: CapsHashSet = NEEDED.into_iter().collect();
     // The bounding set cannot be reduced without CAP_SETPCAP; it only limits programs that are started, and none is.
     for set in [CapSet::Ambient, CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {

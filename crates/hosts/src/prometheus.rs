@@ -6,9 +6,12 @@ use crate::status::Status;
 use std::fmt::Write;
 use std::fs;
 use std::io::{self, Read, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
-use std::time::Duration;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The text: connections, their windows and round trips, and every counter and parameter of each attachment.
 pub fn text(all: &[Status]) -> String {
@@ -60,12 +63,45 @@ pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Where a scraper of this machine asks for the text: 127.0.0.1, and no other address.
+/// Writes the file once a second from now on, on a thread of its own, so that a file system that hangs stops nothing else. The first
+/// error is returned, later ones are given to `failed`: one for each time that writing begins to fail.
+pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> Result<(), Error> {
+    let once = move |path: &Path| write(path, &crate::status::status()?);
+    once(&path)?;
+    let run = move || {
+        let mut fails = false;
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            let done = once(&path);
+            if let Err(e) = &done
+                && !fails
+            {
+                failed(e);
+            }
+            fails = done.is_err();
+        }
+    };
+    thread::Builder::new().spawn(run).map(drop).map_err(|e| Error::io("a thread for metrics", &e))
+}
+
+/// Port at which scrapers of this machine get the text: at 127.0.0.1, and at no other address.
 #[derive(Debug)]
 pub struct Port(TcpListener);
 
-/// A scraper that says nothing for so long gets the answer all the same.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Connections that are served at once. One more replaces the oldest.
+const CLIENTS: usize = 256;
+/// Time that a connection has to send its request and to read the answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Age up to which an answer is given again.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// A connection.
+struct Client {
+    stream: TcpStream,
+    since: Instant,
+    /// The answer, and how much of it was sent; `None` before a request has come.
+    answer: Option<(Arc<[u8]>, usize)>,
+}
 
 impl Port {
     /// Listens.
@@ -74,25 +110,147 @@ impl Port {
         listen.map(Port).map_err(|e| Error::io(format!("127.0.0.1:{port}"), &e).fix("choose a port that nobody listens at"))
     }
 
-    /// Answers all that have asked since the last call.
-    pub fn answer(&self) -> Result<(), Error> {
+    /// Answers from now on, on a thread of its own.
+    pub fn serve(self) -> Result<(), Error> {
+        let text = || crate::status::status().map(|all| text(&all));
+        thread::Builder::new().spawn(move || self.run(text)).map(drop).map_err(|e| Error::io("a thread for metrics", &e))
+    }
+
+    fn run(self, text: impl Fn() -> Result<String, Error>) {
+        let mut clients: Vec<Client> = Vec::new();
+        let mut page: Option<(Instant, Arc<[u8]>)> = None;
+        let mut current = || match &page {
+            Some((made, page)) if made.elapsed() < FRESH => Arc::clone(page),
+            _ => {
+                let made: Arc<[u8]> = response(text()).into();
+                page = Some((Instant::now(), Arc::clone(&made)));
+                made
+            }
+        };
         loop {
-            let mut asked = match self.0.accept() {
-                Ok((asked, _)) => asked,
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // Given up before it was accepted (accept(2), "Error handling").
-                Err(_) => continue,
+            let events = |c: &Client| match &c.answer {
+                Some((answer, sent)) if *sent < answer.len() => libc::POLLOUT,
+                _ => libc::POLLIN,
             };
-            let text = text(&crate::status::status()?);
-            let head =
-                format!("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n", text.len());
-            // There is one page, whatever is asked for. That the scraper has gone is its own affair.
-            let _ = asked
-                .set_nonblocking(false)
-                .and_then(|()| asked.set_read_timeout(Some(PATIENCE)))
-                .and_then(|()| asked.set_write_timeout(Some(PATIENCE)))
-                .and_then(|()| asked.read(&mut [0; 4096]).or(Ok(0)))
-                .and_then(|_: usize| asked.write_all((head + &text).as_bytes()));
+            let mut all = vec![libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+            all.extend(clients.iter().map(|c| libc::pollfd { fd: c.stream.as_raw_fd(), events: events(c), revents: 0 }));
+            // SAFETY: the list lives through the call and is as long as it says.
+            unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, PATIENCE.as_millis() as i32) };
+            // Those before the new ones, so that a request that has come is answered before its connection is replaced.
+            clients.retain_mut(|c| c.since.elapsed() < PATIENCE && c.step(&mut current));
+            for _ in 0..CLIENTS / 4 {
+                match self.0.accept() {
+                    Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
+                        if clients.len() == CLIENTS {
+                            clients.remove(0);
+                        }
+                        clients.push(Client { stream, since: Instant::now(), answer: None });
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                    // Given up before it was accepted (accept(2), "Error handling").
+                    Ok(_) => {}
+                    Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
+                    // Out of descriptors or memory: some become free when connections end.
+                    Err(_) => {
+                        thread::sleep(Duration::from_millis(20));
+                        break;
+                    }
+                }
+            }
         }
+    }
+}
+
+impl Client {
+    /// Reads and writes as far as it can; whether there is more to do.
+    fn step(&mut self, page: &mut impl FnMut() -> Arc<[u8]>) -> bool {
+        let blocks = |e: &io::Error| matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+        let (answer, sent) = match &mut self.answer {
+            Some(answer) => answer,
+            // There is one page, whatever is asked for: the request is not parsed.
+            None => match self.stream.read(&mut [0; 4096]) {
+                Ok(n) if n > 0 => self.answer.insert((page(), 0)),
+                Err(e) if blocks(&e) => return true,
+                _ => return false,
+            },
+        };
+        while *sent < answer.len() {
+            match self.stream.write(&answer[*sent..]) {
+                Ok(n) if n > 0 => *sent += n,
+                Err(e) if blocks(&e) => return true,
+                // The scraper has gone.
+                _ => return false,
+            }
+            if *sent == answer.len() {
+                let _ = self.stream.shutdown(Shutdown::Write);
+            }
+        }
+        // A connection that is closed with the rest of a request unread is reset, and the answer may be lost with it.
+        match self.stream.read(&mut [0; 4096]) {
+            Ok(n) => n > 0,
+            Err(e) => blocks(&e),
+        }
+    }
+}
+
+/// The page as a response of HTTP.
+fn response(text: Result<String, Error>) -> Vec<u8> {
+    let (status, body) = match text {
+        Ok(text) => ("200 OK", text),
+        Err(e) => ("500 Internal Server Error", format!("{e}\n")),
+    };
+    let head = format!("HTTP/1.0 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n", body.len());
+    (head + &body).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+
+    fn served(text: &'static str) -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || Port(listener).run(move || Ok(text.repeat(100_000))));
+        address
+    }
+
+    fn ask(address: SocketAddr) -> String {
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut got = String::new();
+        socket.read_to_string(&mut got).unwrap();
+        got
+    }
+
+    #[test]
+    fn request_answered_beside_silent_connections() {
+        let address = served("forebay_sockets 1\n");
+        let silent: Vec<TcpStream> = (0..CLIENTS - 1).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let got = ask(address);
+        assert!(got.starts_with("HTTP/1.0 200 OK\r\n") && got.ends_with("forebay_sockets 1\n"), "{} bytes", got.len());
+        assert_eq!(got.split_once("\r\n\r\n").unwrap().1.len(), 18 * 100_000);
+        drop(silent);
+    }
+
+    #[test]
+    fn new_connection_replaces_oldest() {
+        let address = served("forebay_sockets 1\n");
+        let silent: Vec<TcpStream> = (0..2 * CLIENTS).map(|_| TcpStream::connect(address).unwrap()).collect();
+        assert!(ask(address).starts_with("HTTP/1.0 200 OK"));
+        // Replaced or after a second, each is closed without an answer.
+        for mut socket in silent {
+            socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            let got = socket.read(&mut [0]).or_else(|e| if e.kind() == io::ErrorKind::ConnectionReset { Ok(0) } else { Err(e) });
+            assert_eq!(got.expect("closed in time"), 0);
+        }
+    }
+
+    #[test]
+    fn failure_is_an_http_error() {
+        let text = String::from_utf8(response(Err(Error::new("no rights")))).unwrap();
+        assert!(text.starts_with("HTTP/1.0 500 ") && text.contains("Content-Length: 10\r\n") && text.ends_with("no rights\n"));
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::catalog::Program;
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix, loader, pins, registered};
+use crate::{Error, Health, NetNs, Prefix, lease, loader, pins, registered};
 use forebay_files::Dir;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -43,6 +43,18 @@ pub(crate) struct Attachment {
     pub(crate) links: Vec<u32>,
     /// Whether all of it was done.
     pub(crate) complete: bool,
+    /// The guard, which undoes it when it ends, unless its user decides otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) guard: Option<Guard>,
+}
+
+/// A guard (`guard.rs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Guard {
+    /// Number of its process.
+    pub(crate) process: u32,
+    /// Time at which it was started, on the clock of `clock.rs`: numbers of processes are used again.
+    pub(crate) since: u64,
 }
 
 /// The error of a privileged file, with what to do.
@@ -83,6 +95,7 @@ impl Attachment {
 
     /// Removes its file.
     pub(crate) fn forget(&self) -> Result<(), Error> {
+        lease::remove(&self.name)?;
         match folder()? {
             Some(folder) => folder.remove_file(&self.file_name()).map_err(distrust),
             None => Ok(()),
@@ -145,6 +158,23 @@ impl Attachment {
     }
 }
 
+/// The attachment of exactly that name.
+pub(crate) fn load(name: &str) -> Result<Option<Attachment>, Error> {
+    folder()?.map_or(Ok(None), |folder| read(&folder, name))
+}
+
+/// Reads the file of this attachment; `None` where it is gone.
+fn read(folder: &Dir, name: &str) -> Result<Option<Attachment>, Error> {
+    let Some(text) = folder.read(OsStr::new(&format!("{name}.json"))).map_err(distrust)? else { return Ok(None) };
+    let damaged = |e: String| {
+        Error::new(format!("{FOLDER}/{name}.json: {e}"))
+            .fix("remove the file; `forebay detach --all` finds what was attached without it")
+    };
+    let attachment: Attachment = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
+    attachment.check(name).map_err(damaged)?;
+    Ok(Some(attachment))
+}
+
 /// What is attached, by name; a file that cannot be used is named in the error.
 pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
     each()?.into_iter().map(|(_, attachment)| attachment).collect()
@@ -156,22 +186,10 @@ pub(crate) fn each() -> Result<Vec<(OsString, Result<Attachment, Error>)>, Error
     let mut found = Vec::new();
     for name in folder.names().map_err(distrust)? {
         let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(".json")) else { continue };
-        let text = match folder.read(&name) {
-            Ok(Some(text)) => text,
-            // Detached in between.
-            Ok(None) => continue,
-            Err(e) => {
-                found.push((name, Err(distrust(e))));
-                continue;
-            }
-        };
-        let damaged = |e: String| {
-            Error::new(format!("{FOLDER}/{stem}.json: {e}"))
-                .fix("remove the file; `forebay detach --all` finds what was attached without it")
-        };
-        let read = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()));
-        let read = read.and_then(|a: Attachment| a.check(stem).map(|()| a).map_err(damaged));
-        found.push((name, read));
+        // A file that is gone was detached in between.
+        if let Some(attachment) = read(&folder, stem).transpose() {
+            found.push((name, attachment));
+        }
     }
     Ok(found)
 }
@@ -201,21 +219,29 @@ impl Lock {
         }
     }
 
-    /// Undoes what processes that were killed left half-done; returns the names.
+    /// Undoes what processes that were killed left half-done, and attachments whose guard has ended; returns a line for each.
     pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
-        let mut names = Vec::new();
-        for left in all()?.into_iter().filter(|a| !a.complete) {
-            left.undo()?;
-            names.push(left.name);
+        let mut lines = Vec::new();
+        for left in all()? {
+            let line = if !left.complete {
+                format!("undid what an interrupted attach of {} had left", left.name)
+            } else if lease::ended(&left) {
+                format!("rolled back {}: its guard has ended", left.name)
+            } else {
+                continue;
+            };
+            let notes = left.undo()?;
+            lines.push(line);
+            lines.extend(notes);
         }
-        Ok(names)
+        Ok(lines)
     }
 
     /// Removes all files of attachments.
     pub(crate) fn clear(&self) -> Result<(), Error> {
         let Some(folder) = folder()? else { return Ok(()) };
         for name in folder.names().map_err(distrust)? {
-            if Path::new(&name).extension().is_some_and(|e| e == "json" || e == "new") {
+            if Path::new(&name).extension().is_some_and(|e| ["json", "new", "lease"].iter().any(|x| e == *x)) {
                 folder.remove_file(&name).map_err(distrust)?;
             }
         }

@@ -2,9 +2,10 @@
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};
-use crate::{Error, Prefix, counters, loader, registered, state};
+use crate::{Error, Prefix, counters, lease, loader, registered, state};
 use libbpf_rs::MapHandle;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// One attachment as it is now.
 #[derive(Debug)]
@@ -23,12 +24,25 @@ pub struct Status {
     pub cgroup: Option<PathBuf>,
     /// For all new connections.
     pub default: bool,
+    /// The guard that rolls it back.
+    pub guard: Option<Guard>,
     /// The connections that use it now.
     pub sockets: Vec<Socket>,
     /// The parameters, or why they cannot be read.
     pub params: Result<Vec<(String, u64)>, Error>,
     /// The counters, or why they cannot be read.
     pub counters: Result<Vec<(String, u64)>, Error>,
+}
+
+/// The guard of an attachment.
+#[derive(Debug, Clone, Copy)]
+pub struct Guard {
+    /// Number of its process.
+    pub process: u32,
+    /// Time since it renewed its lease; `None` for callers that may not read it.
+    pub renewed: Option<Duration>,
+    /// Whether its lease has ended: the next command that may roll back does so.
+    pub ended: bool,
 }
 
 /// All attachments. Whoever may not read the maps still learns the rest.
@@ -52,8 +66,10 @@ pub fn status() -> Result<Vec<Status>, Error> {
             Ok(p) => map("counters").and_then(|m| counters::counters(p, &m)),
             Err(e) => Err(crate::Error::new(e.to_string())),
         };
+        let guard = a.guard.map(|g| Guard { process: g.process, renewed: lease::age(&a.name), ended: lease::ended(&a) });
         found.push(Status {
             registered: a.law().is_none_or(|law| laws.iter().any(|l| l == law)),
+            guard,
             name: a.name,
             program: a.program,
             complete: a.complete,

@@ -1,20 +1,19 @@
-//! `forebay watch`: how connections are doing, a line a second; and whether that is so much worse than before that the attachment goes.
+//! `forebay watch`: the state of the connections that an attachment is for, once a second, compared with the one before attaching.
 
+use crate::Error;
 use crate::condition::Condition;
 use crate::sample::{Health, Look, Of};
 use crate::state::Attachment;
 use crate::tune::named;
-use crate::{Error, detach};
 
-/// How many seconds in a row a bound has to be crossed: one bad second happens to everybody.
+/// Seconds in a row for which a bound has to be crossed: a single bad second is normal.
 const IN_A_ROW: u32 = 3;
-/// What `watch` calls an alarm: this many times what was before.
+/// Bounds that raise an alarm, as factors of the state before.
 const ALARM: [&str; 2] = ["retransmissions>2", "rtt-p99>2"];
 
 /// Watches one attachment.
 #[derive(Debug)]
 pub struct Watch {
-    name: String,
     of: Of,
     before: Health,
     last: Look,
@@ -22,51 +21,108 @@ pub struct Watch {
     alarms: Vec<Condition>,
 }
 
-/// A second.
-#[derive(Debug)]
+/// One second.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct Second {
-    /// How connections did.
+    /// State of the connections.
     pub health: Health,
-    /// What is much worse than before.
+    /// Alarms: bounds that were crossed.
     pub alarms: Vec<String>,
-    /// Why the attachment was taken off, if it was.
-    pub rolled_back: Option<String>,
+    /// The condition that has held for three seconds, with the numbers.
+    pub crossed: Option<String>,
 }
 
 impl Watch {
-    /// Of the attachment of that name; with conditions, to take it off when one of them holds for three seconds.
-    pub fn new(name: &str, conditions: &[Condition]) -> Result<Watch, Error> {
-        let attachment: Attachment = named(name)?;
-        let of = Of::new(&attachment);
+    /// Watches the attachment of that name, without conditions.
+    ///
+    /// # Errors
+    /// Nothing of that name is attached, or connections cannot be listed.
+    pub fn new(name: &str) -> Result<Watch, Error> {
+        Watch::of(&named(name)?, &[])
+    }
+
+    /// Watches an attachment; the conditions must be reachable.
+    pub(crate) fn of(attachment: &Attachment, conditions: &[Condition]) -> Result<Watch, Error> {
+        conditions.iter().try_for_each(|c| c.check_reachable(&attachment.before))?;
+        let of = Of::new(attachment);
         let last = Look::take(&of)?;
         let alarms = ALARM.iter().map(|a| a.parse()).collect::<Result<Vec<_>, Error>>()?;
         let conditions = conditions.iter().map(|c| (*c, 0)).collect();
-        Ok(Watch { name: attachment.name, of, before: attachment.before, last, conditions, alarms })
+        Ok(Watch { of, before: attachment.before, last, conditions, alarms })
     }
 
-    /// How connections did before attaching.
+    /// State before attaching.
     pub fn before(&self) -> &Health {
         &self.before
     }
 
-    /// What has happened since the last call, which the caller makes once a second.
+    /// State since the last call, which the caller makes once a second.
+    ///
+    /// # Errors
+    /// Connections cannot be listed. The seconds that were counted before stay counted.
     pub fn second(&mut self) -> Result<Second, Error> {
         let look = Look::take(&self.of)?;
         let health = look.since(&self.last);
         self.last = look;
+        Ok(self.judge(health))
+    }
+
+    fn judge(&mut self, health: Health) -> Second {
         let alarms = self.alarms.iter().filter_map(|a| a.crossed(&self.before, &health)).collect();
         let mut reason = None;
         for (condition, times) in &mut self.conditions {
-            // Without connections there is nothing to judge.
-            let crossed = condition.crossed(&self.before, &health).filter(|_| health.sockets > 0);
+            let judged = health.sockets > 0 || condition.holds_without_connections();
+            let crossed = condition.crossed(&self.before, &health).filter(|_| judged);
             *times = if crossed.is_some() { *times + 1 } else { 0 };
             if *times >= IN_A_ROW {
                 reason = reason.or(crossed.map(|c| format!("{condition} for {IN_A_ROW} s: {c}")));
             }
         }
-        if reason.is_some() {
-            detach::detach(&self.name)?;
-        }
-        Ok(Second { health, alarms, rolled_back: reason })
+        Second { health, alarms, crossed: reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NetNs;
+
+    fn watch(conditions: &[&str], before: Health) -> Watch {
+        let attachment = Attachment {
+            name: "fbt".into(),
+            program: "dctcp".into(),
+            namespace: NetNs::current().unwrap(),
+            prefixes: Vec::new(),
+            cgroup: None,
+            default: true,
+            before,
+            steps: Vec::new(),
+            complete: true,
+            guard: None,
+        };
+        let conditions: Vec<Condition> = conditions.iter().map(|c| c.parse().unwrap()).collect();
+        Watch::of(&attachment, &conditions).unwrap()
+    }
+
+    const BEFORE: Health =
+        Health { sockets: 2, mbit: 100.0, retransmitted: 0.01, rtt_p50_us: 100, rtt_p99_us: 200, cwnd_p50: 10 };
+
+    #[test]
+    fn condition_fires_after_three_seconds() {
+        let mut w = watch(&["rtt-p99>2"], BEFORE);
+        let worse = Health { rtt_p99_us: 500, ..BEFORE };
+        let fired: Vec<bool> =
+            [worse, worse, BEFORE, worse, worse, worse].into_iter().map(|h| w.judge(h).crossed.is_some()).collect();
+        assert_eq!(fired, [false, false, false, false, false, true]);
+    }
+
+    #[test]
+    fn throughput_judged_without_connections() {
+        let none = Health::default();
+        let mut w = watch(&["throughput<0.5", "retransmissions>2", "rtt-p99>2"], BEFORE);
+        let crossed = (0..3).map(|_| w.judge(none).crossed).collect::<Vec<_>>().pop().unwrap();
+        assert!(crossed.as_ref().is_some_and(|c| c.starts_with("throughput<0.5")), "{crossed:?}");
+        let mut w = watch(&["retransmissions>2", "rtt-p99>2"], BEFORE);
+        assert!((0..9).all(|_| w.judge(none).crossed.is_none()));
     }
 }

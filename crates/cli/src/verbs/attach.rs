@@ -35,11 +35,19 @@ pub(crate) struct Args {
     /// Change nothing; print the commands that do the same by hand
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Stay, and detach by itself when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of what was
-    /// measured in five seconds before attaching. Exit code 1 if it did
+    /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
+    /// the five seconds before attaching; can be given more than once
+    ///
+    /// A second process judges. Ctrl-C, SIGTERM, a closed terminal (SIGHUP), the end of either process, connections that cannot be read and a
+    /// guard that stops or hangs for ten seconds roll back as well. It stays attached after --watch-for, or on Ctrl-C with
+    /// --keep-on-interrupt. Closed or blocked output and a stopped foreground process (Ctrl-Z) change nothing. A condition that can never be
+    /// met, such as throughput<0.9 without traffic before, is refused. Exit code 1 if it was rolled back, 130 if Ctrl-C was the reason
     #[arg(long, value_name = "CONDITION", conflicts_with = "dry_run")]
     pub(crate) rollback_on: Vec<String>,
     /// With --rollback-on: leave it attached and end after so many seconds
     #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
     pub(crate) watch_for: Option<u64>,
+    /// With --rollback-on: Ctrl-C ends the guard and leaves it attached
+    #[arg(long, requires = "rollback_on")]
+    pub(crate) keep_on_interrupt: bool,
 }

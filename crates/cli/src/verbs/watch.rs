@@ -9,12 +9,19 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The name of an attachment (`forebay status`), or of its program
     pub(crate) name: String,
-    /// End after so many seconds
+    /// End after so many seconds; it stays attached
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
-    /// Detach when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of what was before attaching
+    /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
+    /// the state before attaching; can be given more than once
+    ///
+    /// The guard ends as that of `forebay attach --rollback-on` does: it rolls back, except after --seconds, or on Ctrl-C with
+    /// --keep-on-interrupt. Throughput is only known where `forebay attach --rollback-on` measured it
     #[arg(long, value_name = "CONDITION")]
     pub(crate) rollback_on: Vec<String>,
+    /// With --rollback-on: Ctrl-C ends the guard and leaves it attached
+    #[arg(long, requires = "rollback_on")]
+    pub(crate) keep_on_interrupt: bool,
     /// Write metrics for Prometheus into this file every second (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,

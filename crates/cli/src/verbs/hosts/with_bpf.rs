@@ -1,5 +1,7 @@
 //! The verbs for real hosts, in words.
 
+mod guard;
+
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{print, print_data, warn};
@@ -9,14 +11,13 @@ use forebay_hosts::catalog::PROGRAMS;
 use forebay_hosts::condition::Condition;
 pub(crate) use forebay_hosts::doctor::PART;
 use forebay_hosts::status::Status;
-use forebay_hosts::watch::Watch;
+use forebay_hosts::watch::{Second, Watch};
 use forebay_hosts::{
     Error, Health, attach as on, detach as off, helper as timers, privileges, prometheus, record as recorder, status as what,
     tune as knobs,
 };
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long throughput, RTT and retransmissions are measured before attaching with conditions.
@@ -43,20 +44,18 @@ pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
         devices: args.dev.clone(),
         params: args.param.clone(),
         measure: (!conditions.is_empty()).then_some(MEASURED),
+        conditions: conditions.clone(),
     };
     if args.dry_run {
         return print(&lines(&on::dry_run(&request)?));
     }
     if !conditions.is_empty() {
-        print(&format!("measuring for {} s what connections do without it\n", MEASURED.as_secs()))?;
+        return guard::attach(request, args);
     }
     privileges::keep_needed()?;
     let attached = on::attach(&request)?;
     print(&lines(&attached.done))?;
-    if conditions.is_empty() {
-        return print(&format!("`forebay status` shows it, `forebay detach {}` takes it off\n", attached.name));
-    }
-    follow(&attached.name, &conditions, args.watch_for, None, None)
+    print(&format!("`forebay status` shows it, `forebay detach {}` takes it off\n", attached.name))
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
@@ -96,6 +95,11 @@ pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
 }
 
 pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
+    // Callers without privileges see that a guard has ended, and cannot roll back.
+    match off::expired() {
+        Ok(done) => done.iter().for_each(|line| warn(line)),
+        Err(e) => warn(&format!("an attachment whose guard has ended cannot be rolled back: {e}")),
+    }
     let all = what::status()?;
     if let Some(path) = &args.prometheus {
         return Ok(prometheus::write(path, &all)?);
@@ -126,8 +130,11 @@ fn as_json(s: &Status) -> serde_json::Value {
             "retransmissions": k.info.retransmissions, "delivered": k.info.delivered, "delivered_ce": k.info.delivered_ce, "ecn": k.info.ecn,
         })
     });
+    let guard =
+        s.guard.map(|g| json!({ "process": g.process, "renewed_s": g.renewed.map(|r| r.as_secs_f64()), "ended": g.ended }));
     json!({
-        "name": s.name, "program": s.program, "complete": s.complete, "registered": s.registered, "default": s.default, "cgroup": s.cgroup,
+        "guard": guard, "name": s.name, "program": s.program, "complete": s.complete, "registered": s.registered, "default": s.default,
+        "cgroup": s.cgroup,
         "prefixes": s.prefixes.iter().map(ToString::to_string).collect::<Vec<_>>(), "sockets": sockets.collect::<Vec<_>>(),
         "parameters": numbers(&s.params), "counters": numbers(&s.counters),
     })
@@ -144,6 +151,11 @@ fn as_text(s: &Status) -> String {
         (true, true) => "",
     };
     let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, whom.join(", "));
+    if let Some(guard) = s.guard {
+        let renewed = guard.renewed.map_or(String::new(), |r| format!(", lease renewed {:.1} s ago", r.as_secs_f64()));
+        let ended = if guard.ended { ": it has ended, and the next attach, detach or status of root rolls back" } else { "" };
+        let _ = writeln!(out, "  guarded by process {}{renewed}{ended}", guard.process);
+    }
     let _ = writeln!(out, "  connections using it: {}", s.sockets.len());
     if !s.sockets.is_empty() {
         let _ = writeln!(out, "  windows: {}", distribution(s.sockets.iter().map(|k| k.info.cwnd)));
@@ -187,51 +199,39 @@ fn distribution(windows: impl Iterator<Item = u32>) -> String {
 
 pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     let conditions = conditions(&args.rollback_on)?;
-    if !conditions.is_empty() {
-        privileges::keep_needed()?;
-    }
     let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
-    follow(&args.name, &conditions, args.seconds, args.prometheus.as_deref(), port)
+    if conditions.is_empty() { follow(args, port) } else { guard::watch(args, conditions, port) }
 }
 
-/// A line a second, until it is detached, the time is over or Ctrl-C comes; what is attached stays.
-fn follow(
-    name: &str,
-    conditions: &[Condition],
-    seconds: Option<u64>,
-    metrics: Option<&Path>,
-    port: Option<prometheus::Port>,
-) -> Result<(), Failure> {
+/// A line a second, until the time is over or Ctrl-C comes. Nothing is changed.
+fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Failure> {
     interrupt::listen()?;
-    let mut watch = Watch::new(name, conditions)?;
+    let mut watch = Watch::new(&args.name)?;
+    let warn_of = |e: &Error| warn(&e.to_string());
+    port.map(prometheus::Port::serve).transpose()?;
+    args.prometheus.clone().map(|path| prometheus::keep_writing(path, warn_of)).transpose()?;
     print(&format!("before   {}\n", line(watch.before())))?;
     let begin = Instant::now();
     for second in 1.. {
         let until = begin + Duration::from_secs(second);
         while let Some(rest) = until.checked_duration_since(Instant::now()) {
             if interrupt::asked() {
-                return print(&format!("{name} stays attached\n"));
-            }
-            if let Some(port) = &port {
-                port.answer()?;
+                return print(&format!("{} stays attached\n", args.name));
             }
             std::thread::sleep(rest.min(Duration::from_millis(50)));
         }
-        let now = watch.second()?;
-        let alarms: String = now.alarms.iter().map(|a| format!("  ALARM {a}")).collect();
-        print(&format!("{second:>4} s   {}{alarms}\n", line(&now.health)))?;
-        if let Some(path) = metrics {
-            prometheus::write(path, &what::status()?)?;
-        }
-        if let Some(why) = now.rolled_back {
-            warn(&format!("detached {name} by itself: {why}"));
-            return Err(Failure::Reported(1));
-        }
-        if seconds.is_some_and(|s| second >= s) {
+        print(&report(second, &watch.second()?))?;
+        if args.seconds.is_some_and(|s| second >= s) {
             break;
         }
     }
-    print(&format!("{name} stays attached\n"))
+    print(&format!("{} stays attached\n", args.name))
+}
+
+/// The line of a second.
+fn report(second: u64, now: &Second) -> String {
+    let alarms: String = now.alarms.iter().map(|a| format!("  ALARM {a}")).collect();
+    format!("{second:>4} s   {}{alarms}\n", line(&now.health))
 }
 
 fn line(h: &Health) -> String {

@@ -1,0 +1,264 @@
+//! The process that the user has started. It must call [`Foreground::next`] again without delay: that is how it notices that the guard
+//! hangs.
+
+use super::channel::{Channel, Received, wait};
+use super::rollback::{Found, keep, roll_back};
+use super::signals::{self, Signals};
+use super::{Command, Ending, Event, Order, Report, Subject};
+use crate::lease::LEASE;
+use crate::state::{Attachment, Guard};
+use crate::{Error, Health};
+use std::collections::VecDeque;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_secs(1);
+/// Time that the guard has to attach, and to wait for the lock and roll back, without reporting.
+const BUSY: u32 = 60;
+
+/// A guard, as its user sees it. Dropped before [`Event::Ended`], the guard rolls back.
+#[derive(Debug)]
+pub struct Foreground {
+    channel: Channel,
+    signals: Signals,
+    guard: Guard,
+    name: String,
+    copy: Option<Attachment>,
+    done: Vec<String>,
+    keep_on_interrupt: bool,
+    /// Seconds without a report, and how many of them there may be.
+    quiet: u32,
+    allowed: u32,
+    state: State,
+    /// Reason of a rollback that has begun.
+    why: Option<String>,
+    interrupted: bool,
+    notes: VecDeque<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The guard measures and attaches.
+    Starting,
+    /// The guard judges.
+    Guarded,
+    /// The user wants to keep the attachment.
+    Keeping,
+    /// The guard has ended or hangs: this process rolls back, or keeps.
+    Alone {
+        keep: bool,
+        started: bool,
+    },
+    Over,
+}
+
+impl Foreground {
+    pub(super) fn new(order: &Order, guard: Guard, channel: Channel, signals: Signals) -> Foreground {
+        Foreground {
+            channel,
+            signals,
+            guard,
+            name: match &order.subject {
+                Subject::New(request) => request.registered_name(),
+                Subject::Attached(name) => name.clone(),
+            },
+            copy: None,
+            done: Vec::new(),
+            keep_on_interrupt: order.keep_on_interrupt,
+            quiet: 0,
+            allowed: BUSY,
+            state: State::Starting,
+            why: None,
+            interrupted: false,
+            notes: VecDeque::new(),
+        }
+    }
+
+    /// Name of the attachment.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next event. None follows [`Event::Ended`].
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(note) = self.notes.pop_front() {
+                return Some(Event::Note(note));
+            }
+            match self.state {
+                State::Over => return None,
+                State::Alone { keep, started } => {
+                    if let Some(event) = self.alone(keep, started) {
+                        return Some(event);
+                    }
+                }
+                State::Starting | State::Guarded | State::Keeping => {
+                    if let Some(event) = self.step() {
+                        return Some(event);
+                    }
+                }
+            }
+        }
+    }
+
+    fn over(&mut self, ending: Ending) -> Option<Event> {
+        self.state = State::Over;
+        Some(Event::Ended(ending))
+    }
+
+    /// Waits for the guard and for signals, at most a second.
+    fn step(&mut self) -> Option<Event> {
+        let woken = wait(&[self.channel.as_raw_fd(), self.signals.as_raw_fd()], TICK);
+        if let Some(signal) = self.signals.next() {
+            return self.signal(signal);
+        }
+        match self.channel.receive() {
+            Received::Message(report) => {
+                self.quiet = 0;
+                return self.report(report);
+            }
+            Received::Closed => self.take_over("the guard has ended".into()),
+            // Seconds in which this process itself did not run are not counted.
+            Received::Nothing if !woken => {
+                self.quiet += 1;
+                if self.quiet >= self.allowed {
+                    self.take_over(format!("the guard has not renewed its lease for {} s", self.quiet));
+                }
+            }
+            Received::Nothing => {}
+        }
+        None
+    }
+
+    /// The user's decision, or that of the machine.
+    fn signal(&mut self, signal: i32) -> Option<Event> {
+        if self.state == State::Keeping || self.why.is_some() {
+            return Some(Event::Note(format!(
+                "{} is under way; the guard, process {}, goes on if this process is killed",
+                self.ending(),
+                self.guard.process
+            )));
+        }
+        let name = signals::name(signal);
+        if signal == libc::SIGINT && self.keep_on_interrupt {
+            self.state = State::Keeping;
+            self.channel.send(&Command::Keep);
+            return None;
+        }
+        self.interrupted = signal == libc::SIGINT;
+        if self.state == State::Starting {
+            // The guard measures or attaches, and does not listen. What it leaves half-done is undone here.
+            self.take_over(name);
+            return None;
+        }
+        self.channel.send(&Command::RollBack(name.clone()));
+        let hint = if self.interrupted { " (--keep-on-interrupt leaves it attached)" } else { "" };
+        self.why = Some(name.clone());
+        Some(Event::Note(format!("{name}: rolling back{hint}")))
+    }
+
+    fn ending(&self) -> &'static str {
+        if self.state == State::Keeping { "keeping the attachment" } else { "rolling back" }
+    }
+
+    fn report(&mut self, report: Report) -> Option<Event> {
+        match report {
+            Report::Done(line) => {
+                self.done.push(line);
+                None
+            }
+            Report::Guarded { attachment, before } => Some(self.guarded(attachment, before)),
+            Report::Second { at, now } => Some(Event::Second { at, now }),
+            Report::Note(text) => Some(Event::Note(text)),
+            Report::RollingBack(why) => {
+                self.allowed = BUSY;
+                self.why = Some(why);
+                None
+            }
+            Report::Stuck(error) => {
+                self.notes.push_back(format!("rolling back {} failed, and is tried again: {error}", self.name));
+                // This process may be able to do what the guard cannot.
+                self.attempt().ok().and_then(|found| self.finished(found))
+            }
+            Report::Refused(error) => {
+                // What a failed attempt could not undo.
+                match self.attempt() {
+                    Ok(_) => self.over(Ending::Refused(error)),
+                    Err(_) => {
+                        self.take_over(error);
+                        None
+                    }
+                }
+            }
+            Report::Kept => self.over(Ending::Kept),
+            Report::Detached => self.over(Ending::Detached),
+            Report::RolledBack(why) => {
+                self.why = Some(why);
+                self.finished(Found::Ours)
+            }
+        }
+    }
+
+    fn guarded(&mut self, attachment: Option<Box<Attachment>>, before: Health) -> Event {
+        self.allowed = LEASE.as_secs() as u32;
+        self.state = State::Guarded;
+        if let Some(attachment) = attachment {
+            self.name.clone_from(&attachment.name);
+            self.copy = Some(*attachment);
+        }
+        Event::Guarded { process: self.guard.process, done: std::mem::take(&mut self.done), before }
+    }
+
+    /// Ends the guard if it has not ended, and does its work.
+    fn take_over(&mut self, why: String) {
+        let child = self.guard.process.cast_signed();
+        // SAFETY: plain system calls. It is a child of this process that was not waited for: no other process can have its number.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+        }
+        let begin = Instant::now();
+        // SAFETY: no status is asked for.
+        while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } == 0 && begin.elapsed() < TICK {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.why.get_or_insert(why);
+        self.state = State::Alone { keep: self.state == State::Keeping, started: self.state != State::Starting };
+    }
+
+    fn attempt(&mut self) -> Result<Found, Error> {
+        let notes = &mut self.notes;
+        roll_back(&self.name, self.guard, self.copy.as_ref(), &mut |n| notes.push_back(n))
+    }
+
+    /// One attempt; after one that failed the next follows a second later.
+    fn alone(&mut self, wanted: bool, started: bool) -> Option<Event> {
+        let done = if wanted {
+            let notes = &mut self.notes;
+            keep(&self.name, self.guard, self.copy.as_ref(), &mut |n| notes.push_back(n)).map(|_| Found::Kept)
+        } else {
+            self.attempt()
+        };
+        match done {
+            Ok(Found::Gone) if !started => {
+                let why = self.why.clone().unwrap_or_default();
+                let interrupted = self.interrupted;
+                self.over(Ending::Cancelled { why, interrupted })
+            }
+            Ok(found) => self.finished(found),
+            Err(e) => {
+                std::thread::sleep(TICK);
+                let what = if wanted { "keeping" } else { "rolling back" };
+                Some(Event::Note(format!("{what} {} failed, and is tried again: {e}", self.name)))
+            }
+        }
+    }
+
+    fn finished(&mut self, found: Found) -> Option<Event> {
+        let why = self.why.clone().unwrap_or_default();
+        let interrupted = self.interrupted;
+        self.over(match found {
+            Found::Kept => Ending::Kept,
+            Found::Ours | Found::Gone => Ending::RolledBack { why, interrupted },
+        })
+    }
+}

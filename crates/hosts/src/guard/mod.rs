@@ -1,0 +1,165 @@
+//! Guard of an attachment (`--rollback-on`). Two processes, each of which rolls back when the other one ends or hangs:
+//!
+//! * the guard (`judge.rs`): in a session of its own, without terminal and output. It attaches, judges the connections once a second
+//!   and renews its lease with each judgement.
+//! * the foreground process (`foreground.rs`): it passes on what the guard reports, and its user's decision. It does not judge.
+//!
+//! The attachment stays only by a decision of the user: `--watch-for` has elapsed, Ctrl-C with `--keep-on-interrupt`, or another
+//! command has detached it already. If both processes are killed at once, the lease ends (`lease.rs`), and the next command rolls back.
+
+mod channel;
+mod foreground;
+mod judge;
+mod rollback;
+mod signals;
+
+pub use foreground::Foreground;
+
+use crate::attach::Request;
+use crate::condition::Condition;
+use crate::state::{Attachment, Guard};
+use crate::tune::named;
+use crate::watch::Second;
+use crate::{Error, Health, clock, privileges};
+use channel::Channel;
+use serde::{Deserialize, Serialize};
+use signals::Signals;
+use std::fs;
+use std::time::Duration;
+
+/// What is guarded.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A new attachment.
+    New(Request),
+    /// The attachment of this name, which has no guard.
+    Attached(String),
+}
+
+/// A guard that is to be started.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The attachment.
+    pub subject: Subject,
+    /// Conditions of which each one rolls back.
+    pub conditions: Vec<Condition>,
+    /// Time after which the guard ends and the attachment stays.
+    pub keep_after: Option<Duration>,
+    /// Whether Ctrl-C leaves it attached.
+    pub keep_on_interrupt: bool,
+}
+
+/// Event of a guard, for its user.
+#[derive(Debug)]
+pub enum Event {
+    /// The attachment is in place and guarded.
+    Guarded {
+        /// Number of the guard's process.
+        process: u32,
+        /// The changes that were made, a line each.
+        done: Vec<String>,
+        /// State of the connections before.
+        before: Health,
+    },
+    /// A second has passed.
+    Second {
+        /// Seconds since the guard began.
+        at: u64,
+        /// State of the connections.
+        now: Second,
+    },
+    /// Something that the user should know; the guard goes on.
+    Note(String),
+    /// The guard has ended.
+    Ended(Ending),
+}
+
+/// How a guard ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing was attached, or the attachment cannot be guarded: the error.
+    Refused(String),
+    /// It was ended before anything was attached.
+    Cancelled {
+        /// The reason.
+        why: String,
+        /// Whether Ctrl-C was the reason.
+        interrupted: bool,
+    },
+    /// The attachment stays, by its user's decision.
+    Kept,
+    /// Another command has detached it.
+    Detached,
+    /// Rolled back.
+    RolledBack {
+        /// The reason.
+        why: String,
+        /// Whether Ctrl-C was the reason.
+        interrupted: bool,
+    },
+}
+
+/// Message of the guard to the foreground process. Each one renews the lease.
+#[derive(Debug, Serialize, Deserialize)]
+enum Report {
+    Done(String),
+    Guarded {
+        attachment: Option<Box<Attachment>>,
+        before: Health,
+    },
+    Second {
+        at: u64,
+        now: Second,
+    },
+    Note(String),
+    RollingBack(String),
+    /// An attempt has failed.
+    Stuck(String),
+    Refused(String),
+    Kept,
+    Detached,
+    RolledBack(String),
+}
+
+/// Message of the foreground process to the guard.
+#[derive(Debug, Serialize, Deserialize)]
+enum Command {
+    Keep,
+    RollBack(String),
+}
+
+/// Starts a guard. The process must have a single thread, because it is forked.
+///
+/// # Errors
+/// Nothing of that name is attached, the process lacks capabilities, or the kernel refuses another process.
+pub fn start(mut order: Order) -> Result<Foreground, Error> {
+    privileges::check()?;
+    if let Subject::Attached(name) = &mut order.subject {
+        // The name of its program is allowed as well.
+        *name = named(name)?.name;
+    }
+    let failed = |e: std::io::Error| Error::io("starting the guard", &e);
+    // Forking copies the calling thread only: a lock that another one holds would stay locked in the copy.
+    if fs::read_dir("/proc/self/task").map_err(failed)?.count() != 1 {
+        return Err(Error::new("a guard can only be started by a process with a single thread"));
+    }
+    let (ours, theirs) = Channel::pair().map_err(failed)?;
+    // A signal that arrives from here on is read by the foreground process, not lost.
+    let signals = Signals::of_foreground().map_err(failed)?;
+    // Refused without CAP_SYS_RESOURCE: then the guard is as likely to be killed for memory as others.
+    let _ = fs::write("/proc/self/oom_score_adj", "-1000");
+    let since = clock::now();
+    // SAFETY: the process has a single thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(failed(std::io::Error::last_os_error())),
+        0 => {
+            drop((ours, signals));
+            judge::run_process(order, since, theirs)
+        }
+        child => {
+            drop(theirs);
+            privileges::keep_needed()?;
+            Ok(Foreground::new(&order, Guard { process: child.unsigned_abs(), since }, ours, signals))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Lease of a guard: `/run/forebay/NAME.lease`, locked as long as the guard lives and renewed as long as it judges. An attachment whose
+//! lease has ended is undone by the next command that takes the lock of the folder (`Lock::tidy`).
+
+use crate::state::{Attachment, FOLDER};
+use crate::{Error, clock};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time without a renewal after which a lease has ended.
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
+
+/// The lease of a guard, in its own process.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    path: PathBuf,
+    file: File,
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(format!("{name}.lease"))
+}
+
+impl Lease {
+    /// Takes the lease. The caller holds the lock of the folder, and nothing of that name is guarded.
+    pub(crate) fn take(name: &str) -> Result<Lease, Error> {
+        let path = path(name);
+        remove(name)?;
+        let open = || -> io::Result<File> {
+            // `create_new` follows no link.
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let file = open().map_err(|e| Error::io(path.display(), &e))?;
+        let lease = Lease { path, file };
+        lease.renew()?;
+        Ok(lease)
+    }
+
+    /// Renews it.
+    pub(crate) fn renew(&self) -> Result<(), Error> {
+        // One write of constant length: a reader sees the old time or the new one.
+        let text = format!("{:020}\n", clock::now());
+        self.file.write_all_at(text.as_bytes(), 0).map_err(|e| Error::io(self.path.display(), &e))
+    }
+
+    /// Gives it back. A file that another guard has made there since stays.
+    pub(crate) fn give_back(self) {
+        let number = |m: io::Result<fs::Metadata>| m.ok().map(|m| m.ino());
+        if number(fs::symlink_metadata(&self.path)) == number(self.file.metadata()) {
+            // A file that stays is removed by the next attach of that name.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes the lease of an attachment that has been undone.
+pub(crate) fn remove(name: &str) -> Result<(), Error> {
+    let path = path(name);
+    match fs::remove_file(&path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(path.display(), &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Time since the guard of that name renewed its lease; `None` where the caller may not read it, or there is none.
+pub(crate) fn age(name: &str) -> Option<Duration> {
+    let renewed: u64 = fs::read_to_string(path(name)).ok()?.trim().parse().ok()?;
+    Some(Duration::from_nanos(clock::now().saturating_sub(renewed)))
+}
+
+/// Whether the attachment is guarded, and its guard has ended, hangs or is stopped. Only processes that may open the lease can tell.
+pub(crate) fn ended(attachment: &Attachment) -> bool {
+    if attachment.guard.is_none() {
+        return false;
+    }
+    match File::open(path(&attachment.name)) {
+        // The guard holds the exclusive lock until its process ends.
+        Ok(file) => file.try_lock_shared().is_ok() || age(&attachment.name).is_none_or(|a| a > LEASE),
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    }
+}
