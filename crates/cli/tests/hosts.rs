@@ -7,6 +7,8 @@
 
 #[path = "../../hosts/tests/kernel/check.rs"]
 mod check;
+#[path = "hosts/guard.rs"]
+mod guard;
 #[path = "../../hosts/tests/kernel/lab.rs"]
 mod lab;
 #[path = "hosts/rollback.rs"]
@@ -234,16 +236,20 @@ fn little_is_needed() {
     );
     // CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF (include/uapi/linux/capability.h).
     let needed = [12, 19, 21, 38, 39].iter().map(|c| 1_u64 << c).sum::<u64>();
-    for args in ["watch fbt_cli --rollback-on rtt-p99>1000 --seconds 600", "helper fbt_cli"] {
+    let keeps = |args: &str| {
         let mut c = prepare(args);
         c.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = lab.left.run(move || c.spawn()).expect("the binary starts");
-        wait_until(|| capabilities(child.id()) == needed);
-        equal(capabilities(child.id()), needed, &format!("forebay {args} has dropped all other capabilities"));
+        guard::until(&format!("forebay {args} has dropped all other capabilities"), || capabilities(child.id()) == needed);
         child.kill().and_then(|()| child.wait()).expect("it ends");
-    }
+    };
+    keeps("helper fbt_cli");
     check(alone("detach fbt_cli").code == 0, "detaches without an environment");
-    nothing_left(&lab, &before, "processes with few capabilities that were killed");
+    nothing_left(&lab, &before, "a helper with few capabilities that was killed");
+    works(&lab, "attach proboscis --name fbt_cli --dst 10.77.0.0/24");
+    keeps("watch fbt_cli --rollback-on retransmissions>900 --seconds 120");
+    guard::until("a killed watch has rolled back", || !guard::attached());
+    nothing_left(&lab, &before, "a guard with few capabilities whose foreground process was killed");
 }
 
 /// A process that may not: says which capabilities it lacks, and `status` works.
@@ -338,17 +344,31 @@ fn main() -> ExitCode {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder for this test");
-    let topics: [(&str, &dyn Fn()); 8] = [
+    let topics: [(&str, &dyn Fn()); 19] = [
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
         ("alone", &|| alone(&folder)),
         ("roll back", &rollback::at_once),
         ("roll back later", &rollback::later),
+        ("guard endings", &guard::endings),
+        ("guard endings of attach", &guard::endings_of_attach),
+        ("guard kept", &guard::kept),
+        ("guard lease", &guard::lease),
+        ("guard output", &guard::output),
+        ("guard terminal", &guard::terminal),
+        ("guard held lock", &guard::held_lock),
+        ("guard flood", &guard::flood),
+        ("guard read error", &guard::read_error),
+        ("unreachable conditions", &guard::unreachable),
+        ("loopback", &guard::loopback),
         ("little is needed", &little_is_needed),
         ("without privileges", &without_privileges),
         ("recording", &|| recording(&folder)),
     ];
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
+    let chosen = topics.iter().filter(|(name, _)| wanted(name));
     let repeated: Vec<&str> =
-        topics.iter().filter(|(name, topic)| check::attempts(name, *topic, &clean)).map(|(name, _)| *name).collect();
+        chosen.filter(|(name, topic)| check::attempts(name, *topic, &clean)).map(|(name, _)| *name).collect();
     check::result(&repeated)
 }
