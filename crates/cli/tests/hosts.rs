@@ -344,7 +344,7 @@ fn main() -> ExitCode {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder for this test");
-    let topics: [(&str, &dyn Fn()); 19] = [
+    let topics: [(&str, &dyn Fn()); 20] = [
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
         ("alone", &|| alone(&folder)),
@@ -358,6 +358,7 @@ fn main() -> ExitCode {
         ("guard terminal", &guard::terminal),
         ("guard held lock", &guard::held_lock),
         ("guard flood", &guard::flood),
+        ("guard metrics file", &|| guard::metrics_file(&folder)),
         ("guard read error", &guard::read_error),
         ("unreachable conditions", &guard::unreachable),
         ("loopback", &guard::loopback),

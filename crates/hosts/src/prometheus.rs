@@ -63,16 +63,14 @@ pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Writes the file once a second from now on, on a thread of its own, so that a file system that hangs stops nothing else. The first
-/// error is returned, later ones are given to `failed`: one for each time that writing begins to fail.
+/// Writes the file once a second from now on, on a thread of its own, so that a file system that hangs stops nothing else. Errors are
+/// given to `failed`: one for each time that writing begins to fail.
 pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> Result<(), Error> {
-    let once = move |path: &Path| write(path, &crate::status::status()?);
-    once(&path)?;
     let run = move || {
         let mut fails = false;
         loop {
             thread::sleep(Duration::from_secs(1));
-            let done = once(&path);
+            let done = crate::status::status().and_then(|all| write(&path, &all));
             if let Err(e) = &done
                 && !fails
             {

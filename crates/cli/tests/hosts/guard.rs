@@ -4,10 +4,12 @@ use crate::check::{check, equal};
 use crate::lab::Lab;
 use crate::traffic::{Transfer, connect};
 use crate::{fails, forebay, nothing_left, prepare, traces, works};
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -432,6 +434,58 @@ pub(crate) fn flood() {
     });
     equal(guarded.end().status.code(), Some(1), "exit code");
     scene.end("in the flood");
+}
+
+/// A file system that never answers, over a folder; gone when dropped.
+struct Hung {
+    folder: CString,
+    _device: File,
+}
+
+impl Hung {
+    fn over(folder: &Path) -> Hung {
+        let device = File::options().read(true).write(true).open("/dev/fuse").expect("the device of FUSE");
+        let folder = CString::new(folder.as_os_str().as_bytes()).expect("a path");
+        let data = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+        let data = CString::new(data).expect("options");
+        // SAFETY: all strings end in zero and live through the call.
+        let done = unsafe { libc::mount(c"none".as_ptr(), folder.as_ptr(), c"fuse".as_ptr(), 0, data.as_ptr().cast()) };
+        assert_eq!(done, 0, "mounting: {}", io::Error::last_os_error());
+        Hung { folder, _device: device }
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        // SAFETY: the path lives through the call.
+        unsafe { libc::umount2(self.folder.as_ptr(), libc::MNT_DETACH) };
+    }
+}
+
+/// A metrics file on a file system that hangs, and one that can never be written.
+pub(crate) fn metrics_file(folder: &Path) {
+    let scene = Scene::new();
+    let nowhere = folder.join("missing/forebay.prom");
+    fails(
+        &scene.lab,
+        &format!("watch fbt_cli --rollback-on rtt-p99>2 --prometheus {}", nowhere.display()),
+        &["missing/forebay.prom"],
+    );
+    check(attached() && state()["guard"].is_null(), "a watch that is refused changes nothing");
+    if !Path::new("/dev/fuse").exists() {
+        println!("    skipped: no /dev/fuse");
+        works(&scene.lab, "detach fbt_cli");
+        return scene.end("after a refused watch");
+    }
+    let place = folder.join("hung");
+    std::fs::create_dir_all(&place).expect("a folder");
+    let guarded = scene.guard(&format!("--prometheus {}", place.join("forebay.prom").display()));
+    check(place.join("forebay.prom").exists(), "the file is written");
+    let hung = Hung::over(&place);
+    scene.worsen("while the file system of the metrics hangs");
+    equal(guarded.end().status.code(), Some(1), "exit code");
+    drop(hung);
+    scene.end("after a file system that hung");
 }
 
 /// A guard that cannot read connections, nor roll back by itself: the foreground process does.

@@ -70,6 +70,8 @@ fn settle(channel: Channel) -> Channel {
     // process, of which this copy uses none; the channel is moved out of their way first.
     unsafe {
         libc::setsid();
+        // A file system of the user can be unmounted; nothing here is found by a relative path.
+        libc::chdir(c"/".as_ptr());
         libc::prctl(libc::PR_SET_NAME, c"forebay-guard".as_ptr());
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         for standard in 0..FIRST {

@@ -200,6 +200,10 @@ fn distribution(windows: impl Iterator<Item = u32>) -> String {
 pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     let conditions = conditions(&args.rollback_on)?;
     let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
+    if let Some(path) = &args.prometheus {
+        // A file that cannot be written is refused before anything begins.
+        prometheus::write(path, &what::status()?)?;
+    }
     if conditions.is_empty() { follow(args, port) } else { guard::watch(args, conditions, port) }
 }
 
@@ -231,7 +235,8 @@ fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Fail
 /// The line of a second.
 fn report(second: u64, now: &Second) -> String {
     let alarms: String = now.alarms.iter().map(|a| format!("  ALARM {a}")).collect();
-    format!("{second:>4} s   {}{alarms}\n", line(&now.health))
+    let none = if now.health.sockets == 0 { "  no connection: RTT and retransmissions are not judged" } else { "" };
+    format!("{second:>4} s   {}{none}{alarms}\n", line(&now.health))
 }
 
 fn line(h: &Health) -> String {
