@@ -1,4 +1,4 @@
-//! The process that the user has started. It must call [`Foreground::next`] again without delay: that is how it notices that the guard
+//! The process that the user has started. It must take the next event without delay: that is how it notices that the guard
 //! hangs.
 
 use super::channel::{Channel, Received, wait};
@@ -52,6 +52,32 @@ enum State {
     Over,
 }
 
+impl Iterator for Foreground {
+    type Item = Event;
+
+    /// Waits for the next event. None follows [`Event::Ended`].
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(note) = self.notes.pop_front() {
+                return Some(Event::Note(note));
+            }
+            match self.state {
+                State::Over => return None,
+                State::Alone { keep, started } => {
+                    if let Some(event) = self.alone(keep, started) {
+                        return Some(event);
+                    }
+                }
+                State::Starting | State::Guarded | State::Keeping => {
+                    if let Some(event) = self.step() {
+                        return Some(event);
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl Foreground {
     pub(super) fn new(order: &Order, guard: Guard, channel: Channel, signals: Signals) -> Foreground {
         Foreground {
@@ -77,28 +103,6 @@ impl Foreground {
     /// Name of the attachment.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The next event. None follows [`Event::Ended`].
-    pub fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some(note) = self.notes.pop_front() {
-                return Some(Event::Note(note));
-            }
-            match self.state {
-                State::Over => return None,
-                State::Alone { keep, started } => {
-                    if let Some(event) = self.alone(keep, started) {
-                        return Some(event);
-                    }
-                }
-                State::Starting | State::Guarded | State::Keeping => {
-                    if let Some(event) = self.step() {
-                        return Some(event);
-                    }
-                }
-            }
-        }
     }
 
     fn over(&mut self, ending: Ending) -> Option<Event> {
