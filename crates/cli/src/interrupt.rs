@@ -8,18 +8,23 @@ use std::fs;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LISTENS: AtomicBool = AtomicBool::new(false);
+/// Runs of a sweep that are done, and all.
+static DONE: AtomicUsize = AtomicUsize::new(0);
+static TOTAL: AtomicUsize = AtomicUsize::new(0);
 static RESULTS: Mutex<Results> =
     Mutex::new(Results { staging: None, committing: false, kept: None, ending: false, forced: None });
 
 /// How long after a signal the work may take to end by itself, and how long results that are on disk may take to get their name.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
+/// The same of a sweep, which counts what it has.
+pub(crate) const GRACE_OF_SWEEPS: Duration = Duration::from_secs(3);
 const NAMING: Duration = Duration::from_secs(10);
 
 /// Where the results of this process are, for whoever ends it.
@@ -82,16 +87,20 @@ fn end_after(forced: Forced) {
     while results().committing && results().kept.is_none() && began.elapsed() < NAMING {
         thread::sleep(Duration::from_millis(5));
     }
+    let (done, total) = (DONE.load(Relaxed), TOTAL.load(Relaxed));
     let text = match end() {
         Some(dir) => format!(
             "interrupted; the results are complete in {}. `forebay report` writes the page that may be missing",
             dir.display()
         ),
-        None if forced.continues => "interrupted; results are kept. Run the same command again to go on".into(),
+        None if forced.continues => {
+            format!("interrupted; results are kept. Run the same command again to go on: at least {done} of {total} runs done")
+        }
         None => "interrupted; no results were kept".into(),
     };
     if forced.json {
-        event(&json!({"event": "interrupted"}));
+        let counts = json!({"event": "interrupted", "done": done, "total": total});
+        event(&if forced.continues { counts } else { json!({"event": "interrupted"}) });
     } else {
         eprintln!("{text}");
     }
@@ -107,6 +116,17 @@ pub(crate) fn end() -> Option<PathBuf> {
         let _ = fs::remove_dir_all(staging);
     }
     results.kept.clone()
+}
+
+/// So many runs of a sweep are done.
+pub(crate) fn note_done(done: usize, total: usize) {
+    DONE.store(done, Relaxed);
+    TOTAL.store(total, Relaxed);
+}
+
+/// Another run of the sweep is done.
+pub(crate) fn note_one_done() {
+    DONE.fetch_add(1, Relaxed);
 }
 
 /// Becomes true when the user asks to stop.
@@ -134,8 +154,7 @@ pub(crate) fn commit() -> bool {
 /// The results are complete in `dir`: whatever happens now takes nothing away.
 pub(crate) fn kept(dir: &Path) {
     let mut results = results();
-    // Only the first directory counts; there is one a process.
-    results.kept.get_or_insert_with(|| dir.to_owned());
+    results.kept = Some(dir.to_owned());
     results.committing = false;
 }
 
@@ -154,7 +173,11 @@ pub(crate) fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + '
 /// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
 /// abort on a panic, so nothing would be cleaned up otherwise. A signal that ends the process removes `staging` as well.
 pub(crate) fn clean_up(staging: PathBuf) {
-    results().staging = Some(staging);
+    {
+        let mut results = results();
+        (results.staging, results.kept) = (Some(staging), None);
+        (results.committing, results.ending) = (false, false);
+    }
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);

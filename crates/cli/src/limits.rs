@@ -20,6 +20,9 @@ const LEAST: f64 = 0.25;
 /// The same where what is mapped counts, and not what is used: more is mapped than is used.
 const FULL_MAPPED: f64 = 0.4;
 
+/// Part of the memory at which a run that does not end is left behind: finishing others stays below it.
+const BRIM: f64 = 0.97;
+
 /// Part of a processor that each thread gets below which a forecast says so. Our choice.
 const SHARED: f64 = 0.8;
 
@@ -188,6 +191,18 @@ impl Watch {
         Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()))
     }
 
+    /// Whether runs that were ended, and still go on, are to be left behind, `since` they were or another one ended: they take longer than results may
+    /// take to be written, or memory is full.
+    pub(crate) fn gives_up(&self, since: Duration) -> bool {
+        let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * BRIM;
+        self.slack().is_some_and(|slack| since >= slack) || self.limit.is_some_and(full)
+    }
+
+    /// Bytes of results that lie in memory as files.
+    fn in_files(&self, limit: Limit) -> u64 {
+        self.folder.as_ref().filter(|_| !limit.mapped).map_or(0, |folder| memory::held_by_files(folder))
+    }
+
     /// How long results may be written after --max-time, and a run may take to end.
     pub(crate) fn slack(&self) -> Option<Duration> {
         self.max_time.map(|max| (max / 4).max(WRITING))
@@ -213,7 +228,7 @@ impl Watch {
             all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST)),
         };
         let limit = self.limit?;
-        let files = self.folder.as_ref().filter(|_| !limit.mapped).map_or(0, |folder| memory::held_by_files(folder));
+        let files = self.in_files(limit);
         let needed = (memory::used(limit) + files + to_report) as f64;
         let how = if self.asked { "by --max-memory" } else { "for lack of memory" };
         let of_it = match &self.folder {

@@ -1,6 +1,7 @@
 //! How far the runs are: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or
 //! nothing.
 
+use crate::failure::Failure;
 use crate::plain::plain;
 use crate::style;
 use crate::table::{decimals, scaled};
@@ -71,6 +72,19 @@ pub(crate) fn log_line(position: u64, message: &str) {
 pub(crate) fn event(value: &Value) {
     // A closed standard error is no reason to lose the results.
     let _ = writeln!(io::stderr().lock(), "{}", plain(&value.to_string(), false));
+}
+
+/// A failure in the form of the progress that is wanted: with events it has been reported by one.
+pub(crate) fn announced(kind: Kind, failure: Failure) -> Failure {
+    if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
+        return failure;
+    }
+    match &failure {
+        Failure::Interrupted => event(&json!({"event": "interrupted"})),
+        Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
+        other => event(&json!({"event": "error", "message": other.text(false)})),
+    }
+    Failure::Reported(failure.number())
 }
 
 impl Display {

@@ -4,10 +4,9 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Watch;
 use crate::output::remark;
-use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, clock, event, log_line};
+use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, announced, clock, event, log_line};
 use crate::style;
 use crate::table::scaled;
-use crate::verbs::run_args;
 use forebay_exec::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -53,7 +52,7 @@ impl Display {
     /// Ends the process if runs do not end that should have ended long ago.
     fn give_up_late(&mut self, s: &Status) {
         let ended = *self.ended.get_or_insert_with(Instant::now);
-        if self.watch.slack().is_none_or(|slack| ended.elapsed() < slack) {
+        if !self.watch.gives_up(ended.elapsed()) {
             return;
         }
         self.clear();
@@ -64,7 +63,7 @@ impl Display {
             s.done,
             s.total
         );
-        run_args::announced(self.kind, Failure::Machine(text)).report();
+        announced(self.kind, Failure::Machine(text)).report();
         process::exit(1);
     }
 
@@ -106,6 +105,7 @@ impl Watcher for Display {
     }
 
     fn tick(&mut self, s: &Status) {
+        interrupt::note_done(s.done, s.total);
         if self.watch.over(s.running.iter().map(|r| r.to_report).sum()) {
             interrupt::stop();
             self.give_up_late(s);
@@ -136,6 +136,7 @@ impl Watcher for Display {
     }
 
     fn done(&mut self, plan: &Plan, index: usize, record: &UnitRecord, how: Done) {
+        interrupt::note_one_done();
         let Done::Ran(wall) = how else { return };
         self.hops += record.packet_hops;
         if self.kind == Kind::Json {

@@ -249,6 +249,19 @@ fn max_time_ends_writing() {
     assert!(ends(&s, &words(&["report", "r", "--force"])).status.success(), "what is there is whole");
 }
 
+/// A single window makes ten million connections: memory is full before the run looks at its limits.
+#[test]
+fn max_memory_ends_one_long_step() {
+    let s = Scratch::new("brim");
+    let many = "[[workload]]\nkind = \"poisson\"\nsizes = \"1B\"\nrate = 1e12\n";
+    s.file("flood.toml", &SMALL.replace(SMALL.split_once("[[workload]]").unwrap().1, "").replace("[[workload]]", many));
+    let out = ends(&s, &words(&["run", "flood.toml", "--yes", "--max-memory", "400MB", "--quiet", "--out", "r"]));
+    let err = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{err}");
+    assert!(err.contains("ended by --max-memory") && err.contains("did not end by themselves"), "{err}");
+    assert_eq!(s.entries(""), ["flood.toml"]);
+}
+
 /// A network of a million hosts is not ready when the time is over.
 #[test]
 fn max_time_ends_setup() {
@@ -354,13 +367,13 @@ fn results_in_memory_count_as_memory() {
     let run = |out: &str, more: &[&str]| {
         ends(
             &s,
-            &words(&[&["run", "samples.toml", "--quiet", "--no-report", "--max-memory", "200MB", "--out", out], more].concat()),
+            &words(&[&["run", "samples.toml", "--quiet", "--no-report", "--max-memory", "150MB", "--out", out], more].concat()),
         )
     };
     let out = run(&there, &[]);
     let err = text(&out.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(out.status.code(), Some(2), "{err}");
-    for part in ["--max-memory allows 200 MB", "which is memory, too (tmpfs)", "--out", "--yes"] {
+    for part in ["--max-memory allows 150 MB", "which is memory, too (tmpfs)", "--out", "--yes"] {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(fs::read_dir(&shm.0).unwrap().next().is_none(), "nothing is left");

@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 /// Tries, prints the recommendation and the table, and writes the page.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: true })?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
     let request = Request {
         worlds: forebay_worlds::all(),
         file: found(&args.file),
@@ -125,6 +125,7 @@ impl Display {
 
 impl Watcher for Display {
     fn tick(&mut self, what: &str, counts: Counts) {
+        interrupt::note_done(counts.done, counts.total);
         let now = (what.to_owned(), counts.done);
         if self.shown && self.last.as_ref() != Some(&now) {
             let _ = write!(std::io::stderr(), "\r\x1b[K{what}: {} of {} runs", counts.done, counts.total);

@@ -41,7 +41,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (folder, name) = (Path::new(""), &source.file);
     let mut scenario = Scenario::from_text(forebay_worlds::all(), &source.text, name, folder, &source.overrides, None)?;
     source.sweeps.iter().try_for_each(|text| scenario.add_axis(text))?;
-    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: true })?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
     let request = Request {
         scenario: &scenario,
         source,

@@ -1,11 +1,11 @@
 //! `forebay run`: simulates a scenario, writes the results and prints the table.
 
-use super::run_args::{Args, FormatArg, SetupGuard, announced, mention_unnamed, scenario, with_progress, written};
+use super::run_args::{Args, FormatArg, SetupGuard, mention_unnamed, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::{Files, Watch};
 use crate::output::{print, print_data, remark, warn};
-use crate::progress::{Display, Kind, event};
+use crate::progress::{Display, Kind, announced, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
 use crate::wrap;
@@ -349,7 +349,7 @@ impl Collector<'_> {
     /// Ends the process with the results of the runs that have ended, if others should have ended long ago.
     fn give_up_late(&mut self, jobs: &[Job]) {
         let last = *self.last.get_or_insert_with(Instant::now);
-        if self.watch.slack().is_none_or(|slack| last.elapsed() < slack) {
+        if !self.watch.gives_up(last.elapsed()) {
             return;
         }
         self.stuck = jobs.iter().filter(|j| j.state().running).count();

@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::interrupt;
 use crate::limits::Limits;
 use crate::output::warn;
-use crate::progress::{Kind, event};
+use crate::progress::{Kind, announced, event};
 use crate::report::Written;
 use clap::builder::PossibleValuesParser;
 use forebay_scenario::Scenario;
@@ -81,19 +81,6 @@ pub(super) fn with_progress(args: &Args, work: impl FnOnce(Kind) -> Result<(), F
         (false, false) => Kind::Lines,
     });
     work(kind).map_err(|failure| announced(kind, failure))
-}
-
-/// A failure in the form of the progress that is wanted: with events it has been reported by one.
-pub(crate) fn announced(kind: Kind, failure: Failure) -> Failure {
-    if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
-        return failure;
-    }
-    match &failure {
-        Failure::Interrupted => event(&json!({"event": "interrupted"})),
-        Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
-        other => event(&json!({"event": "error", "message": other.text(false)})),
-    }
-    Failure::Reported(failure.number())
 }
 
 /// Ends the process when --max-time is over before the first run has begun: reading a scenario, building its network and the forecast do not look

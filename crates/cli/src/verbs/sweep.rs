@@ -161,7 +161,7 @@ fn ready(
     if let Some(path) = &args.out {
         mention_unnamed(&Target::Exact { path: path.clone(), force: false }, kind);
     }
-    interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: kind == Kind::Json, continues: true })?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: kind == Kind::Json, continues: true })?;
     Ok((scenario, overrides))
 }
 
