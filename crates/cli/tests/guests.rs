@@ -23,7 +23,8 @@ kind = "long"
 "#;
 
 /// Starts a process that outlives it, as the processes that a guest traces did, and then does nothing.
-const GUEST: &str = "#!/bin/sh\nsleep 1000 </dev/null >/dev/null 2>&1 3<&- 4>&- &\necho $! > child.new; mv child.new child\nsleep 1000\n";
+const GUEST: &str =
+    "#!/bin/sh\nsleep 1000 </dev/null >/dev/null 2>&1 3<&- 4>&- &\necho $! > child.new; mv child.new child\nexec sleep 1000\n";
 
 fn start(s: &Scratch) -> Child {
     let mut run = command(&s.0, &["run", "s.toml", "--world", "linux", "--yes", "--quiet", "--no-report", "--out", "r"]);

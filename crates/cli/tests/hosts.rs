@@ -315,7 +315,8 @@ fn recording(folder: &Path) {
         check(recorder.join().expect("it ends").contains("forebay run"), "record says what to do with it");
     });
     for name in ["live.toml", "live.csv"] {
-        let mode = std::fs::metadata(folder.join(name)).map(|m| std::os::unix::fs::PermissionsExt::mode(&m.permissions()) & 0o7777);
+        let mode =
+            std::fs::metadata(folder.join(name)).map(|m| std::os::unix::fs::PermissionsExt::mode(&m.permissions()) & 0o7777);
         equal(mode.ok(), Some(0o600), &format!("only their user reads {name}"));
     }
     let text = std::fs::read_to_string(&file).unwrap_or_default();

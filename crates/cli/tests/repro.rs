@@ -55,7 +55,8 @@ fn what_is_missing_is_said() {
 /// interpreter that does not know it.
 #[test]
 fn modules_of_current_folder_are_not_imported() {
-    let Ok(version) = std::process::Command::new("python3").args(["-c", "import sys; print(sys.version_info >= (3, 11))"]).output()
+    let Ok(version) =
+        std::process::Command::new("python3").args(["-c", "import sys; print(sys.version_info >= (3, 11))"]).output()
     else {
         return;
     };

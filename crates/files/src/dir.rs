@@ -384,7 +384,10 @@ mod tests {
         fs::write(&victim, "untouched").unwrap();
         symlink(&victim, place.path().join("state.new")).unwrap();
         dir.write(name("state"), b"text", 0o600).unwrap();
-        assert_eq!((fs::read(&victim).unwrap(), dir.names().unwrap()), (b"untouched".to_vec(), vec!["state".into(), "victim".into()]));
+        assert_eq!(
+            (fs::read(&victim).unwrap(), dir.names().unwrap()),
+            (b"untouched".to_vec(), vec!["state".into(), "victim".into()])
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ impl TempDir {
         let mut attempt = 0;
         loop {
             let path = parent.join(format!("{prefix}-{}-{:016x}", std::process::id(), random::number()));
+            #[cfg_attr(not(unix), allow(unused_mut, reason = "only Unix has modes"))]
             let mut builder = DirBuilder::new();
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -26,7 +26,8 @@ fn modes_are_exact_under_any_umask() {
         write_new(&user, b"", Some(0o600)).unwrap();
         let metrics = place.path().join("metrics.prom");
         replace(&metrics, b"", Options { mode: Some(0o644), sync: false }).unwrap();
-        let modes = [place.path(), below.path(), &below.path().join("x.json"), &below.path().join("lock"), &user, &metrics].map(mode);
+        let modes =
+            [place.path(), below.path(), &below.path().join("x.json"), &below.path().join("lock"), &user, &metrics].map(mode);
         assert_eq!(modes, [0o700, 0o755, 0o644, 0o600, 0o600, 0o644], "umask {umask:04o}");
     }
 }

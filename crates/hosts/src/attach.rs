@@ -284,7 +284,7 @@ fn attach_with(
     let lease = guard.map(|_| Lease::take(&attachment.name)).transpose()?;
     let worked =
         attachment.save().and_then(|()| carry_out(program, &params, routes, &attachment, request.live, &mut done)).and_then(|()| {
-            attachment.links = attachment.steps.iter().filter_map(Step::link).chain(law_link(&attachment)).collect();
+            attachment.links = attachment.pins().map(pins::links).unwrap_or_default();
             attachment.complete = true;
             attachment.save()
         });
@@ -295,12 +295,6 @@ fn attach_with(
     }
     let attached = Attached { name: attachment.name.clone(), done };
     Ok((attachment, lease, attached))
-}
-
-/// The number of the link that keeps a congestion control registered.
-fn law_link(attachment: &Attachment) -> Option<u32> {
-    attachment.law()?;
-    pins::link(&attachment.pins()?.join("link"))
 }
 
 /// How connections do without it.

@@ -69,8 +69,9 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
             if let Some(line) = leave_default(&name)? {
                 done.push(line);
             }
+            let links = pins::links(&dir);
             pins::remove(&dir)?;
-            done.extend(registered::end(Some(&name), &[])?);
+            done.extend(registered::end(Some(&name).filter(|_| !links.is_empty()).map(String::as_str), &links)?);
             done.push(format!("removed {} that no file remembers", dir.display()));
         }
     }

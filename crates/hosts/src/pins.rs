@@ -173,9 +173,10 @@ pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     if dir.starts_with(OWN) { unmount(Path::new(OWN)) } else { Ok(()) }
 }
 
-/// The number of a pinned link.
-pub(crate) fn link(pin: &Path) -> Option<u32> {
-    libbpf_rs::Link::open(pin).and_then(|l| l.info()).map(|i| i.id).ok()
+/// Numbers of the links that are pinned in the folder of an attachment.
+pub(crate) fn links(folder: &Path) -> Vec<u32> {
+    let pinned = ["link", "cgroup", "option"].map(|name| folder.join(name)).into_iter().filter(|p| p.exists());
+    pinned.filter_map(|pin| libbpf_rs::Link::open(pin).and_then(|l| l.info()).map(|i| i.id).ok()).collect()
 }
 
 /// Removes one pin; that it is no longer there is no error.

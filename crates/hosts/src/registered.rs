@@ -4,7 +4,7 @@
 use crate::{Error, loader};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// How long the kernel may take to free a link whose last pin was removed: it does so in the background.
@@ -14,33 +14,44 @@ const MAP: &str = "law";
 /// Names of the programs that hang at cgroups.
 const AT_CGROUPS: [&str; 2] = ["choose", "option"];
 
-/// Waits until the congestion control is no longer registered and the links have gone; detaches by number what stays. Returns a line for each
-/// link that had to be detached.
+/// Waits until the links have gone and the congestion control of this name is no longer registered; detaches by number what stays, or by name
+/// where no number is known. Returns what the user should know, a line each.
 pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error> {
-    let left = || -> Result<bool, Error> {
-        let listed = match law {
-            Some(law) => loader::registered()?.iter().any(|n| n == law),
-            None => false,
-        };
-        Ok(listed || links.iter().any(|l| open(*l).is_some_and(|fd| is_ours(&fd))))
+    let listed = || -> Result<bool, Error> {
+        law.map_or(Ok(false), |law| loader::registered().map(|names| names.iter().any(|n| n == law)))
     };
-    if !wait_while(&left)? {
+    let held = || links.iter().any(|l| open(*l).is_some_and(|fd| is_ours(&fd)));
+    // The kernel takes the number of a link away before it unregisters the congestion control.
+    if !wait_while(&|| Ok(held() || listed()?))? {
         return Ok(Vec::new());
     }
     let mut notes = Vec::new();
-    let by_name = law.map(|l| of_law(l)).unwrap_or_default();
-    for number in by_name.into_iter().chain(links.iter().copied()) {
-        let Some(fd) = open(number).filter(is_ours) else { continue };
+    let named = if links.is_empty() { law.map(of_law).unwrap_or_default() } else { Vec::new() };
+    for number in named.iter().chain(links) {
+        let Some(fd) = open(*number).filter(is_ours) else { continue };
         // SAFETY: a plain system call on an open descriptor.
-        let done = unsafe { libbpf_sys::bpf_link_detach(std::os::fd::AsRawFd::as_raw_fd(&fd)) };
+        let done = unsafe { libbpf_sys::bpf_link_detach(fd.as_raw_fd()) };
         if done == 0 {
-            notes.push(format!("detached BPF link {number}, which something still held after its pin was removed (was the pin moved?)"));
+            notes.push(format!(
+                "detached BPF link {number}, which something still held after its pin was removed (was the pin moved?)"
+            ));
         }
     }
+    let left =
+        || Ok(held() || (listed()? && law.is_some_and(|law| of_law(law).iter().any(|l| links.is_empty() || links.contains(l)))));
     if wait_while(&left)? {
-        let what = law.map_or("its programs".to_owned(), str::to_owned);
-        return Err(Error::new(format!("{what} cannot be detached: something still holds its BPF link, and this kernel does not detach it by number"))
-            .fix("end what holds it: `bpftool link show` lists links with their pins and processes; then run `forebay detach` again"));
+        let numbers: Vec<String> = named.iter().chain(links).map(u32::to_string).collect();
+        return Err(Error::new(format!(
+            "{} cannot be detached: something still holds it (BPF link {}), and this kernel does not detach it by number",
+            law.unwrap_or("an attachment"),
+            numbers.join(", ")
+        ))
+        .fix(
+            "end what holds it: `bpftool link show` lists links with their pins and processes; then run `forebay detach` again",
+        ));
+    }
+    if let Some(law) = law.filter(|_| listed().unwrap_or(false)) {
+        notes.push(format!("a congestion control called {law} is still registered, by something else than this attachment"));
     }
     Ok(notes)
 }
@@ -108,7 +119,6 @@ fn open(number: u32) -> Option<OwnedFd> {
 
 /// Whether a link is one that `attach` makes: numbers are given out again after a restart of the machine.
 fn is_ours(fd: &OwnedFd) -> bool {
-    use std::os::fd::AsFd;
     let Ok(link) = libbpf_rs::query::LinkInfo::from_fd(fd.as_fd()) else { return false };
     match link.info {
         LinkTypeInfo::StructOps(s) => MapHandle::from_map_id(s.map_id).is_ok_and(|m| m.name() == MAP),

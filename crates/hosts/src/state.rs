@@ -136,9 +136,13 @@ impl Attachment {
     /// Undoes all of it, in the opposite order, asks the kernel whether it has gone, and removes the file. Goes on after an error and returns the
     /// first. Returns what the user should know, a line each.
     pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
+        let mut links = self.links.clone();
         if let Some(folder) = self.pins() {
             pins::check(folder)?;
+            links.extend(pins::links(folder).into_iter().filter(|l| !self.links.contains(l)));
         }
+        // The name is that of this attachment only if it was registered.
+        let law = self.law().filter(|_| self.complete || !links.is_empty());
         let undone = self.namespace.run(|| {
             let mut first = Ok(());
             for step in self.steps.iter().rev() {
@@ -151,7 +155,7 @@ impl Attachment {
             Ok(None) => self.steps.iter().rev().filter(|s| s.outlives_namespace()).try_for_each(Step::undo),
             other => other.map(|_| ()),
         };
-        let notes = registered::end(self.law(), &self.links)?;
+        let notes = registered::end(law, &links)?;
         undone?;
         self.forget()?;
         Ok(notes)

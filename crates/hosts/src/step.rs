@@ -49,7 +49,11 @@ impl Step {
     /// changes nothing else. Routes and filters carry forebay's protocol number and handle besides.
     pub(crate) fn check(&self, name: &str, program: &str, pins: &Path) -> Result<(), String> {
         let pinned = |what: &str, path: &Path, file: &str| {
-            if path == pins.join(file) { Ok(()) } else { Err(format!("{what} `{}`: not {file} in the folder of pins", path.display())) }
+            if path == pins.join(file) {
+                Ok(())
+            } else {
+                Err(format!("{what} `{}`: not {file} in the folder of pins", path.display()))
+            }
         };
         match self {
             Step::Pins { folder } if folder == pins => Ok(()),
@@ -66,14 +70,6 @@ impl Step {
                 Err(format!("before `{}`: not a name of a congestion control", before.escape_default()))
             }
             Step::Sysctl { .. } => Ok(()),
-        }
-    }
-
-    /// The number of the BPF link that it has pinned, if it pins one.
-    pub(crate) fn link(&self) -> Option<u32> {
-        match self {
-            Step::Cgroup { link, .. } | Step::Option { link, .. } => pins::link(link),
-            _ => None,
         }
     }
 

@@ -175,7 +175,8 @@ mod tests {
             assert!(stays_inside(name, Path::new(target)), "{name} -> {target}");
         }
         // The last three stay inside as text, and leave once `a` or `x` is a link to a folder further up.
-        let out = [("a/b", "../../c"), ("a", "/etc/passwd"), ("a", ".."), ("net/b", "a/../../.."), ("net/b", "a/.."), ("b", "x/../y")];
+        let out =
+            [("a/b", "../../c"), ("a", "/etc/passwd"), ("a", ".."), ("net/b", "a/../../.."), ("net/b", "a/.."), ("b", "x/../y")];
         for (name, target) in out {
             assert!(!stays_inside(name, Path::new(target)), "{name} -> {target}");
         }
@@ -218,7 +219,10 @@ mod tests {
     fn hostile_archives_write_nothing_outside() {
         use Entry::{File, Link, Other};
         let archives: [(&str, &[Entry]); 12] = [
-            ("a link in a folder that is a link", &[Link("l/net/a", "."), Link("l/net/a/a/a/b", "../../../../escaped"), File("l/net/b/x.c")]),
+            (
+                "a link in a folder that is a link",
+                &[Link("l/net/a", "."), Link("l/net/a/a/a/b", "../../../../escaped"), File("l/net/b/x.c")],
+            ),
             ("a file through a link", &[Link("l/net/a", ".."), File("l/net/a/x.c")]),
             ("a file through a link to a folder", &[File("l/net/x/y.c"), Link("l/net/a", "x"), File("l/net/a/z.c")]),
             ("a link that leaves at once", &[Link("l/net/b", "../../escaped")]),

@@ -140,7 +140,11 @@ fn place(fd: i32, number: i32) -> io::Result<()> {
 /// A new folder that no other user can enter, where files may be executed: the guest's memory is one. Guests of killed runs end first.
 fn private_folder() -> io::Result<TempDir> {
     // In memory if possible: the guest's memory is a file.
-    let parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+    private_folder_in(&[PathBuf::from("/dev/shm"), std::env::temp_dir()])
+}
+
+/// The same in the first of these places that can have one.
+fn private_folder_in(parents: &[PathBuf]) -> io::Result<TempDir> {
     parents.iter().for_each(|p| remove_stale(p, FOLDER, end_processes_in));
     let executable = |p: &&PathBuf| statvfs(p.as_path()).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
     let mut last = io::Error::other("no folder for temporary files in which files may be executed: set TMPDIR to one");
@@ -251,16 +255,27 @@ mod tests {
     /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
     #[test]
     fn next_guest_ends_those_of_killed_runs() {
-        let stale = std::env::temp_dir().join(format!("{FOLDER}-{}-00000000000000aa", u32::MAX));
+        // A place of its own: guests of other tests would clean up in a common one.
+        let place = TempDir::create(&std::env::temp_dir(), "forebay-test-guest").unwrap();
+        let stale = place.path().join(format!("{FOLDER}-{}-00000000000000aa", u32::MAX));
         fs::create_dir(&stale).unwrap();
-        let mut child = Command::new("sleep").arg("1000").current_dir(&stale).spawn().unwrap();
-        let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
-        let folder = private_folder().unwrap();
-        assert!(!stale.exists() && folder.path().exists());
-        let ended = child.wait().unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
-        assert!(other.try_wait().unwrap().is_none(), "a process elsewhere goes on");
+        let sleep = |folder: &Path| {
+            let mut command = Command::new("sleep");
+            command.arg("1000").current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().unwrap()
+        };
+        let (mut child, mut other) = (sleep(&stale), sleep(place.path()));
+        let folder = private_folder_in(&[place.path().to_owned()]);
+        let goes_on = other.try_wait().unwrap().is_none();
         other.kill().unwrap();
         other.wait().unwrap();
+        let left = stale.exists();
+        if left {
+            child.kill().unwrap();
+        }
+        let ended = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
+        assert!(!left && folder.unwrap().path().exists());
+        assert!(goes_on, "a process elsewhere goes on");
     }
 }

@@ -120,7 +120,11 @@ mod tests {
     fn complete_results_without_name_are_found() {
         let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
         let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
-        for dir in [complete.clone(), place.path().join(format!("y.tmp-{}", u32::MAX)), place.path().join(format!("x.tmp-{}", std::process::id()))] {
+        for dir in [
+            complete.clone(),
+            place.path().join(format!("y.tmp-{}", u32::MAX)),
+            place.path().join(format!("x.tmp-{}", std::process::id())),
+        ] {
             fs::create_dir(&dir).unwrap();
             fs::write(dir.join(Manifest::FILE), format!(r#"{{"kind": "{}"}}"#, Manifest::KIND)).unwrap();
         }

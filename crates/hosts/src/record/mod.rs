@@ -221,16 +221,16 @@ impl Output {
             match fs::symlink_metadata(path) {
                 Ok(found) if force && found.is_file() => {}
                 Ok(found) => {
-                    let fix = if found.is_file() { "add --force to replace it, or name another file" } else { "name another file" };
+                    let fix =
+                        if found.is_file() { "add --force to replace it, or name another file" } else { "name another file" };
                     return Err(Error::new(format!("`{}` is there already and is not replaced", path.display())).fix(fix));
                 }
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(Error::io(path.display(), &e)),
             }
         }
-        let failed = |e: io::Error| {
-            Error::io(scenario.display(), &e).fix("name a file in a folder that exists and that you may write to")
-        };
+        let failed =
+            |e: io::Error| Error::io(scenario.display(), &e).fix("name a file in a folder that exists and that you may write to");
         let (_, temporary) = forebay_files::create_beside(scenario, Some(Output::MODE)).map_err(failed)?;
         fs::remove_file(&temporary).map_err(failed)?;
         Ok(output)

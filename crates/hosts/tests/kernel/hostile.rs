@@ -137,7 +137,12 @@ fn umask() {
     attached();
     let modes = ["/run/forebay", "/run/forebay/lock", STATE, PINS, "/sys/fs/bpf/forebay/fbt_hostile"].map(mode);
     assert_eq!(modes, [0o755, 0o600, 0o644, 0o700, 0o700]);
-    for line in ["echo {} > /run/forebay/fbt_hostile.json", "rm -f /run/forebay/fbt_hostile.json", "touch /run/forebay/x.json", "ls /sys/fs/bpf/forebay"] {
+    for line in [
+        "echo {} > /run/forebay/fbt_hostile.json",
+        "rm -f /run/forebay/fbt_hostile.json",
+        "touch /run/forebay/x.json",
+        "ls /sys/fs/bpf/forebay",
+    ] {
         assert!(!other(line), "{line}");
     }
     detached();
@@ -255,7 +260,10 @@ fn lost() {
     let found = unaccounted().unwrap_or_else(|e| panic!("{e}"));
     assert!(status().unwrap_or_else(|e| panic!("{e}")).is_empty() && found.iter().any(|(n, _)| n == NAME), "{found:?}");
     let done = detach_all().unwrap_or_else(|e| panic!("{e}"));
-    assert!(done.iter().any(|l| l.contains(NAME) && l.contains("still registered") && l.contains("bpftool link detach")), "{done:?}");
+    assert!(
+        done.iter().any(|l| l.contains(NAME) && l.contains("still registered") && l.contains("bpftool link detach")),
+        "{done:?}"
+    );
     assert!(!done.iter().any(|l| l.contains(&format!("detached {NAME}"))), "{done:?}");
     // What the message says.
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").expect("another default");

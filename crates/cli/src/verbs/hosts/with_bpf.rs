@@ -108,7 +108,8 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
         return print_data(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
     }
     let unaccounted = what::unaccounted()?;
-    let mut out = if all.is_empty() { "nothing is attached\n".into() } else { all.iter().map(as_text).collect::<Vec<_>>().join("\n") };
+    let mut out =
+        if all.is_empty() { "nothing is attached\n".into() } else { all.iter().map(as_text).collect::<Vec<_>>().join("\n") };
     for (name, link) in unaccounted {
         let _ = writeln!(
             out,
