@@ -1,7 +1,8 @@
 //! Lease of a guard: `/run/forebay/NAME.lease`, locked as long as the guard lives and renewed as long as it judges. An attachment whose
 //! lease has ended is undone by the next command that takes the lock of the folder (`Lock::tidy`).
 
-use crate::state::{Attachment, FOLDER};
+use crate::run_dir::FOLDER;
+use crate::state::Attachment;
 use crate::{Error, clock};
 use std::fs::{self, File, OpenOptions};
 use std::io;

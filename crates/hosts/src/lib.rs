@@ -27,6 +27,7 @@ pub mod prometheus;
 pub mod record;
 mod registered;
 mod route;
+mod run_dir;
 mod sample;
 pub mod shim;
 mod sockets;

@@ -3,7 +3,7 @@
 //! Whoever can write to that folder can move a pin away, and the program stays in the kernel when the attachment is undone. So the folder
 //! must be root's, like the file system that it is in.
 
-use crate::{Error, state};
+use crate::{Error, run_dir};
 use forebay_files::Dir;
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -99,7 +99,7 @@ pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
 
 /// Mounts a BPF file system in the folder of state.
 pub(crate) fn mount(place: &Path) -> Result<(), Error> {
-    state::folder_or_new()?.create_subdir(place.file_name().unwrap_or_default(), MODE).map_err(state::distrust)?;
+    run_dir::folder_or_new()?.create_subdir(place.file_name().unwrap_or_default(), MODE).map_err(run_dir::distrust)?;
     let target = CString::new(place.as_os_str().as_encoded_bytes()).map_err(|_| Error::new("a path with a zero byte"))?;
     // SAFETY: all arguments are strings that end in zero and live through the call.
     let done = unsafe { libc::mount(c"bpf".as_ptr(), target.as_ptr(), c"bpf".as_ptr(), 0, c"mode=0700".as_ptr().cast()) };
@@ -148,7 +148,7 @@ fn open_pins(dir: &Path) -> Result<Option<(Dir, Dir)>, Error> {
     for folder in [&pins, &above] {
         if folder.file_system().map_err(distrust)? != BPF_FS_MAGIC {
             return Err(Error::new(format!("{} is not in a BPF file system and is not removed", dir.display()))
-                .fix(format!("look at the state of the attachment in {}: `attach` did not write it", state::FOLDER)));
+                .fix(format!("look at the state of the attachment in {}: `attach` did not write it", run_dir::FOLDER)));
         }
     }
     Ok(Some((above, pins)))

@@ -5,6 +5,7 @@
 //! all the same ([`Attachment::check`]).
 
 use crate::catalog::Program;
+use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
 use crate::{Error, Health, NetNs, Prefix, lease, loader, pins, registered};
 use forebay_files::Dir;
@@ -14,10 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the files are.
-pub(crate) const FOLDER: &str = "/run/forebay";
-/// Permission bits of the folder and of its files: `forebay status` needs no privileges. The lock is 0600.
-const FOLDER_MODE: u32 = 0o755;
+/// Permission bits of the files: `forebay status` needs no privileges. The lock is 0600.
 const FILE_MODE: u32 = 0o644;
 /// How long a command waits for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,31 +53,6 @@ pub(crate) struct Guard {
     pub(crate) process: u32,
     /// Time at which it was started, on the clock of `clock.rs`: numbers of processes are used again.
     pub(crate) since: u64,
-}
-
-/// The error of a privileged file, with what to do.
-pub(crate) fn distrust(e: forebay_files::Error) -> Error {
-    match e {
-        forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
-        untrusted => Error::new(untrusted.to_string()).fix(format!(
-            "only root may own and write {FOLDER} and what is in it: look at its files, then `rm -r {FOLDER}` (`forebay detach --all` finds what is \
-             attached without them)"
-        )),
-    }
-}
-
-/// The folder, where there is one.
-fn folder() -> Result<Option<Dir>, Error> {
-    let found = Dir::open(Path::new(FOLDER)).map_err(distrust)?;
-    found.map(|f| f.require_trusted().map(|()| f).map_err(distrust)).transpose()
-}
-
-/// The folder, which is created where there is none.
-pub(crate) fn folder_or_new() -> Result<Dir, Error> {
-    let path = Path::new(FOLDER);
-    let (above, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
-    let above = Dir::open(above).map_err(distrust)?.ok_or_else(|| Error::new(format!("{}: no such folder", above.display())))?;
-    above.create_subdir(name, FOLDER_MODE).map_err(distrust)
 }
 
 impl Attachment {
