@@ -160,7 +160,7 @@ mod tests {
         fs::create_dir_all(left.join("below")).unwrap();
         let mut seen = Vec::new();
         remove_stale(place.path(), "a", |p| seen.push(p.to_owned()));
-        assert_eq!(seen, [left.clone()]);
+        assert_eq!(seen, std::slice::from_ref(&left));
         assert!(!left.exists() && used.path().exists(), "a directory in use stays");
     }
 

@@ -157,8 +157,11 @@ pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
     each()?.into_iter().map(|(_, attachment)| attachment).collect()
 }
 
+/// A file by name, with the attachment that it describes.
+type StateFile = (OsString, Result<Attachment, Error>);
+
 /// Each file with what it says.
-pub(crate) fn each() -> Result<Vec<(OsString, Result<Attachment, Error>)>, Error> {
+pub(crate) fn each() -> Result<Vec<StateFile>, Error> {
     let Some(folder) = folder()? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for name in folder.names().map_err(distrust)? {

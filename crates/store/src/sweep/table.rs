@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch}
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use forebay_units::{GroupId, IndexVec};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Raised whenever a column changes its meaning, type or name or goes away.
@@ -122,7 +122,7 @@ impl SweepTable {
     fn write_to<'a>(
         &self,
         file: File,
-        path: &PathBuf,
+        path: &Path,
         format: Format,
         rows: impl Iterator<Item = SweepRow<'a>>,
     ) -> Result<u64, StoreError> {
