@@ -51,9 +51,9 @@ pub(crate) struct Simulation {
     activations: u64,
     /// When the next flows arrive that come from outside.
     injection: TimeOrNever,
-    /// The next of these and of scheduled events is due then,
+    /// When the first of these and of scheduled events is due.
     due: TimeOrNever,
-    /// and idle skipping stops there.
+    /// When the first of those is due at which idle skipping stops.
     stop: TimeOrNever,
     /// End of the window before.
     passed: Time,
@@ -332,8 +332,8 @@ impl Simulation {
         self.hops_per_window >= ENOUGH
     }
 
-    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know. A window in
-    /// which something is scheduled is run so far, by `run`.
+    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know. Where events
+    /// are scheduled inside the window, `run` runs it up to the last of them.
     #[inline(always)]
     fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
         let wheel = self.core.calendar();
@@ -356,8 +356,8 @@ impl Simulation {
         true
     }
 
-    /// The window that begins holds flows that come from outside, or something scheduled, before which it is run by `run`. Without a duration, false if
-    /// nothing else will ever happen: then the run has ended with the window before.
+    /// Flows arrive from outside in the window that begins, or events are scheduled: lets each take effect at its time, up to which `run` runs the window.
+    /// False if nothing else will ever happen and the run has no duration: it ended with the window before.
     #[cold]
     #[inline(never)]
     fn meet_due(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
