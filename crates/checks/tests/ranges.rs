@@ -3,6 +3,11 @@
 //!
 //! The runs check what debug builds assert, that no arithmetic overflows, that a run ends, and the balances of [`judge`].
 
+#![expect(
+    clippy::print_stdout,
+    reason = "how many runs there were, for `--nocapture`; with FOREBAY_SHOW which of them, and every refusal"
+)]
+
 use crate::matrix::{ends as hosts_of, topology_text, workload_text};
 use forebay_checks::{one, repository};
 use forebay_experiment::profile::{PARAMS, PROFILES};
@@ -499,7 +504,7 @@ fn modes(draft: &Draft, place: Place, params: &[Param]) -> Vec<(String, Draft)> 
 /// Whether this build has the checks that these tests are for.
 #[test]
 fn builds_with_overflow_checks() {
-    assert!(cfg!(debug_assertions));
+    assert!(std::hint::black_box(cfg!(debug_assertions)), "debug assertions are off in this build");
     let most = std::hint::black_box(u64::MAX);
     assert!(catch_unwind(|| std::hint::black_box(most + 1)).is_err(), "arithmetic wraps in this build");
 }
