@@ -1,6 +1,6 @@
 //! The runner itself: what differs from the script is found, with its line.
 
-use forebay_conform::{Outcome, RunOptions, run_text};
+use forebay_conform::{Outcome, RunOptions, Stack, kernel, run_text};
 
 /// A connection on lines 1 to 6, the peer's packets 100 ms after ours.
 const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
@@ -71,6 +71,10 @@ fn what_is_not_supported_is_named() {
 
 /// Opens a connection with `syn` as the options of the peer's SYN, and writes; `rest` follows.
 fn opened_with(stack: &str, syn: &str, rest: &str) -> Outcome {
+    opened_in(Stack::Simulator, stack, syn, rest)
+}
+
+fn opened_in(of: Stack, stack: &str, syn: &str, rest: &str) -> Outcome {
     let stamp = if syn.contains("TS val") { " <nop,nop,TS val 200 ecr 1>" } else { "" };
     run_text(
         &format!(
@@ -78,7 +82,7 @@ fn opened_with(stack: &str, syn: &str, rest: &str) -> Outcome {
              +0 < S 0:0(0) win 65535 <{syn}>\n+0 > S. 0:0(0) ack 1 <...>\n+.1 < . 1:1(0) ack 1 win 65535{stamp}\n\
              +0 accept(3, ..., ...) = 4\n{rest}"
         ),
-        &RunOptions::default(),
+        &RunOptions { of, ..RunOptions::default() },
     )
 }
 
@@ -116,6 +120,20 @@ fn small_mss_is_clamped() {
             );
             let syn = &options;
             assert_eq!(opened_with(stack, syn, &rest), Outcome::Passed, "{stack} {syn}");
+        }
+    }
+}
+
+/// The same by a kernel itself, where there is one.
+#[test]
+fn kernel_clamps_small_mss() {
+    if kernel().is_err() {
+        return;
+    }
+    for (mss, plain, stamped) in [(0, 536, 524), (1, 48, 36), (48, 48, 36), (88, 88, 76)] {
+        for (options, payload) in [(format!("mss {mss}"), plain), (format!("mss {mss},sackOK,TS val 100 ecr 0"), stamped)] {
+            let assertion = format!("%{{ assert tcpi_snd_mss == {payload}, tcpi_snd_mss }}%");
+            assert_eq!(opened_in(Stack::Linux, "linux", &options, &assertion), Outcome::Passed, "{options}");
         }
     }
 }
