@@ -2,6 +2,7 @@
 
 use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -63,7 +64,7 @@ fn one_command() {
         assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()), 0);
         usage.assume_init()
     };
-    println!("peak {} bytes", usage.ru_maxrss * 1024);
+    writeln!(std::io::stdout(), "peak {} bytes", usage.ru_maxrss * 1024).unwrap();
     assert!(status.success());
 }
 

@@ -133,7 +133,7 @@ fn killed_at_any_moment_nothing_is_lost() {
             (false, _) => kills += 1,
             // This thread stood still until all runs were done: once more from the start.
             (true, 0) => {
-                println!("round {round}: the command ended before it was killed");
+                eprintln!("round {round}: the command ended before it was killed");
                 fs::remove_dir_all(s.0.join("r")).unwrap();
                 done = 0;
             }

@@ -40,7 +40,7 @@ pub(crate) fn both(text: &str, packets: bool) -> Option<[Report; 2]> {
     for attempt in 1..=TRIES {
         match run(&Testbed, &e) {
             Ok(report) => return Some([report, expected]),
-            Err(e) if e.to_string().contains("invalid") => println!("attempt {attempt} of {TRIES}: {e}"),
+            Err(e) if e.to_string().contains("invalid") => eprintln!("attempt {attempt} of {TRIES}: {e}"),
             Err(e) => panic!("{e}"),
         }
     }
