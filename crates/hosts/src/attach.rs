@@ -281,7 +281,7 @@ fn attach_with(
     request.conditions.iter().try_for_each(|c| c.check_reachable(&attachment.before))?;
     wanted()?;
     attachment.guard = guard;
-    let lease = guard.map(|_| Lease::take(&attachment.name)).transpose()?;
+    let lease = guard.map(|_| Lease::take(attachment.lease())).transpose()?;
     let worked =
         attachment.save().and_then(|()| carry_out(program, &params, routes, &attachment, request.live, &mut done)).and_then(|()| {
             attachment.links = attachment.pins().map(pins::links).unwrap_or_default();

@@ -4,7 +4,7 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_LAW;
 use crate::tune::named;
-use crate::{Error, lease, pins, registered, route, sysctl, tc};
+use crate::{Error, pins, registered, route, sysctl, tc};
 use std::fs;
 
 /// Takes one attachment off; returns what was done.
@@ -25,7 +25,7 @@ pub fn detach(name: &str) -> Result<Vec<String>, Error> {
 /// Takes off attachments whose guard has ended without its user's decision; returns a line for each. Does nothing, and needs no
 /// privileges, where there is none.
 pub fn expired() -> Result<Vec<String>, Error> {
-    if state::all()?.iter().any(lease::ended) { Lock::take()?.tidy() } else { Ok(Vec::new()) }
+    if state::all()?.iter().any(|a| a.guard_has_ended()) { Lock::take()?.tidy() } else { Ok(Vec::new()) }
 }
 
 /// Takes everything off, also what no file remembers.

@@ -1,8 +1,6 @@
 //! Lease of a guard: `/run/forebay/NAME.lease`, locked as long as the guard lives and renewed as long as it judges. An attachment whose
 //! lease has ended is undone by the next command that takes the lock of the folder (`Lock::tidy`).
 
-use crate::run_dir::FOLDER;
-use crate::state::Attachment;
 use crate::{Error, clock};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,15 +18,10 @@ pub(crate) struct Lease {
     file: File,
 }
 
-fn path(name: &str) -> PathBuf {
-    Path::new(FOLDER).join(format!("{name}.lease"))
-}
-
 impl Lease {
-    /// Takes the lease. The caller holds the lock of the folder, and nothing of that name is guarded.
-    pub(crate) fn take(name: &str) -> Result<Lease, Error> {
-        let path = path(name);
-        remove(name)?;
+    /// Takes the lease that has this file. The caller holds the lock of the folder, and the attachment has no guard.
+    pub(crate) fn take(path: PathBuf) -> Result<Lease, Error> {
+        remove(&path)?;
         let open = || -> io::Result<File> {
             // `create_new` follows no link.
             let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
@@ -59,28 +52,50 @@ impl Lease {
 }
 
 /// Removes the lease of an attachment that has been undone.
-pub(crate) fn remove(name: &str) -> Result<(), Error> {
-    let path = path(name);
-    match fs::remove_file(&path) {
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(path.display(), &e)),
         _ => Ok(()),
     }
 }
 
-/// Time since the guard of that name renewed its lease; `None` where the caller may not read it, or there is none.
-pub(crate) fn age(name: &str) -> Option<Duration> {
-    let renewed: u64 = fs::read_to_string(path(name)).ok()?.trim().parse().ok()?;
+/// Time since the guard renewed its lease; `None` where the caller may not read it, or there is none.
+pub(crate) fn age(path: &Path) -> Option<Duration> {
+    let renewed: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
     Some(Duration::from_nanos(clock::now().saturating_sub(renewed)))
 }
 
-/// Whether the attachment is guarded, and its guard has ended, hangs or is stopped. Only processes that may open the lease can tell.
-pub(crate) fn ended(attachment: &Attachment) -> bool {
-    if attachment.guard.is_none() {
-        return false;
-    }
-    match File::open(path(&attachment.name)) {
+/// Whether the lease of a guard has ended: its process has ended, hangs or is stopped. Only callers that may open the file can tell.
+pub(crate) fn has_ended(path: &Path) -> bool {
+    match File::open(path) {
         // The guard holds the exclusive lock until its process ends.
-        Ok(file) => file.try_lock_shared().is_ok() || age(&attachment.name).is_none_or(|a| a > LEASE),
+        Ok(file) => file.try_lock_shared().is_ok() || age(path).is_none_or(|a| a > LEASE),
         Err(e) => e.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lease_ends_with_its_holder_or_its_time() {
+        let path = std::env::temp_dir().join(format!("forebay-lease-{}", std::process::id()));
+        assert!(has_ended(&path));
+        let lease = Lease::take(path.clone()).unwrap();
+        assert!(!has_ended(&path) && age(&path).is_some_and(|a| a < LEASE));
+        // As if the last renewal had been at the start of the machine.
+        lease.file.write_all_at(b"00000000000000000001\n", 0).unwrap();
+        assert_eq!(has_ended(&path), age(&path).is_some_and(|a| a > LEASE));
+        lease.renew().unwrap();
+        assert!(!has_ended(&path));
+        drop(lease);
+        assert!(has_ended(&path) && path.exists());
+        let (first, second) = (Lease::take(path.clone()).unwrap(), Lease::take(path.clone()).unwrap());
+        // The file is the second one's.
+        first.give_back();
+        assert!(path.exists());
+        second.give_back();
+        assert!(!path.exists());
     }
 }

@@ -66,9 +66,19 @@ impl Attachment {
         folder_or_new()?.write(&self.file_name(), (text + "\n").as_bytes(), FILE_MODE).map_err(distrust)
     }
 
+    /// File of the lease of its guard.
+    pub(crate) fn lease(&self) -> PathBuf {
+        Path::new(FOLDER).join(format!("{}.lease", self.name))
+    }
+
+    /// Whether it is guarded, and its guard has ended, hangs or is stopped.
+    pub(crate) fn guard_has_ended(&self) -> bool {
+        self.guard.is_some() && lease::has_ended(&self.lease())
+    }
+
     /// Removes its file.
     pub(crate) fn forget(&self) -> Result<(), Error> {
-        lease::remove(&self.name)?;
+        lease::remove(&self.lease())?;
         match folder()? {
             Some(folder) => folder.remove_file(&self.file_name()).map_err(distrust),
             None => Ok(()),
@@ -205,7 +215,7 @@ impl Lock {
         for left in all()? {
             let line = if !left.complete {
                 format!("undid what an interrupted attach of {} had left", left.name)
-            } else if lease::ended(&left) {
+            } else if left.guard_has_ended() {
                 format!("rolled back {}: its guard has ended", left.name)
             } else {
                 continue;

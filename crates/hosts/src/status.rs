@@ -66,7 +66,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
             Ok(p) => map("counters").and_then(|m| counters::counters(p, &m)),
             Err(e) => Err(crate::Error::new(e.to_string())),
         };
-        let guard = a.guard.map(|g| Guard { process: g.process, renewed: lease::age(&a.name), ended: lease::ended(&a) });
+        let guard = a.guard.map(|g| Guard { process: g.process, renewed: lease::age(&a.lease()), ended: a.guard_has_ended() });
         found.push(Status {
             registered: a.law().is_none_or(|law| laws.iter().any(|l| l == law)),
             guard,

@@ -118,7 +118,7 @@ fn begin(order: &Order, guard: Guard, channel: &Channel) -> Result<(Signals, Att
             .fix("watch it without --rollback-on, or end the other guard first"));
     }
     let watch = Watch::of(&attachment, &order.conditions)?;
-    let lease = Lease::take(&attachment.name)?;
+    let lease = Lease::take(attachment.lease())?;
     attachment.guard = Some(guard);
     match attachment.save() {
         Ok(()) => Ok((signals, attachment, lease, watch)),

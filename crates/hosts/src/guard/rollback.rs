@@ -68,7 +68,7 @@ pub(super) fn keep(name: &str, guard: Guard, copy: Option<&Attachment>, note: &m
         Ok(mut attachment) => {
             attachment.guard = None;
             attachment.save()?;
-            lease::remove(name)?;
+            lease::remove(&attachment.lease())?;
             Ok(Found::Ours)
         }
         Err(found) => Ok(found),
