@@ -4,8 +4,8 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_LAW;
 use crate::tune::named;
-use crate::{Error, pins, registered, route, sysctl, tc};
-use std::fs;
+use crate::{Error, pins, privileges, registered, route, sysctl, tc};
+use std::{fs, thread};
 
 /// Takes one attachment off; returns what was done.
 ///
@@ -25,7 +25,12 @@ pub fn detach(name: &str) -> Result<Vec<String>, Error> {
 /// Takes off attachments whose guard has ended without its user's decision; returns a line for each. Does nothing, and needs no
 /// privileges, where there is none.
 pub fn expired() -> Result<Vec<String>, Error> {
-    if state::all()?.iter().any(|a| a.guard_has_ended()) { Lock::take()?.tidy() } else { Ok(Vec::new()) }
+    if !state::all()?.iter().any(|a| a.guard_has_ended()) {
+        return Ok(Vec::new());
+    }
+    // On a thread of its own: the caller keeps its capabilities.
+    let work = || privileges::keep_needed().and_then(|()| Lock::take()?.tidy());
+    thread::scope(|s| s.spawn(work).join()).unwrap_or_else(|_| Err(Error::new("rolling back panicked")))
 }
 
 /// Takes everything off, also what no file remembers.
