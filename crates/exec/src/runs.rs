@@ -211,6 +211,33 @@ mod tests {
         }
     }
 
+    /// Progress is reported by time as well: where the callback takes long, at other moments of the run.
+    #[test]
+    fn results_do_not_depend_on_progress_reports() {
+        let text = "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 8\n\
+                    access = { rate = \"10Gbps\", delay = \"5us\" }\n\
+                    bottleneck = { rate = \"10Gbps\", delay = \"5us\", buffer = \"100pkt\" }\n\
+                    [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
+        let scenario =
+            forebay_scenario::Scenario::from_text(forebay_worlds::all(), text, "test", "".as_ref(), &[], None).unwrap();
+        let resolved = scenario.resolve().unwrap();
+        let config = &resolved.variants[0].config;
+        let run = |pause: Duration| {
+            let mut reports = Vec::new();
+            let report = resolved.world.run(config.check().unwrap(), 1, &mut |progress| {
+                reports.push(progress.now);
+                if reports.len() <= 4 {
+                    thread::sleep(pause);
+                }
+                ControlFlow::Continue(())
+            });
+            let report = report.unwrap();
+            (report.fingerprint, report.packet_hops, reports.len() > 2)
+        };
+        let (quick, slow) = (run(Duration::ZERO), run(Duration::from_millis(70)));
+        assert!(quick == slow && slow.2, "{quick:?} {slow:?}");
+    }
+
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
         let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
