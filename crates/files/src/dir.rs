@@ -82,6 +82,11 @@ impl Dir {
             Err(Errno::NOENT) => Ok(None),
             // Linux reports a link as ENOTDIR where O_DIRECTORY is given as well.
             Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::Untrusted(path, "is not a directory (links are not followed)".into())),
+            // Root without CAP_DAC_OVERRIDE cannot open what others closed: their directory is the reason, not a lack of rights.
+            Err(Errno::ACCESS) => match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(found) => Err(owned(&path, &found).err().unwrap_or_else(|| Error::Io(path, Errno::ACCESS.into()))),
+                Err(e) => Err(Error::Io(path, e.into())),
+            },
             Err(e) => Err(Error::Io(path, e.into())),
         }
     }

@@ -167,8 +167,10 @@ pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
             pins.remove_file(&pin).map_err(distrust)?;
         }
         above.remove_subdir(dir.file_name().unwrap_or_default()).map_err(distrust)?;
-        // The folder above, if this was the last.
-        let _ = fs::remove_dir(above.path());
+    }
+    // The folder above, if this was the last.
+    if let Some(above) = dir.parent().filter(|p| open(p).is_ok_and(|d| d.is_some())) {
+        let _ = fs::remove_dir(above);
     }
     if dir.starts_with(OWN) { unmount(Path::new(OWN)) } else { Ok(()) }
 }

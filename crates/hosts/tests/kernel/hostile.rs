@@ -6,6 +6,7 @@ use crate::lab::{self, Lab};
 use crate::snapshot;
 use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::detach::{detach, detach_all};
+use forebay_hosts::privileges;
 use forebay_hosts::status::{status, unaccounted};
 use std::ffi::CStr;
 use std::fs::{self, File, Permissions};
@@ -221,6 +222,11 @@ fn pins() {
     fs::set_permissions(PINS, Permissions::from_mode(0o700)).expect("a mode");
     attached();
     detached();
+    // With the capabilities that attaching keeps root cannot look into it.
+    assert!(other("mkdir -m 0700 /sys/fs/bpf/forebay"));
+    privileges::keep_needed().unwrap_or_else(|e| panic!("{e}"));
+    let said = attach(&request()).expect_err("closed by others").to_string();
+    assert!(said.contains("belongs to user 65534") && !said.contains("run it as root"), "{said}");
 }
 
 /// A pin was moved: `detach` finds the link by its number.
@@ -230,6 +236,7 @@ fn moved() {
     let done = detached();
     assert!(done.iter().any(|l| l.contains("detached BPF link") && l.contains("moved")), "{done:?}");
     assert!(done.iter().any(|l| l == "detached fbt_hostile"), "{done:?}");
+    assert!(!Path::new(PINS).exists());
     fs::remove_dir_all("/sys/fs/bpf/elsewhere").expect("pins");
 }
 
