@@ -282,8 +282,10 @@ fn attach_with(
     wanted()?;
     attachment.guard = guard;
     let lease = guard.map(|_| Lease::take(attachment.lease())).transpose()?;
-    let worked =
-        attachment.save().and_then(|()| carry_out(program, &params, routes, &attachment, request.live, &mut done)).and_then(|()| {
+    let worked = attachment
+        .save()
+        .and_then(|()| carry_out(program, &params, routes, &attachment, request.live, &mut done))
+        .and_then(|()| {
             attachment.links = attachment.pins().map(pins::links).unwrap_or_default();
             attachment.complete = true;
             attachment.save()

@@ -97,6 +97,7 @@ mod tests {
             default: true,
             before,
             steps: Vec::new(),
+            links: Vec::new(),
             complete: true,
             guard: None,
         };

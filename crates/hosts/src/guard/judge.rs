@@ -159,7 +159,7 @@ impl Judge {
             match state::load(name) {
                 Ok(Some(a)) if a.guard == Some(self.guard) => {}
                 Ok(None) if is_lost(&self.attachment) => {
-                    return Verdict::RollBack(format!("the file of {name} in {} was removed", state::FOLDER));
+                    return Verdict::RollBack(format!("the file of {name} in {} was removed", crate::run_dir::FOLDER));
                 }
                 Ok(_) => return Verdict::Detached,
                 // The copy in memory is as good.
