@@ -499,7 +499,7 @@ pub(crate) fn read_error() {
     let done = unsafe { libc::prlimit(guarded.guard, libc::RLIMIT_NOFILE, &raw const none, std::ptr::null_mut()) };
     equal(done, 0, "the guard may open no more files");
     until("connections that cannot be read roll back", || !attached());
-    let output = guarded.child.wait_with_output().expect("it ends");
+    let output = guarded.end();
     equal(output.status.code(), Some(1), "exit code");
     let said = text(&output.stderr);
     check(said.contains("the connections could not be read for 3 s"), &format!("says why: {said}"));

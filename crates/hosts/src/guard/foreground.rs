@@ -181,8 +181,10 @@ impl Foreground {
             }
             Report::Stuck(error) => {
                 self.notes.push_back(format!("rolling back {} failed, and is tried again: {error}", self.name));
-                // This process may be able to do what the guard cannot.
-                self.attempt().ok().and_then(|found| self.finished(found))
+                // This process may be able to do what the guard cannot, which would try for ever.
+                let found = self.attempt().ok()?;
+                self.end_guard();
+                self.finished(found)
             }
             Report::Refused(error) => {
                 // What a failed attempt could not undo.
@@ -215,6 +217,13 @@ impl Foreground {
 
     /// Ends the guard if it has not ended, and does its work.
     fn take_over(&mut self, why: String) {
+        self.end_guard();
+        self.why.get_or_insert(why);
+        self.state = State::Alone { keep: self.state == State::Keeping, started: self.state != State::Starting };
+    }
+
+    /// Kills the process of the guard and waits, for a second at most, until it has ended.
+    fn end_guard(&self) {
         let child = self.guard.process.cast_signed();
         // SAFETY: plain system calls. It is a child of this process that was not waited for: no other process can have its number.
         unsafe {
@@ -225,8 +234,6 @@ impl Foreground {
         while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } == 0 && begin.elapsed() < TICK {
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.why.get_or_insert(why);
-        self.state = State::Alone { keep: self.state == State::Keeping, started: self.state != State::Starting };
     }
 
     fn attempt(&mut self) -> Result<Found, Error> {
