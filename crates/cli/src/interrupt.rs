@@ -1,5 +1,5 @@
-//! Early ends: Ctrl-C and its relatives (SIGTERM, SIGHUP), of which the first asks the work to stop and a second ends the process at
-//! once; and a violated assertion of the engine, after which no result may be trusted or kept.
+//! Early ends of the process. The first SIGINT, SIGTERM or SIGHUP requests the work to stop; a second one ends the process at once. A
+//! violated assertion of the engine also ends it, and no result is kept then.
 
 use crate::failure::Failure;
 use crate::progress::event;
@@ -21,34 +21,35 @@ static TOTAL: AtomicUsize = AtomicUsize::new(0);
 static RESULTS: Mutex<Results> =
     Mutex::new(Results { staging: None, committing: false, kept: None, ending: false, forced: None });
 
-/// How long after a signal the work may take to end by itself, and how long results that are on disk may take to get their name.
+/// Time that the work has to end by itself after a signal.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
-/// The same of a sweep, which counts what it has.
+/// The same of a sweep, which counts its finished runs.
 pub(crate) const GRACE_OF_SWEEPS: Duration = Duration::from_secs(3);
+/// Time that the rename of complete results may take.
 const NAMING: Duration = Duration::from_secs(10);
 
-/// Where the results of this process are, for whoever ends it.
+/// Results of this process, for the code that ends it.
 struct Results {
-    /// The directory that they are written to: removed when the process ends before they are complete.
+    /// Directory that they are written to; removed if the process ends before they are complete.
     staging: Option<PathBuf>,
-    /// They are on disk and get their name.
+    /// They are on disk, and the directory is being renamed.
     committing: bool,
-    /// They are complete, here.
+    /// Directory of complete results.
     kept: Option<PathBuf>,
-    /// The process ends: nothing gets a name any more.
+    /// The process is ending: results are not renamed.
     ending: bool,
-    /// How it ends when the work does not end by itself.
+    /// How the process ends if the work does not end by itself.
     forced: Option<Forced>,
 }
 
-/// How the process ends when the work does not end by itself after a signal.
+/// How the process ends if the work does not end by itself after a signal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forced {
-    /// How long the work may take.
+    /// Time that the work has.
     pub(crate) grace: Duration,
-    /// Say it as a JSON event.
+    /// Whether to report it as a JSON event.
     pub(crate) json: bool,
-    /// Whether what has ended by then is kept, as by a sweep.
+    /// Whether finished runs are kept, as by a sweep.
     pub(crate) continues: bool,
 }
 
@@ -56,7 +57,7 @@ fn results() -> MutexGuard<'static, Results> {
     RESULTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens from now on; to be called once or more. The work looks at [`asked`].
+/// Handles signals from now on; further calls do nothing. The work polls [`asked`].
 pub(crate) fn listen() -> Result<(), Failure> {
     if LISTENS.swap(true, Relaxed) {
         return Ok(());
@@ -66,35 +67,35 @@ pub(crate) fn listen() -> Result<(), Failure> {
             process::exit(130);
         }
         if let Some(forced) = results().forced {
-            // The handler itself must be free for a second signal. Without a thread, that is what ends the process.
+            // The handler itself must stay free for a second signal. If no thread can be created, only that one ends the process.
             let _ = thread::Builder::new().spawn(move || end_after(forced));
         }
     };
     ctrlc::set_handler(handler).map_err(|e| Failure::Machine(format!("cannot listen for interrupts: {e}")))
 }
 
-/// As [`listen`], for work with phases that do not look at [`asked`]: the process ends after `forced.grace` all the same.
+/// As [`listen`], for work with phases that do not poll [`asked`]: the process ends after `forced.grace`.
 pub(crate) fn listen_or_end(forced: Forced) -> Result<(), Failure> {
     results().forced = Some(forced);
     listen()
 }
 
-/// Waits for the work, and ends the process.
+/// Waits for the work, then ends the process.
 fn end_after(forced: Forced) {
     thread::sleep(forced.grace);
     let began = Instant::now();
-    // Results that are about to get their name are not taken away.
+    // Results that are being renamed are not removed.
     while results().committing && results().kept.is_none() && began.elapsed() < NAMING {
         thread::sleep(Duration::from_millis(5));
     }
     let (done, total) = (DONE.load(Relaxed), TOTAL.load(Relaxed));
     let text = match end() {
         Some(dir) => format!(
-            "interrupted; the results are complete in {}. `forebay report` writes the page that may be missing",
+            "interrupted; the results in {0} are complete; if the page is missing, `forebay report {0}` writes it",
             dir.display()
         ),
         None if forced.continues => {
-            format!("interrupted; results are kept. Run the same command again to go on: at least {done} of {total} runs done")
+            format!("interrupted; at least {done} of {total} runs are done and kept: run the same command again to go on")
         }
         None => "interrupted; no results were kept".into(),
     };
@@ -107,24 +108,24 @@ fn end_after(forced: Forced) {
     process::exit(130);
 }
 
-/// The process ends now: removes results that are not complete. Returns where complete ones are.
+/// Removes incomplete results, because the process ends now. Returns the directory of complete ones.
 pub(crate) fn end() -> Option<PathBuf> {
     let mut results = results();
     results.ending = true;
     if let (None, false, Some(staging)) = (&results.kept, results.committing, &results.staging) {
-        // Removal is tried, not assured: the next command removes the rest.
+        // If this fails, the next command removes the rest.
         let _ = fs::remove_dir_all(staging);
     }
     results.kept.clone()
 }
 
-/// So many runs of a sweep are done.
+/// Sets how many runs of a sweep are done.
 pub(crate) fn note_done(done: usize, total: usize) {
     DONE.store(done, Relaxed);
     TOTAL.store(total, Relaxed);
 }
 
-/// Another run of the sweep is done.
+/// Counts another run of the sweep as done.
 pub(crate) fn note_one_done() {
     DONE.fetch_add(1, Relaxed);
 }
@@ -144,7 +145,7 @@ pub(crate) fn asked() -> bool {
     ASKED.load(Relaxed)
 }
 
-/// The results are on disk. Whether they are to get their name: not if the user has asked to stop.
+/// Called when the results are on disk. Returns whether to rename their directory: not after a signal.
 pub(crate) fn commit() -> bool {
     let mut results = results();
     results.committing = !asked() && !results.ending;

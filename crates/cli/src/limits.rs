@@ -20,7 +20,7 @@ const LEAST: f64 = 0.25;
 /// The same where what is mapped counts, and not what is used: more is mapped than is used.
 const FULL_MAPPED: f64 = 0.4;
 
-/// Part of the memory at which a run that does not end is left behind: finishing others stays below it.
+/// Fraction of the memory at which a run that does not end is abandoned. Finishing the other runs stays below it.
 const BRIM: f64 = 0.97;
 
 /// Part of a processor that each thread gets below which a forecast says so. Our choice.
@@ -32,8 +32,8 @@ pub(crate) struct Limits {
     /// End the runs when they take this much memory, such as 2GB, and keep what they have by then [default: three quarters of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
-    /// End the runs after this much time on the clock, such as 90s, and keep what they have by then; writing it ends after a quarter of
-    /// that time more, or ten seconds if that is longer, and leaves out samples first
+    /// End the runs after this much wall-clock time, such as 90s, and keep their results so far. Writing them may take a quarter of that
+    /// time more, or ten seconds if that is longer; rows that are not written by then are left out, samples first
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Duration>,
     /// Run even what is not expected to fit into memory
@@ -55,16 +55,16 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl Limits {
-    /// Refuses runs that would not fit into memory, with their results where those go to a file system in memory. Small ones are not looked at.
+    /// Refuses runs that would not fit into memory, including results on a file system in memory. Small runs are not checked.
     pub(crate) fn admit(&self, resolved: &Resolved, threads: usize, files: &Files<'_>) -> Result<(), Failure> {
         let held = files.in_memory();
         if self.yes || surely_small(resolved) && (held.is_none() || !observes(resolved)) {
             return Ok(());
         }
         let Some(limit) = self.limit() else { return Ok(()) };
-        // A backend that cannot start says so when it runs.
+        // A backend that cannot start reports it when it runs.
         let Outlook::Cost(f) = outlook(resolved, threads)? else { return Ok(()) };
-        // Those that address space is limited for do not map files.
+        // A limit on address space does not count files, which are not mapped.
         let files_take = if held.is_none() || limit.mapped { 0.0 } else { files.bytes(&f) };
         let all = f.memory as f64 + files_take;
         if all <= limit.bytes as f64 {
@@ -72,7 +72,7 @@ impl Limits {
         }
         if let Some((folder, kind)) = held.filter(|_| files_take > f.memory as f64) {
             return Err(Failure::Usage(format!(
-                "it would take about {}, and {} {}. Of it, {} are results and samples in `{}`, which is memory, too ({kind}): {}, observe less, \
+                "it would take about {}, and {} {}. {} of it are results and samples in `{}`, which is memory, too ({kind}): {}, observe less, \
                  or say --yes",
                 bytes(all),
                 limit.by,
@@ -98,14 +98,14 @@ impl Limits {
         [asked, memory::limit()].into_iter().flatten().min_by_key(|l| l.bytes)
     }
 
-    /// What watches over the runs of a command that began at `began`.
+    /// Limits of the runs of a command that began at `began`.
     pub(crate) fn watch(&self, began: Instant) -> Watch {
         let asked = self.max_memory.is_some();
         Watch { limit: self.limit(), max_time: self.max_time, began, asked, folder: None, why: None }
     }
 }
 
-/// Whether samples are taken, of which a small scenario may have many.
+/// Whether samples are taken; a small scenario may have many.
 fn observes(resolved: &Resolved) -> bool {
     resolved
         .variants
@@ -116,9 +116,9 @@ fn observes(resolved: &Resolved) -> bool {
 
 /// Where runs write.
 pub(crate) enum Files<'a> {
-    /// Tables, and samples that wait for them, into this folder.
+    /// Tables, and samples that are not yet in tables, into this folder.
     Results(&'a Path),
-    /// Samples, while a run goes on, into the system's folder for temporary files: tables of runs are not written.
+    /// Only samples, during a run, into the system's folder for temporary files.
     Samples(PathBuf),
 }
 
@@ -150,27 +150,27 @@ impl Files<'_> {
 /// Shortest time that writing may take after --max-time.
 const WRITING: Duration = Duration::from_secs(10);
 
-/// Ends runs that take too much.
+/// Ends runs that exceed a limit.
 pub(crate) struct Watch {
     limit: Option<Limit>,
     max_time: Option<Duration>,
     /// When the command began.
     began: Instant,
     asked: bool,
-    /// Where results are written, if that is memory.
+    /// Folder of the results, if it is in memory.
     folder: Option<PathBuf>,
     /// Why they were ended.
     why: Option<String>,
 }
 
 impl Watch {
-    /// Results are written to `folder`, which counts where it is in memory.
+    /// Sets the folder of the results. Files there count as memory if its file system is in memory.
     pub(crate) fn writes_to(&mut self, folder: &Path) {
         let in_memory = memory::file_system_in_memory(folder).is_some();
         self.folder = std::fs::canonicalize(folder).ok().filter(|_| in_memory);
     }
 
-    /// Whether the runs are to end; their reports would take `to_report` bytes beside what is there now.
+    /// Whether the runs are to end; their reports would take `to_report` bytes in addition to the memory in use.
     pub(crate) fn over(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
             self.why = self.reason(self.began.elapsed(), to_report);
@@ -178,7 +178,7 @@ impl Watch {
         self.why.is_some()
     }
 
-    /// As [`Watch::over`], by time alone: while results are written, which takes memory for a moment.
+    /// As [`Watch::over`], by time alone. Writing results takes memory temporarily, which must not end the runs.
     pub(crate) fn time_is_over(&mut self) -> bool {
         if self.why.is_none() {
             self.why = self.out_of_time(self.began.elapsed());
@@ -191,30 +191,30 @@ impl Watch {
         Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()))
     }
 
-    /// Whether runs that were ended, and still go on, are to be left behind, `since` they were or another one ended: they take longer than results may
-    /// take to be written, or memory is full.
+    /// Whether to abandon runs that were told to end and have not, `since` then or since another run ended: they have exceeded [`Watch::slack`], or
+    /// memory is full.
     pub(crate) fn gives_up(&self, since: Duration) -> bool {
         let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * BRIM;
         self.slack().is_some_and(|slack| since >= slack) || self.limit.is_some_and(full)
     }
 
-    /// Bytes of results that lie in memory as files.
+    /// Bytes of results in files in memory.
     fn in_files(&self, limit: Limit) -> u64 {
         self.folder.as_ref().filter(|_| !limit.mapped).map_or(0, |folder| memory::held_by_files(folder))
     }
 
-    /// How long results may be written after --max-time, and a run may take to end.
+    /// Time after --max-time in which runs end and results are written.
     pub(crate) fn slack(&self) -> Option<Duration> {
         self.max_time.map(|max| (max / 4).max(WRITING))
     }
 
-    /// Time until everything must have been written; `None` where nothing limits it.
+    /// Time left until all results must be written; `None` without a limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         let (max, slack) = (self.max_time?, self.slack()?);
         Some(max.saturating_add(slack).saturating_sub(self.began.elapsed()))
     }
 
-    /// Whether everything should have been written by now.
+    /// Whether the time to write results is over.
     pub(crate) fn overdue(&self) -> bool {
         self.left() == Some(Duration::ZERO)
     }

@@ -13,11 +13,11 @@ const SOURCES: &str = "FOREBAY_SOURCES";
 /// How the interpreter says that a package is not there; no other step ends with it.
 const NOT_INSTALLED: i32 = 69;
 /// Beginning of every program for the interpreter: Python puts the current folder before its own modules, and a file `numpy.py` there would
-/// run in the place of the package. `-P` does the same from Python 3.11 on.
+/// run instead of the package. `-P` does the same from Python 3.11 on.
 const NOT_FROM_HERE: &str = "import sys\nif sys.path and sys.path[0] == '':\n    del sys.path[0]\n";
 /// Looks for the packages without importing them: that takes a second, and whoever needs them does it anyway.
 const PROBE: &str = "from importlib.util import find_spec\nlacks = [m for m in sys.argv[1:] if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)\nprint(hasattr(sys.flags, 'safe_path'))";
-/// Printed by the probe where the interpreter knows `-P`.
+/// Output of the probe if the interpreter supports `-P`.
 const SAFE_PATH: &str = "True";
 /// Runs a module as `-m` does.
 const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(name, run_name='__main__', alter_sys=True)";
@@ -25,7 +25,7 @@ const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(nam
 /// An interpreter that has what is needed.
 pub(crate) struct Python {
     program: OsString,
-    /// Whether it knows `-P`.
+    /// Whether it supports `-P`.
     safe_path: bool,
 }
 
@@ -58,7 +58,7 @@ impl Python {
         } else {
             self.program(MODULE)
         };
-        // Also for the interpreters that the module starts.
+        // The interpreters that the module starts inherit it.
         command.arg(name).env(SOURCES, forebay_exec::sweep::key::SOURCES).env("PYTHONSAFEPATH", "1");
         command
     }

@@ -22,7 +22,7 @@ pub(crate) struct Display {
     printed: Instant,
     hops: u64,
     watch: Watch,
-    /// When a limit ended the runs.
+    /// Time at which a limit ended the runs.
     ended: Option<Instant>,
 }
 
@@ -49,7 +49,7 @@ impl Display {
         self.watch.why()
     }
 
-    /// Ends the process if runs do not end that should have ended long ago.
+    /// Ends the process if runs exceed the time that they have to end after a limit.
     fn give_up_late(&mut self, s: &Status) {
         let ended = *self.ended.get_or_insert_with(Instant::now);
         if !self.watch.gives_up(ended.elapsed()) {

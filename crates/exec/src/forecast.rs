@@ -30,15 +30,15 @@ use std::time::Duration;
 const VARIANTS: usize = 8;
 /// Packet transmissions of such a run: enough for windows to have opened.
 const TRANSMISSIONS: u64 = 400_000;
-/// Processor time after which it ends all the same.
+/// Processor time after which it ends in any case.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// Wall-clock time that it may take for each second of processor time, on a machine that is busy with other work.
+/// Wall-clock time allowed for each second of processor time, on a machine that is busy with other work.
 const WALL_PER_BUSY: u32 = 4;
-/// Processor time of the first moments of all variants together, where some traffic begins late.
+/// Processor time for the first moments of all variants together, if some traffic begins late.
 const PATIENCE_LATE: Duration = Duration::from_millis(2_400);
-/// Time of late traffic that is simulated, in relation to the time before it. Our choice.
+/// Simulated time after late traffic has begun, relative to the time before it. Our choice.
 const SEEN_OF_LATE: f64 = 0.25;
-/// Fewer transmissions say little of the rest: a run that is as slow as that gets more time.
+/// Fewer transmissions predict the rest poorly: such a slow run gets more time.
 const FEW: u64 = 150_000;
 const PATIENCE_FEW: Duration = Duration::from_millis(1_200);
 /// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
@@ -90,7 +90,7 @@ pub struct Forecast {
     pub memory: u64,
     /// Results on disk, bytes.
     pub disk: f64,
-    /// Most bytes of files in which samples of runs under way wait to be written.
+    /// Largest size of the files with samples that are not yet in tables, bytes.
     pub spilled: f64,
     /// Time on processors, seconds, of all threads together.
     pub busy: f64,
@@ -128,7 +128,7 @@ struct Pilot {
     waiting: u64,
     /// The workload with the most messages.
     busiest: Option<WorkloadId>,
-    /// When the traffic of each workload is over, s.
+    /// Time at which the traffic of each workload is over, s.
     ends: IndexVec<WorkloadId, f64>,
     whole: bool,
 }
@@ -231,7 +231,7 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, 
     Ok(Pilot { spent, ..pilot })
 }
 
-/// How far the first moments go at least: all traffic that begins late has been seen for a while.
+/// Simulated time that the first moments cover at least: it includes some time of all traffic that begins late.
 fn wanted(config: &Experiment) -> Time {
     let duration = config.duration.map(|d| d.as_secs_f64());
     let begun = config.workloads.iter().map(|w| all_begun(&w.kind, duration));
@@ -240,8 +240,8 @@ fn wanted(config: &Experiment) -> Time {
     seen.min(config.duration.unwrap_or(Time::NEVER))
 }
 
-/// Packet transmissions per second of processor time, and seconds of it before the first one, of a run of `hops` transmissions whose `first`
-/// report came after so much time and so many transmissions.
+/// Packet transmissions per second of processor time, and processor time before the first one, s, of a run of `hops` transmissions. `first` has
+/// the time and the transmissions at the first progress report.
 fn speed(hops: u64, spent: Spent, first: Option<(Spent, u64)>) -> (f64, f64) {
     let all = spent.busy.as_secs_f64().max(1e-6);
     let (then, seen) = first.map_or((0.0, 0), |(s, hops)| (s.part_of(spent) * all, hops));
@@ -287,7 +287,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
             WorkloadKind::Poisson { .. } | WorkloadKind::Long { .. } | WorkloadKind::Replay { .. } | WorkloadKind::Udp { .. } => {
                 planned.min(1e12)
             }
-            // Every sender has a message in each round that begins.
+            // Each round has a message of every sender.
             WorkloadKind::Incast { senders, block, rounds, .. } => {
                 let each = (senders.len() as f64 * *block as f64).max(1.0);
                 let begun = (bytes(id) / each).floor() + 1.0;
@@ -331,7 +331,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
     }
 }
 
-/// Of each workload, the ratio of the bytes of its whole run to those that had arrived by `now`.
+/// For each workload, the ratio of the bytes of its whole run to those that had arrived by `now`.
 fn factors(
     config: &Experiment,
     report: &Report,
@@ -347,7 +347,7 @@ fn factors(
         let (begin, end) = active(kind, duration);
         let time = end.map(|end| if now > begin { ((end - begin) / (now - begin)).max(1.0) } else { 1.0 });
         match (planned, time) {
-            // What arrives faster than it is served grows with time alone, once the links that serve it are busy.
+            // Once the links are overloaded, their throughput is constant, and bytes grow with time alone.
             (Some(work), Some(_)) if matches!(kind, WorkloadKind::Poisson { .. }) => {
                 let all = duration.map_or(f64::INFINITY, |d| (d - begin).max(0.0) / (now - begin).max(1e-9));
                 Some(work.min(all.max(1.0) / served[id]))
@@ -356,16 +356,16 @@ fn factors(
         }
     };
     let known: IndexVec<WorkloadId, Option<f64>> = config.workloads.ids().map(of).collect();
-    // Background that goes on until the others end.
+    // Background traffic, which lasts until the others end.
     let others = known.iter().flatten().copied().fold(1.0, f64::max);
     known.iter().map(|factor| factor.unwrap_or(others)).collect()
 }
 
-/// Bytes of a workload of which none have arrived yet: those that it plans, as far as links carry them in its time.
+/// Bytes of a workload of which none have arrived yet: its planned bytes, up to the capacity of the links in its time.
 fn unseen(config: &Experiment, kind: &WorkloadKind, plan: &Planned) -> f64 {
     let duration = config.duration.map(|d| d.as_secs_f64());
     let (begin, end) = active(kind, duration);
-    // What is still on its way at the end of its time arrives later.
+    // Bytes in flight at the end of its time arrive later.
     let until = duration.or(end);
     let carried = until.map(|end| capacity(&config.network, kind) * (end - begin).max(0.0));
     plan.in_time.into_iter().chain(carried).reduce(f64::min).unwrap_or(0.0)

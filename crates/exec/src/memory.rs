@@ -49,7 +49,7 @@ pub fn file_system_in_memory(path: &Path) -> Option<&'static str> {
     kind_of_mount(&mounts, &there)
 }
 
-/// The kind of the mount that `path` is below, if it is one in memory. A later line hides earlier ones at the same place.
+/// The kind of the file system that contains `path`, if it is in memory. A later line hides earlier ones at the same mount point.
 fn kind_of_mount(mountinfo: &str, path: &Path) -> Option<&'static str> {
     let mut best = (0, "");
     for line in mountinfo.lines() {
@@ -65,17 +65,17 @@ fn kind_of_mount(mountinfo: &str, path: &Path) -> Option<&'static str> {
     ["tmpfs", "ramfs"].into_iter().find(|kind| *kind == best.1)
 }
 
-/// Bytes that files under `folder` occupy which this process has open, whether they still have a name or not.
+/// Bytes of the files under `folder` that this process has open, including files that were unlinked.
 #[cfg(unix)]
 pub fn held_by_files(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let inside = open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|to| to.starts_with(folder)));
-    // A directory that is open for its lock counts next to nothing.
+    // A directory that is open for its lock has a negligible size.
     inside.filter_map(|fd| fs::metadata(fd.path()).ok()).map(|m| m.blocks() * 512).sum()
 }
 
-/// Bytes that files under `folder` occupy which this process has open: not known here.
+/// Bytes of the files under `folder` that this process has open: not available on this system.
 #[cfg(not(unix))]
 pub fn held_by_files(_folder: &Path) -> u64 {
     0

@@ -54,7 +54,7 @@ impl Record {
             seed: job.seed,
             fingerprint: format!("{:016x}", report.fingerprint),
             end_ns: report.end.as_ns(),
-            // Rounded up: 0 stands for a run that is measured from its start.
+            // Rounded up, because 0 means that the run is measured from its start.
             measured_from_ns: report.measured_from.0.div_ceil(1_000),
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,

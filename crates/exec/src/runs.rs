@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Progress is reported by time as well: where the callback takes long, at other moments of the run.
+    /// Progress is also reported by time, so a slow callback is called at other moments of the run.
     #[test]
     fn results_do_not_depend_on_progress_reports() {
         let text = "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 8\n\

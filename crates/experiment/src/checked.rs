@@ -140,7 +140,7 @@ fn network(n: &Network) -> Result<(), Mistake> {
     topology::check_faults(n).map_err(|(field, reason)| Mistake { field, reason })
 }
 
-/// The longest time beside the duration: two days. Sums of several delays and time constants stay representable.
+/// Largest time except the duration: two days. Sums of several delays and time constants stay representable.
 pub const MAX_TIME: Time = Time::from_secs(2 * 86_400);
 
 /// A mistake of a transport is the key and the reason.

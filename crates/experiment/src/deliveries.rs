@@ -32,7 +32,7 @@ pub struct Deliveries {
     /// Distance of the points in time.
     every: Time,
     due: Time,
-    /// When the run ends, where that is known: then there are points while nothing is delivered too.
+    /// End of the run, if it is known: then intervals without deliveries have points, too.
     duration: Option<Time>,
     /// Times, and the sums at each. Sums that are missing at the end were zero.
     points: Vec<(Time, IndexVec<SumId, u64>)>,
@@ -62,7 +62,7 @@ impl Sums {
 }
 
 impl Deliveries {
-    /// None yet, of so many transports in a run that ends at `duration`; where that is not known, intervals are no shorter than `least`.
+    /// No deliveries yet, for this many transports in a run that ends at `duration`. If that is unknown, intervals are at least `least`.
     pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>, least: Time) -> Deliveries {
         let first = || Time(FIRST.0 * least.0.div_ceil(FIRST.0).max(1).next_power_of_two());
         let every = duration.map_or_else(first, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
@@ -147,7 +147,7 @@ impl Deliveries {
     fn push(&mut self, at: Time, totals: &IndexVec<SumId, u64>) {
         let pauses = self.points.len() > 1 && self.points[self.points.len() - 2..].iter().all(|(_, before)| before == totals);
         match self.points.last_mut().filter(|_| pauses && self.duration.is_none()) {
-            // How many points there will be is not known: a pause takes two, its first and its last.
+            // The number of points is unknown, so a pause has only its first and its last point.
             Some((last, _)) => *last = at,
             None => self.points.push((at, totals.clone())),
         }

@@ -42,7 +42,7 @@ impl Ideal {
             let tx = port.rate.tx_time(self.segment);
             self.first += tx;
             self.slowest = self.slowest.max(tx);
-            // A petabyte takes a slow link longer than time can be.
+            // The transmission of a petabyte on a slow link exceeds the range of `Time`.
             let full = self.slowest.saturating_mul(self.full - 1);
             self.last_out = self.first.saturating_add(full).max(self.last_out);
         }
@@ -50,7 +50,7 @@ impl Ideal {
         self.delay += port.delay;
     }
 
-    /// From the first byte's start to the last byte's arrival; [`Time::NEVER`] where that is beyond all time.
+    /// From the first byte's start to the last byte's arrival; [`Time::NEVER`] if it exceeds the range of `Time`.
     pub fn time(&self) -> Time {
         self.last_out.saturating_add(self.delay)
     }

@@ -95,7 +95,7 @@ impl Occupancy {
     /// Adds the time at each length in `times` to `sums`, as they are kept here.
     ///
     /// # Panics
-    /// When a sum is longer than time can be: a defect in what is added.
+    /// When a sum exceeds the range of `Time`, which is a defect of the caller.
     pub fn add_to(sums: &mut Vec<u64>, times: &[u64]) {
         let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) else { return };
         if sums.len() <= longest {
@@ -105,7 +105,7 @@ impl Occupancy {
             let sum = &mut sums[length.min(MAX_BIN)];
             *sum = sum
                 .checked_add(*time)
-                .unwrap_or_else(|| panic!("{sum} ps and {time} ps at {length} packets are more than time holds"));
+                .unwrap_or_else(|| panic!("{sum} ps plus {time} ps at {length} packets exceed the range of time"));
         }
     }
 

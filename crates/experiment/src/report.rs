@@ -55,7 +55,7 @@ pub struct Report {
     pub events: Vec<EventRow>,
     /// Packets of TCP that reached their hosts, in order of time, where they are asked for.
     pub packets: Series<PacketRow>,
-    /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, or 0 where the run ended before it.
+    /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, or 0 if the run ended before it.
     pub measured_from: Time,
     /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.
     pub acked: IndexVec<GroupId, u64>,

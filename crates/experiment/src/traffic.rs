@@ -238,7 +238,7 @@ impl WorkloadKind {
         }
     }
 
-    /// Flows that a `poisson` workload starts at the most; `None` without a limit, and for other kinds.
+    /// Largest number of flows that a `poisson` workload starts; `None` without a limit, and for other kinds.
     pub fn flow_limit(&self) -> Option<u64> {
         let WorkloadKind::Poisson { from, to, flows, per_source, racks, .. } = self else { return None };
         let sources = from.iter().filter(|f| has_destination(**f, to, racks.as_ref())).count() as u64;

@@ -29,7 +29,7 @@ pub trait World: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether simulated time is wall-clock time: a run takes as long as its scenario says, whatever the machine, and occupies it.
+    /// Whether simulated time is wall-clock time: a run takes the time of its scenario on every machine.
     fn real_time(&self) -> bool {
         false
     }

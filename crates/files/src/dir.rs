@@ -15,15 +15,15 @@ use std::path::{Component, Path, PathBuf};
 const WRITABLE_BY_OTHERS: RawMode = 0o022;
 /// In a directory with this bit only the owner of a file renames or removes it.
 const STICKY: RawMode = 0o1000;
-/// Greatest size of a file that [`Dir::read`] takes.
+/// Largest file that [`Dir::read`] reads, in bytes.
 const MAX_SIZE: u64 = 16 << 20;
 
 /// Why a privileged file cannot be used.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused.
+    /// Error of the system.
     Io(PathBuf, io::Error),
-    /// Another user could have made or could change it; the text says how.
+    /// Another user could have created it or can change it; the text has the reason.
     Untrusted(PathBuf, String),
 }
 
@@ -46,10 +46,10 @@ pub struct Dir {
 }
 
 impl Dir {
-    /// Opens a directory by its absolute path, in which no part may be a symbolic link; `None` where there is none.
+    /// Opens a directory by its absolute path, in which no component may be a symbolic link; `None` if it does not exist.
     ///
     /// # Errors
-    /// Those of the system; a part of the path is a link or no directory.
+    /// Those of the system; a component of the path is a link or no directory.
     pub fn open(path: &Path) -> Result<Option<Dir>, Error> {
         let root = fs::open("/", directory(), Mode::empty()).map_err(|e| Error::Io("/".into(), e.into()))?;
         let mut dir = Dir { fd: root, path: "/".into() };
@@ -71,7 +71,7 @@ impl Dir {
         &self.path
     }
 
-    /// Opens a directory in this one; `None` where there is none.
+    /// Opens a directory in this one; `None` if it does not exist.
     ///
     /// # Errors
     /// Those of the system; it is a link or no directory.
@@ -82,7 +82,7 @@ impl Dir {
             Err(Errno::NOENT) => Ok(None),
             // Linux reports a link as ENOTDIR where O_DIRECTORY is given as well.
             Err(Errno::LOOP | Errno::NOTDIR) => Err(Error::Untrusted(path, "is not a directory (links are not followed)".into())),
-            // Root without CAP_DAC_OVERRIDE cannot open what others closed: their directory is the reason, not a lack of rights.
+            // Root without CAP_DAC_OVERRIDE cannot open directories that others have closed; the error must name their owner, not missing rights.
             Err(Errno::ACCESS) => match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => Err(owned(&path, &found).err().unwrap_or_else(|| Error::Io(path, Errno::ACCESS.into()))),
                 Err(e) => Err(Error::Io(path, e.into())),
@@ -91,15 +91,15 @@ impl Dir {
         }
     }
 
-    /// Opens a directory in this one, which it creates where there is none, and gives it exactly these permission bits. One that exists must
-    /// be [trusted](Dir::require_trusted).
+    /// Opens a directory in this one, or creates it, and gives it exactly these permission bits. An existing one must be
+    /// [trusted](Dir::require_trusted).
     ///
     /// # Errors
     /// Those of the system; it is a link, no directory, or not trusted.
     pub fn create_subdir(&self, name: &OsStr, mode: u32) -> Result<Dir, Error> {
         let failed = |e: Errno| Error::Io(self.path.join(name), e.into());
         let mode = Mode::from_raw_mode(mode);
-        // The umask takes bits away and adds none: between the two calls the directory is never wider than wanted.
+        // The umask only removes bits: between the two calls the directory never has more permissions than `mode`.
         let made = match fs::mkdirat(&self.fd, name, mode) {
             Ok(()) => true,
             Err(Errno::EXIST) => false,
@@ -122,7 +122,7 @@ impl Dir {
         trusted(&self.path, &found)
     }
 
-    /// Checks the same, but allows a directory in which others create files of their own and cannot touch those of root (mode 1777).
+    /// As [`Dir::require_trusted`], but allows a directory in which other users can create files and cannot change those of root (mode 1777).
     ///
     /// # Errors
     /// It belongs to another user, or others may remove files of root in it.
@@ -182,7 +182,7 @@ impl Dir {
         Ok(Some(text))
     }
 
-    /// Writes a file in one piece, with exactly these permission bits. Callers hold the lock of the directory: the temporary file,
+    /// Writes a file atomically, with exactly these permission bits. Callers hold the lock of the directory: the temporary file,
     /// `NAME.new`, belongs to one process at a time.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl Dir {
             }
             owned(&path, &found)?;
             if found.st_mode & 0o077 != 0 {
-                // Another user may have it open, and a lock on it: a new file takes its place.
+                // Another user may have it open and locked: replace it by a new file.
                 self.remove_file(name)?;
                 continue;
             }
@@ -240,7 +240,7 @@ impl Dir {
         }
     }
 
-    /// Removes a file or a link; that there is none is no error.
+    /// Removes a file or a link; a missing one is no error.
     ///
     /// # Errors
     /// Those of the system.
@@ -248,7 +248,7 @@ impl Dir {
         self.unlink(name, AtFlags::empty())
     }
 
-    /// Removes an empty directory; that there is none is no error.
+    /// Removes an empty directory; a missing one is no error.
     ///
     /// # Errors
     /// Those of the system.

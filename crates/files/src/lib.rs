@@ -1,8 +1,8 @@
-//! Files that other users of a machine cannot redirect, replace or hold.
+//! Files that other users of a machine cannot redirect, replace or lock.
 //!
-//! * [`replace`] and [`write_new`] write files for the user: no symbolic link is followed, temporary names are random and made exclusively, and
-//!   only a plain file is replaced.
-//! * [`TempDir`] is a temporary directory with a lock, so that the next process finds and removes those of processes that were killed.
+//! * [`replace`] and [`write_new`] write files for the user: no symbolic link is followed, temporary names are random, their files are created
+//!   exclusively, and only a plain file is replaced.
+//! * [`TempDir`] is a temporary directory with a lock, so that the next process can remove directories of killed processes.
 //! * `Dir` (Linux) holds privileged files: owner and mode are checked, each file has the mode that the caller gives whatever the umask, and the
 //!   lock file cannot be opened by other users.
 

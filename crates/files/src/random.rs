@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-/// A random number. The keys of `RandomState` come from the operating system; they are the only secret here.
+/// A random number. The keys of `RandomState` come from the operating system; no other secret is needed.
 pub(crate) fn number() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -5,19 +5,19 @@ use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Attempts to create a directory that nothing else removes or occupies.
+/// Attempts to create a directory before another process removes or occupies it.
 const ATTEMPTS: u32 = 100;
 
 /// A directory `PREFIX-PID-RANDOM` that only this user can enter; removed when dropped.
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
-    /// Held until the directory is removed. Programs that are executed do not inherit it.
+    /// Held until the directory is removed. Child programs do not inherit it.
     _lock: Option<File>,
 }
 
 impl TempDir {
-    /// Creates one in `parent`, after removing those of the same prefix that killed processes of this user left.
+    /// Creates one in `parent`, after removing directories of the same prefix that killed processes of this user left.
     ///
     /// # Errors
     /// Those of the system.
@@ -87,7 +87,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|n| n.strip_prefix(prefix)?.strip_prefix('-'));
-        // PID-RANDOM, and PID-NUMBER of earlier versions.
+        // PID-RANDOM, and PID-NUMBER as version 0.1.0 names them.
         let number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
         let Some((pid, _)) = rest.and_then(|r| r.split_once('-')).filter(|(p, n)| number(p) && number(n)) else { continue };
         let path = entry.path();
@@ -96,7 +96,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
         }
         match lock(&path) {
             Lock::Held(_held) => {
-                // Earlier versions took no lock.
+                // Version 0.1.0 took no lock.
                 if rest.is_some_and(|r| r.len() < pid.len() + 17) && runs(pid) {
                     continue;
                 }
@@ -124,7 +124,7 @@ fn is_own_directory(path: &Path) -> bool {
     found.is_dir()
 }
 
-/// Whether a process of this number runs. Where that cannot be determined, it does.
+/// Whether a process of this number runs; true if that cannot be determined.
 fn runs(pid: &str) -> bool {
     let processes = Path::new("/proc");
     !processes.join("self").exists() || processes.join(pid).exists()
@@ -155,7 +155,7 @@ mod tests {
     fn stale_directories_are_removed_once() {
         let place = place();
         let used = TempDir::create(place.path(), "a").unwrap();
-        // As a killed process leaves it: no lock is held.
+        // The directory of a killed process: its lock is not held.
         let left = place.path().join("a-1-00000000000000ff");
         fs::create_dir_all(left.join("below")).unwrap();
         let mut seen = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn directory_of_living_process_stays() {
         let place = place();
-        // The name of an earlier version, which took no lock.
+        // A name of version 0.1.0, which took no lock.
         let path = place.path().join(format!("a-{}-0", std::process::id()));
         fs::create_dir(&path).unwrap();
         remove_stale(place.path(), "a", |_| {});

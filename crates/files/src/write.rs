@@ -12,20 +12,20 @@ const ATTEMPTS: u32 = 100;
 /// How [`replace`] writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Permission bits of the file, whatever the umask; without them the umask decides. Ignored where the system has none.
+    /// Permission bits of the file, whatever the umask; without them the umask applies. Ignored on systems without them.
     pub mode: Option<u32>,
     /// Wait until the contents are on disk.
     pub sync: bool,
 }
 
-/// Writes a file that replaces the plain file at `path`, if there is one, when it is complete.
+/// Writes a file and, once it is complete, replaces the plain file at `path`, if there is one.
 ///
 /// # Errors
 /// Those of the system, and `AlreadyExists` where `path` is a symbolic link, a directory or a device.
 pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => {
-            let message = "it is not a plain file, and only a plain file is replaced";
+            let message = "not a plain file; only plain files are replaced";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -33,7 +33,7 @@ pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()>
     }
     let (mut file, temporary) = create_beside(path, options.mode)?;
     let mut write = || -> io::Result<()> {
-        // Marks the file as in use, until it is closed; file systems without locks go by the number of the process in the name.
+        // Marks the file as in use, until it is closed; on file systems without locks, the process number in the name does.
         let _ = file.try_lock();
         file.write_all(contents)?;
         if options.sync {
@@ -47,7 +47,7 @@ pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()>
     })
 }
 
-/// Writes a file that must not exist yet. A file that could not be written to its end is removed.
+/// Writes a file that must not exist. A file that could not be written completely is removed.
 ///
 /// # Errors
 /// Those of the system; `AlreadyExists` where anything is at `path`, a dangling symbolic link included.

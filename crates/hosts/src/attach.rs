@@ -34,7 +34,7 @@ pub struct Request {
     pub params: Vec<String>,
     /// How long to measure first what the connections do without it; without that, what each has counted since it was opened is taken.
     pub measure: Option<Duration>,
-    /// Conditions under which a guard will roll it back: refused where the measurement shows that one can never be met.
+    /// Conditions under which a guard will roll it back. A condition is refused if the measurement shows that it can never be met.
     pub conditions: Vec<Condition>,
 }
 
@@ -137,7 +137,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     Ok(Ready { program, params, routes, attachment })
 }
 
-/// Refuses an attachment to (nearly) all connections that does not say so: it would concern those that leave the data centre, too.
+/// Refuses an attachment to (nearly) all connections without `--default`, because it includes connections that leave the data centre.
 fn within_the_data_centre(prefixes: &[Prefix], cgroup: Option<&Path>) -> Result<(), Error> {
     let all_processes = cgroup.map_or(Ok(true), cgroup::is_root)?;
     let wide = Prefix::widest(prefixes);
@@ -145,12 +145,12 @@ fn within_the_data_centre(prefixes: &[Prefix], cgroup: Option<&Path>) -> Result<
         (true, true, _) => "every process of the machine is in this cgroup".to_owned(),
         (true, false, Some(share)) => {
             let named: Vec<String> = prefixes.iter().map(Prefix::to_string).collect();
-            format!("{} cover {share} of all addresses", named.join(", "))
+            format!("{} cover {share}", named.join(", "))
         }
         _ => return Ok(()),
     };
-    Err(Error::new(format!("{what}: connections that leave the data centre would use it, too"))
-        .fix("name prefixes inside the data centre (--dst) or another cgroup; --default means all connections"))
+    Err(Error::new(format!("{what}: the attachment would include connections that leave the data centre"))
+        .fix("name prefixes inside the data centre (--dst) or another cgroup (--cgroup); use --default for all connections"))
 }
 
 fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment, Error> {
@@ -258,7 +258,7 @@ pub fn attach(request: &Request) -> Result<Attached, Error> {
     attach_with(request, None, &|| Ok(())).map(|(_, _, attached)| attached)
 }
 
-/// The same for a guard, which takes its lease before anything is changed. After the measurement, `wanted` can still stop it.
+/// As [`attach`], for a guard, which takes its lease before any change. After the measurement, `wanted` can still stop it.
 pub(crate) fn attach_guarded(
     request: &Request,
     guard: Guard,

@@ -29,7 +29,7 @@ impl Condition {
     /// Checks that the condition can be met at all, given the measurement before attaching.
     ///
     /// # Errors
-    /// It never can: nothing was measured that it could be compared with, or the factor is out of reach.
+    /// It never can: the measurement has no value to compare with, or the factor is out of reach.
     pub fn check_reachable(&self, before: &Health) -> Result<(), Error> {
         let never = |why: String| Error::new(format!("`{self}` can never be met: {why}"));
         let traffic = "start the traffic first, then run `forebay attach` with --rollback-on, which measures for 5 s before it attaches; \
@@ -66,8 +66,8 @@ impl Condition {
         }
     }
 
-    /// Whether an interval without connections counts. Throughput is then 0, which may be because none can be opened any more; a
-    /// share of segments and an RTT do not exist.
+    /// Whether an interval without connections counts. Its throughput is 0, possibly because connections can no longer be opened. It has
+    /// no RTT and no share of retransmissions.
     pub(crate) fn holds_without_connections(&self) -> bool {
         self.measure == Measure::Throughput
     }

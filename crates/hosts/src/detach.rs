@@ -10,10 +10,10 @@ use std::{fs, thread};
 /// Takes one attachment off; returns what was done.
 ///
 /// # Errors
-/// It is not attached, or something of it is still in the kernel; its file stays then, so that the command can be repeated.
+/// It is not attached, or part of it is still in the kernel. Its file stays then, so that the command can be repeated.
 pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
-    // Tidying up may take it off, if its guard has ended.
+    // If its guard has ended, `tidy` may undo it.
     let attachment = named(name);
     lock.tidy()?;
     let attachment = attachment?;
@@ -22,13 +22,13 @@ pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     Ok(done)
 }
 
-/// Takes off attachments whose guard has ended without its user's decision; returns a line for each. Does nothing, and needs no
-/// privileges, where there is none.
+/// Undoes attachments whose guard has ended without a decision of its user; returns a line for each. Without such attachments it
+/// needs no privileges.
 pub fn expired() -> Result<Vec<String>, Error> {
     if !state::all()?.iter().any(|a| a.guard_has_ended()) {
         return Ok(Vec::new());
     }
-    // On a thread of its own: the caller keeps its capabilities.
+    // Dropping capabilities concerns one thread: the caller keeps its own.
     let work = || privileges::keep_needed().and_then(|()| Lock::take()?.tidy());
     thread::scope(|s| s.spawn(work).join()).unwrap_or_else(|_| Err(Error::new("rolling back panicked")))
 }
@@ -36,7 +36,7 @@ pub fn expired() -> Result<Vec<String>, Error> {
 /// Takes everything off, also what no file remembers.
 ///
 /// # Errors
-/// Something could not be taken off; all else was.
+/// At least one attachment could not be undone completely; the others were.
 pub fn detach_all() -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
     let mut done = Vec::new();
@@ -47,7 +47,7 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
                 done.extend(attachment.undo()?);
                 done.push(format!("detached {}", attachment.name));
             }
-            Err(e) => done.push(format!("did not use {}: {}", file.display(), e.what())),
+            Err(e) => done.push(format!("ignored {}: {}", file.display(), e.what())),
         }
     }
     for route in route::ours()? {
@@ -62,7 +62,7 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
         let folder = match folder {
             Ok(folder) => folder,
             Err(e) => {
-                done.push(format!("left alone: {}", e.what()));
+                done.push(format!("skipped: {}", e.what()));
                 continue;
             }
         };
@@ -83,8 +83,8 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
     lock.clear()?;
     for (name, link) in registered::others(&[]) {
         done.push(format!(
-            "{name} is still registered by a program of forebay that no file here remembers (BPF link {link}); if no container on this machine uses it: \
-             bpftool link detach id {link}"
+            "{name} is still registered by a program of forebay, but has no state file here (BPF link {link}); if no container on this machine uses \
+             it, run `bpftool link detach id {link}`"
         ));
     }
     Ok(done)

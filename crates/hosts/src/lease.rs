@@ -41,11 +41,11 @@ impl Lease {
         self.file.write_all_at(text.as_bytes(), 0).map_err(|e| Error::io(self.path.display(), &e))
     }
 
-    /// Gives it back. A file that another guard has made there since stays.
+    /// Gives it back. The file stays if another guard has created it since.
     pub(crate) fn give_back(self) {
         let number = |m: io::Result<fs::Metadata>| m.ok().map(|m| m.ino());
         if number(fs::symlink_metadata(&self.path)) == number(self.file.metadata()) {
-            // A file that stays is removed by the next attach of that name.
+            // If removal fails, the next attach of that name removes the file.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -59,13 +59,13 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Time since the guard renewed its lease; `None` where the caller may not read it, or there is none.
+/// Time since the guard renewed its lease; `None` if there is none or the caller may not read it.
 pub(crate) fn age(path: &Path) -> Option<Duration> {
     let renewed: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
     Some(Duration::from_nanos(clock::now().saturating_sub(renewed)))
 }
 
-/// Whether the lease of a guard has ended: its process has ended, hangs or is stopped. Only callers that may open the file can tell.
+/// Whether the lease of a guard has ended: its process has ended, hangs or is stopped. False for callers that may not open the file.
 pub(crate) fn has_ended(path: &Path) -> bool {
     match File::open(path) {
         // The guard holds the exclusive lock until its process ends.

@@ -45,7 +45,7 @@ fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, p
 /// Longest name of a congestion control (TCP_CA_NAME_MAX less the zero at its end).
 pub(crate) const NAME_MAX: usize = 15;
 
-/// Whether an attachment may have this name, which is one of files, too.
+/// Whether an attachment may have this name, which is also used for files.
 pub(crate) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(plain)

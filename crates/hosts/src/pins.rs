@@ -1,7 +1,7 @@
 //! Where links and maps stay when the process that made them ends: files in a BPF file system, below a folder `forebay`.
 //!
-//! Whoever can write to that folder can move a pin away, and the program stays in the kernel when the attachment is undone. So the folder
-//! must be root's, like the file system that it is in.
+//! A user who can write to that folder can move a pin away, so that the program stays in the kernel when the attachment is undone.
+//! Therefore the folder and its file system must belong to root.
 
 use crate::{Error, run_dir};
 use forebay_files::Dir;
@@ -15,20 +15,20 @@ use std::path::{Path, PathBuf};
 const OWN: &str = "/run/forebay/bpf";
 /// Our folder in a BPF file system.
 const NAME: &str = "forebay";
-/// Of a BPF file system (`BPF_FS_MAGIC` in linux/magic.h).
+/// Type of a BPF file system (`BPF_FS_MAGIC` in linux/magic.h).
 const BPF_FS_MAGIC: u64 = 0xcafe_4a11;
 /// Permission bits of folders.
 const MODE: u32 = 0o700;
-/// How to mount one that only root can write to.
+/// Command that mounts a BPF file system to which only root can write.
 pub(crate) const MOUNT: &str = "mount -t bpf -o mode=0700 bpf /sys/fs/bpf";
 
-/// The error of a folder of pins, with what to do.
+/// The error of a folder of pins, with its fix.
 fn distrust(e: forebay_files::Error) -> Error {
     match e {
         forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
-        untrusted => Error::new(format!("{untrusted}: whoever can write there can keep programs in the kernel")).fix(format!(
-            "remove it if you do not need it, and let only root write to the BPF file system: mount -o remount,mode=0700 /sys/fs/bpf, or where none is \
-             mounted: {MOUNT}"
+        untrusted => Error::new(format!("{untrusted}: a user who can write there can keep programs in the kernel")).fix(format!(
+            "remove it if you do not need it, and allow only root to write to the BPF file system: mount -o remount,mode=0700 /sys/fs/bpf, or, if \
+             none is mounted: {MOUNT}"
         )),
     }
 }
@@ -49,12 +49,12 @@ fn mounted() -> Result<Vec<PathBuf>, Error> {
 fn open(path: &Path) -> Result<Option<Dir>, Error> {
     let Some(dir) = Dir::open(path).map_err(distrust)? else { return Ok(None) };
     if dir.file_system().map_err(distrust)? != BPF_FS_MAGIC {
-        return Err(Error::new(format!("{} is not in a BPF file system: nothing there is of forebay", path.display())));
+        return Err(Error::new(format!("{} is not in a BPF file system, so forebay did not create it", path.display())));
     }
     Ok(Some(dir))
 }
 
-/// Our folder in a BPF file system, which must be root's; `None` where there is none.
+/// The folder of forebay in a BPF file system, which must belong to root; `None` where there is none.
 fn trusted(mount: &Path) -> Result<Option<Dir>, Error> {
     let Some(above) = open(mount)? else { return Ok(None) };
     above.require_trusted_or_sticky().map_err(distrust)?;
@@ -63,7 +63,7 @@ fn trusted(mount: &Path) -> Result<Option<Dir>, Error> {
     Ok(Some(dir))
 }
 
-/// The folder of ours in each BPF file system that has one, or why it is not used.
+/// The folder of forebay in each BPF file system that has one, or the reason why it is not used.
 pub(crate) fn folders() -> Result<Vec<Result<PathBuf, Error>>, Error> {
     let one = |mount: PathBuf| trusted(&mount).map(|d| d.map(|d| d.path().to_owned())).transpose();
     Ok(mounted()?.into_iter().filter_map(one).collect())
@@ -72,7 +72,7 @@ pub(crate) fn folders() -> Result<Vec<Result<PathBuf, Error>>, Error> {
 /// Our folder in the first BPF file system, or in the one that has to be mounted.
 pub(crate) fn folder() -> Result<PathBuf, Error> {
     if let Some(first) = mounted()?.into_iter().next() {
-        // An ordinary user may not even look; attaching is refused for that later, with the capabilities that it needs.
+        // Other users may not open the folder; attaching fails later with the list of capabilities that it needs.
         // SAFETY: no arguments, no effects.
         if unsafe { libc::geteuid() } == 0 {
             trusted(&first)?;
@@ -114,7 +114,7 @@ pub(crate) fn mount(place: &Path) -> Result<(), Error> {
 pub(crate) fn create(folder: &Path) -> Result<(), Error> {
     let name = folder.file_name().unwrap_or_default();
     let mount = folder.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-    let above = open(mount)?.ok_or_else(|| Error::new(format!("{}: no BPF file system is here any more", mount.display())))?;
+    let above = open(mount)?.ok_or_else(|| Error::new(format!("{}: the BPF file system was unmounted", mount.display())))?;
     above.require_trusted_or_sticky().map_err(distrust)?;
     let ours = above.create_subdir(OsStr::new(NAME), MODE).map_err(distrust)?;
     ours.create_subdir(name, MODE).map(|_| ()).map_err(distrust)
@@ -147,8 +147,10 @@ fn open_pins(dir: &Path) -> Result<Option<(Dir, Dir)>, Error> {
     let Some(pins) = above.subdir(dir.file_name().unwrap_or_default()).map_err(distrust)? else { return Ok(None) };
     for folder in [&pins, &above] {
         if folder.file_system().map_err(distrust)? != BPF_FS_MAGIC {
-            return Err(Error::new(format!("{} is not in a BPF file system and is not removed", dir.display()))
-                .fix(format!("look at the state of the attachment in {}: `attach` did not write it", run_dir::FOLDER)));
+            return Err(Error::new(format!("{} is not in a BPF file system and is not removed", dir.display())).fix(format!(
+                "check the state file of the attachment in {}: `forebay attach` did not write this path",
+                run_dir::FOLDER
+            )));
         }
     }
     Ok(Some((above, pins)))
@@ -159,8 +161,7 @@ pub(crate) fn check(dir: &Path) -> Result<(), Error> {
     open_pins(dir).map(|_| ())
 }
 
-/// Removes a folder of pins, and with the last reference what was pinned. It has files and no folders in it, and is in a BPF file system:
-/// nothing else is removed.
+/// Removes a folder of pins, and with the last reference the pinned objects. Only files are removed, and only in a BPF file system.
 pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     if let Some((above, pins)) = open_pins(dir)? {
         for pin in pins.names().map_err(distrust)? {
@@ -181,7 +182,7 @@ pub(crate) fn links(folder: &Path) -> Vec<u32> {
     pinned.filter_map(|pin| libbpf_rs::Link::open(pin).and_then(|l| l.info()).map(|i| i.id).ok()).collect()
 }
 
-/// Removes one pin; that it is no longer there is no error.
+/// Removes one pin; a missing pin is no error.
 pub(crate) fn remove_pin(pin: &Path) -> Result<(), Error> {
     match open(pin.parent().unwrap_or(Path::new("/")))? {
         Some(folder) => folder.remove_file(pin.file_name().unwrap_or_default()).map_err(distrust),

@@ -42,14 +42,14 @@ impl Prefix {
         left
     }
 
-    /// The share of the addresses of a family that prefixes cover which do not overlap, in words, if it is an eighth or more: no data centre
-    /// has that much, and the addresses of the Internet are (IPv6: 2000::/3).
+    /// The share of an address family that prefixes without overlaps cover, in words, if it is an eighth or more. No data centre has that
+    /// many addresses; the global unicast addresses of IPv6 (2000::/3) are exactly an eighth.
     pub(crate) fn widest(apart: &[Prefix]) -> Option<String> {
         let share = |four: bool| -> f64 {
             apart.iter().filter(|p| p.address.is_ipv4() == four).map(|p| 0.5_f64.powi(i32::from(p.length))).sum()
         };
         let (share, family) = [(share(true), "IPv4"), (share(false), "IPv6")].into_iter().find(|(s, _)| *s >= 0.125)?;
-        Some(format!("{:.1} % ({family})", share * 100.0))
+        Some(format!("{:.1} % of all {family} addresses", share * 100.0))
     }
 
     /// Whether the address is inside. IPv4 addresses that are written as IPv6 (`::ffff:10.0.0.1`) count as IPv4.
@@ -164,7 +164,7 @@ mod tests {
         {
             assert_eq!(wide(some), None, "{some:?}");
         }
-        assert_eq!(wide(&["0.0.0.0/1", "128.0.0.0/1"]).unwrap(), "100.0 % (IPv4)");
+        assert_eq!(wide(&["0.0.0.0/1", "128.0.0.0/1"]).unwrap(), "100.0 % of all IPv4 addresses");
     }
 
     #[test]

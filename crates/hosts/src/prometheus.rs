@@ -50,10 +50,10 @@ pub fn text(all: &[Status]) -> String {
 
 /// Writes it in one piece, so that a collector never reads half of it.
 pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
-    // Only metrics of forebay are replaced. An empty file may have been made for them.
+    // Only metrics of forebay are replaced. An empty file may have been created for them.
     match fs::read(path) {
         Ok(old) if !old.is_empty() && !old.starts_with(b"# HELP forebay_") => {
-            return Err(Error::new(format!("{}: this file is not one of forebay's metrics and is not replaced", path.display()))
+            return Err(Error::new(format!("{} is not a metrics file of forebay and is not replaced", path.display()))
                 .fix("name another file"));
         }
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::io(path.display(), &e)),
@@ -63,8 +63,8 @@ pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Writes the file once a second from now on, on a thread of its own, so that a file system that hangs stops nothing else. Errors are
-/// given to `failed`: one for each time that writing begins to fail.
+/// Writes the file once a second from now on, on a thread of its own, so that a hanging file system blocks only this thread. Calls
+/// `failed` with the first error of each series.
 pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> Result<(), Error> {
     let run = move || {
         let mut fails = false;
@@ -79,10 +79,10 @@ pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> 
             fails = done.is_err();
         }
     };
-    thread::Builder::new().spawn(run).map(drop).map_err(|e| Error::io("a thread for metrics", &e))
+    thread::Builder::new().spawn(run).map(drop).map_err(|e| Error::io("cannot start the thread for metrics", &e))
 }
 
-/// Port at which scrapers of this machine get the text: at 127.0.0.1, and at no other address.
+/// Port of 127.0.0.1 at which scrapers of this machine get the text.
 #[derive(Debug)]
 pub struct Port(TcpListener);
 
@@ -97,7 +97,7 @@ const FRESH: Duration = Duration::from_millis(500);
 struct Client {
     stream: TcpStream,
     since: Instant,
-    /// The answer, and how much of it was sent; `None` before a request has come.
+    /// The answer, and how much of it was sent; `None` before a request has arrived.
     answer: Option<(Arc<[u8]>, usize)>,
 }
 
@@ -111,7 +111,10 @@ impl Port {
     /// Answers from now on, on a thread of its own.
     pub fn serve(self) -> Result<(), Error> {
         let text = || crate::status::status().map(|all| text(&all));
-        thread::Builder::new().spawn(move || self.run(text)).map(drop).map_err(|e| Error::io("a thread for metrics", &e))
+        thread::Builder::new()
+            .spawn(move || self.run(text))
+            .map(drop)
+            .map_err(|e| Error::io("cannot start the thread for metrics", &e))
     }
 
     fn run(self, text: impl Fn() -> Result<String, Error>) {
@@ -134,7 +137,7 @@ impl Port {
             all.extend(clients.iter().map(|c| libc::pollfd { fd: c.stream.as_raw_fd(), events: events(c), revents: 0 }));
             // SAFETY: the list lives through the call and is as long as it says.
             unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, PATIENCE.as_millis() as i32) };
-            // Those before the new ones, so that a request that has come is answered before its connection is replaced.
+            // Existing connections first, so that a request is answered before its connection is replaced.
             clients.retain_mut(|c| c.since.elapsed() < PATIENCE && c.step(&mut current));
             for _ in 0..CLIENTS / 4 {
                 match self.0.accept() {
@@ -165,7 +168,7 @@ impl Client {
         let blocks = |e: &io::Error| matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
         let (answer, sent) = match &mut self.answer {
             Some(answer) => answer,
-            // There is one page, whatever is asked for: the request is not parsed.
+            // The answer is the same for every request, so the request is not parsed.
             None => match self.stream.read(&mut [0; 4096]) {
                 Ok(n) if n > 0 => self.answer.insert((page(), 0)),
                 Err(e) if blocks(&e) => return true,

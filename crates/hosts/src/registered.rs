@@ -1,5 +1,5 @@
-//! What the kernel still has after an attachment was undone. Removing a pin ends a link only if nothing else holds it: a pin that was moved or a
-//! program with an open descriptor keeps it. Links are found by number then, and detached without a pin.
+//! Links and congestion controls that the kernel still has after an attachment was undone. Removing a pin ends a link only if it has no other
+//! reference: a pin that was moved or an open descriptor keeps it. Such links are found by number and detached without a pin.
 
 use crate::{Error, loader};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter};
@@ -7,21 +7,21 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to free a link whose last pin was removed: it does so in the background.
+/// Time that the kernel has to free a link after its last pin was removed, which it does asynchronously.
 const FREEING: Duration = Duration::from_secs(3);
 /// Name of the map of every congestion control in `crates/kernel/bpf`.
 const MAP: &str = "law";
-/// Names of the programs that hang at cgroups.
+/// Names of the programs that are attached to cgroups.
 const AT_CGROUPS: [&str; 2] = ["choose", "option"];
 
-/// Waits until the links have gone and the congestion control of this name is no longer registered; detaches by number what stays, or by name
-/// where no number is known. Returns what the user should know, a line each.
+/// Waits until the links are freed and the congestion control of this name is unregistered; detaches remaining links by number, or by name if no
+/// number is known. Returns messages for the user, a line each.
 pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error> {
     let listed = || -> Result<bool, Error> {
         law.map_or(Ok(false), |law| loader::registered().map(|names| names.iter().any(|n| n == law)))
     };
     let held = || links.iter().any(|l| open(*l).is_some_and(|fd| is_ours(&fd)));
-    // The kernel takes the number of a link away before it unregisters the congestion control.
+    // The kernel frees the number of a link before it unregisters the congestion control.
     if !wait_while(&|| Ok(held() || listed()?))? {
         return Ok(Vec::new());
     }
@@ -33,7 +33,7 @@ pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error
         let done = unsafe { libbpf_sys::bpf_link_detach(fd.as_raw_fd()) };
         if done == 0 {
             notes.push(format!(
-                "detached BPF link {number}, which something still held after its pin was removed (was the pin moved?)"
+                "detached BPF link {number}, which was still referenced after its pin was removed (was the pin moved?)"
             ));
         }
     }
@@ -42,21 +42,21 @@ pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error
     if wait_while(&left)? {
         let numbers: Vec<String> = named.iter().chain(links).map(u32::to_string).collect();
         return Err(Error::new(format!(
-            "{} cannot be detached: something still holds it (BPF link {}), and this kernel does not detach it by number",
+            "{} cannot be detached: BPF link {} is still referenced, and this kernel cannot detach it by number",
             law.unwrap_or("an attachment"),
             numbers.join(", ")
         ))
         .fix(
-            "end what holds it: `bpftool link show` lists links with their pins and processes; then run `forebay detach` again",
+            "remove the pin or end the process that holds the link (`bpftool link show` lists both), then run `forebay detach` again",
         ));
     }
     if let Some(law) = law.filter(|_| listed().unwrap_or(false)) {
-        notes.push(format!("a congestion control called {law} is still registered, by something else than this attachment"));
+        notes.push(format!("a congestion control called {law} is still registered, but not by this attachment"));
     }
     Ok(notes)
 }
 
-/// Congestion controls of forebay that are registered and not among these names, with their links. Empty where the process may not look.
+/// Congestion controls of forebay that are registered and not among these names, with their links. Empty without the privileges to list them.
 pub(crate) fn others(known: &[&str]) -> Vec<(String, u32)> {
     let names = loader::registered().unwrap_or_default();
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn others(known: &[&str]) -> Vec<(String, u32)> {
     found
 }
 
-/// Waits while there is something; returns whether there still is.
+/// Waits while `left` is true; returns its last value.
 fn wait_while(left: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
     let begin = Instant::now();
     loop {
@@ -83,7 +83,7 @@ fn wait_while(left: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
     }
 }
 
-/// The links of congestion controls of forebay, with what the kernel was given of each.
+/// The links of congestion controls of forebay, with the `struct_ops` value of each.
 fn laws() -> Vec<(u32, Vec<u8>)> {
     let value = |map_id: u32| {
         let map = MapHandle::from_map_id(map_id).ok().filter(|m| m.name() == MAP)?;
@@ -117,7 +117,7 @@ fn open(number: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Whether a link is one that `attach` makes: numbers are given out again after a restart of the machine.
+/// Whether a link is one that `attach` makes. The kernel reuses numbers after a restart of the machine.
 fn is_ours(fd: &OwnedFd) -> bool {
     let Ok(link) = libbpf_rs::query::LinkInfo::from_fd(fd.as_fd()) else { return false };
     match link.info {

@@ -152,10 +152,10 @@ pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>, Error> {
 }
 
 impl Route {
-    /// Checks that it is a route as `attach` makes it: in the main table. Removing it concerns routes of our protocol number only.
+    /// Checks that it is a route as `attach` makes it: in the main table. Its removal affects only routes with forebay's protocol number.
     pub(crate) fn check(&self) -> Result<(), String> {
         let main = u32::from(RouteHeader::RT_TABLE_MAIN);
-        if self.table == main { Ok(()) } else { Err(format!("table {}: attach changes the main table, {main}", self.table)) }
+        if self.table == main { Ok(()) } else { Err(format!("table {}: attach changes only the main table, {main}", self.table)) }
     }
 
     /// Removes it; that it is no longer there is no error.

@@ -9,13 +9,13 @@ pub(crate) const FOLDER: &str = "/run/forebay";
 /// Its permission bits: every user sees what is attached.
 const MODE: u32 = 0o755;
 
-/// The error of a privileged file, with what to do.
+/// The error of a privileged file, with its fix.
 pub(crate) fn distrust(e: forebay_files::Error) -> Error {
     match e {
         forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
         untrusted => Error::new(untrusted.to_string()).fix(format!(
-            "only root may own and write {FOLDER} and what is in it: look at its files, then `rm -r {FOLDER}` (`forebay detach --all` finds what is \
-             attached without them)"
+            "only root may own and write {FOLDER} and its files: inspect them, then remove them with `rm -r {FOLDER}` (`forebay detach --all` finds \
+             attachments without them)"
         )),
     }
 }

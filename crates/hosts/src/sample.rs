@@ -49,7 +49,7 @@ impl Look {
         let seconds = (self.at - earlier.at).as_secs_f64().max(1e-3);
         let (mut sent, mut again, mut acked) = (0_u64, 0_u64, 0_u64);
         for (ends, now) in &self.sockets {
-            // A connection between the same ports that has acknowledged less is another one: it counts from its beginning.
+            // A connection between the same ports with fewer acknowledged bytes is a new one: it counts from its start.
             let same = earlier.sockets.get(ends).filter(|e| e.info.bytes_acked <= now.info.bytes_acked);
             let before = same.map(|s| s.info).unwrap_or_default();
             sent += u64::from(now.info.segments_out.wrapping_sub(before.segments_out));

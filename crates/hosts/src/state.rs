@@ -41,7 +41,7 @@ pub(crate) struct Attachment {
     pub(crate) links: Vec<u32>,
     /// Whether all of it was done.
     pub(crate) complete: bool,
-    /// The guard, which undoes it when it ends, unless its user decides otherwise.
+    /// The guard, which undoes the attachment when it ends, unless its user decides otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) guard: Option<Guard>,
 }
@@ -60,7 +60,7 @@ impl Attachment {
         format!("{}.json", self.name).into()
     }
 
-    /// Writes it down, in one piece; the caller has the lock.
+    /// Writes its file atomically; the caller has the lock.
     pub(crate) fn save(&self) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(self).map_err(|e| Error::new(format!("{FOLDER}/{}.json: {e}", self.name)))?;
         folder_or_new()?.write(&self.file_name(), (text + "\n").as_bytes(), FILE_MODE).map_err(distrust)
@@ -101,7 +101,7 @@ impl Attachment {
         })
     }
 
-    /// Checks all that undoing acts on: that it is what `attach` writes for the file of this name, and nothing else.
+    /// Checks all fields that `undo` acts on: they must be as `attach` writes them for the file of this name.
     fn check(&self, file: &str) -> Result<(), String> {
         if !loader::is_name(&self.name) || self.name != file {
             return Err(format!("name `{}`: not the name of the file", self.name));
@@ -116,8 +116,8 @@ impl Attachment {
         self.steps.iter().try_for_each(|s| s.check(&self.name, &self.program, &pins))
     }
 
-    /// Undoes all of it, in the opposite order, asks the kernel whether it has gone, and removes the file. Goes on after an error and returns the
-    /// first. Returns what the user should know, a line each.
+    /// Undoes all steps in reverse order, checks that the kernel has freed the links, and removes the file. Continues after an error and returns the
+    /// first. Returns messages for the user, a line each.
     pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
         let mut links = self.links.clone();
         if let Some(folder) = self.pins() {
@@ -162,7 +162,7 @@ fn read(folder: &Dir, name: &str) -> Result<Option<Attachment>, Error> {
     Ok(Some(attachment))
 }
 
-/// What is attached, by name; a file that cannot be used is named in the error.
+/// All attachments, by name; the error names a file that cannot be used.
 pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
     each()?.into_iter().map(|(_, attachment)| attachment).collect()
 }
@@ -170,13 +170,13 @@ pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
 /// A file by name, with the attachment that it describes.
 type StateFile = (OsString, Result<Attachment, Error>);
 
-/// Each file with what it says.
+/// Each state file with its attachment.
 pub(crate) fn each() -> Result<Vec<StateFile>, Error> {
     let Some(folder) = folder()? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for name in folder.names().map_err(distrust)? {
         let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(".json")) else { continue };
-        // A file that is gone was detached in between.
+        // The attachment of a missing file was detached in between.
         if let Some(attachment) = read(&folder, stem).transpose() {
             found.push((name, attachment));
         }
@@ -209,12 +209,12 @@ impl Lock {
         }
     }
 
-    /// Undoes what processes that were killed left half-done, and attachments whose guard has ended; returns a line for each.
+    /// Undoes incomplete attachments of killed processes, and attachments whose guard has ended; returns a line for each.
     pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
         let mut lines = Vec::new();
         for left in all()? {
             let line = if !left.complete {
-                format!("undid what an interrupted attach of {} had left", left.name)
+                format!("undid an interrupted attach of {}", left.name)
             } else if left.guard_has_ended() {
                 format!("rolled back {}: its guard has ended", left.name)
             } else {

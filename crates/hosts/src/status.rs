@@ -41,7 +41,7 @@ pub struct Guard {
     pub process: u32,
     /// Time since it renewed its lease; `None` for callers that may not read it.
     pub renewed: Option<Duration>,
-    /// Whether its lease has ended: the next command that may roll back does so.
+    /// Whether its lease has ended; the next command with privileges then rolls back.
     pub ended: bool,
 }
 
@@ -85,7 +85,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
 }
 
 /// Congestion controls of forebay that the kernel has and no attachment accounts for, with the numbers of their BPF links: their files or
-/// pins were removed or moved, or a container has them. Empty where the process may not look.
+/// pins were removed or moved, or a container has them. Empty without the privileges to list them.
 ///
 /// # Errors
 /// The state cannot be read.

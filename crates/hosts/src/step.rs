@@ -45,8 +45,8 @@ impl Step {
         }
     }
 
-    /// Checks that it is a step of the attachment `name` of `program`, whose pins are in the folder `pins`: undoing it with root's rights then
-    /// changes nothing else. Routes and filters carry forebay's protocol number and handle besides.
+    /// Checks that it is a step of the attachment `name` of `program` with the folder of pins `pins`, so that undoing it with root's rights
+    /// changes nothing else. Routes and filters are also identified by forebay's protocol number and handle.
     pub(crate) fn check(&self, name: &str, program: &str, pins: &Path) -> Result<(), String> {
         let pinned = |what: &str, path: &Path, file: &str| {
             if path == pins.join(file) {

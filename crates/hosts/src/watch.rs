@@ -6,7 +6,7 @@ use crate::sample::{Health, Look, Of};
 use crate::state::Attachment;
 use crate::tune::named;
 
-/// Seconds in a row for which a bound has to be crossed: a single bad second is normal.
+/// Consecutive seconds in which a bound must be crossed; a single bad second is normal.
 const IN_A_ROW: u32 = 3;
 /// Bounds that raise an alarm, as factors of the state before.
 const ALARM: [&str; 2] = ["retransmissions>2", "rtt-p99>2"];
@@ -56,7 +56,7 @@ impl Watch {
         &self.before
     }
 
-    /// State since the last call, which the caller makes once a second.
+    /// State of the connections since the last call; to be called once a second.
     ///
     /// # Errors
     /// Connections cannot be listed. The seconds that were counted before stay counted.

@@ -38,16 +38,17 @@ pub(crate) struct Args {
     /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
     /// the five seconds before attaching; can be given more than once
     ///
-    /// A second process judges. Ctrl-C, SIGTERM, a closed terminal (SIGHUP), the end of either process, connections that cannot be read and a
-    /// guard that stops or hangs for ten seconds roll back as well. It stays attached after --watch-for, or on Ctrl-C with
-    /// --keep-on-interrupt. Closed or blocked output and a stopped foreground process (Ctrl-Z) change nothing. A condition that can never be
-    /// met, such as throughput<0.9 without traffic before, is refused. Exit code 1 if it was rolled back, 130 if Ctrl-C was the reason
+    /// A separate process, the guard, judges the connections. It also rolls back on Ctrl-C, SIGTERM, a closed terminal (SIGHUP), the end of
+    /// either process, connections that cannot be read, and a guard that stops or hangs for ten seconds. The program stays attached after
+    /// --watch-for, or on Ctrl-C with --keep-on-interrupt. Closed or blocked output and a stopped foreground process (Ctrl-Z) do not end the
+    /// guard. A condition that can never be met, such as throughput<0.9 without earlier traffic, is refused. The exit code is 1 after a
+    /// rollback, 130 if Ctrl-C was the reason
     #[arg(long, value_name = "CONDITION", conflicts_with = "dry_run")]
     pub(crate) rollback_on: Vec<String>,
     /// With --rollback-on: leave it attached and end after so many seconds
     #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
     pub(crate) watch_for: Option<u64>,
-    /// With --rollback-on: Ctrl-C ends the guard and leaves it attached
+    /// With --rollback-on: on Ctrl-C, end the guard and leave the program attached
     #[arg(long, requires = "rollback_on")]
     pub(crate) keep_on_interrupt: bool,
 }

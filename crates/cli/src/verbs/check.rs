@@ -68,7 +68,7 @@ fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Outl
     Ok(Outlook::Cost(all_points(&costs, sweep.len())))
 }
 
-/// A sweep of `points` points, of which `seen` run in real time; if some do not, there is no forecast of the whole.
+/// Forecast of a sweep of `points` points that runs in real time, from those in `seen`. There is none if some of them do not run in real time.
 fn in_real_time(seen: &[Outlook], points: usize) -> Outlook {
     let all: Option<Vec<RealTime>> = seen.iter().map(|o| if let Outlook::RealTime(r) = o { Some(*r) } else { None }).collect();
     let Some(all) = all.filter(|all| !all.is_empty()) else {
@@ -79,7 +79,7 @@ fn in_real_time(seen: &[Outlook], points: usize) -> Outlook {
     Outlook::RealTime(RealTime { runs: (all.iter().map(|r| r.runs).sum::<u64>() as f64 * times).round() as u64, seconds })
 }
 
-/// The cost of a sweep of `points` points, of which `seen` are some.
+/// Cost of a sweep of `points` points, extrapolated from those in `seen`.
 fn all_points(seen: &[&Forecast], points: usize) -> Forecast {
     let mut sum = Forecast { share: f64::INFINITY, ..Forecast::default() };
     for f in seen {

@@ -88,7 +88,7 @@ impl Way {
     }
 }
 
-/// How long guests and namespaces of the worlds beside the simulator may take to be taken down after a signal.
+/// Time to remove guests and namespaces of other worlds than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
 /// Runs it everywhere, and prints what came out.
@@ -100,7 +100,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     // Mistakes of the scenario are reported as such, once.
     let plain = forebay_scenario::load(forebay_worlds::all(), &found(&args.file), &args.set, args.seed)?.resolve()?;
-    // Guests and namespaces of the other worlds are taken down on the way out.
+    // Guests and namespaces of the other worlds are removed before the process ends.
     let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }

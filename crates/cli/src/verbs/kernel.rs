@@ -39,7 +39,7 @@ struct Build {
     /// Archive (.tar.xz, .tar.gz, .tar.bz2, .tar.zst) or folder with the sources [default: the distribution's package in /usr/src, 6.12 first]
     #[arg(long, value_name = "DIR|TARBALL")]
     source: Option<PathBuf>,
-    /// SHA-256 that the sources must have, as their author publishes it; without it, sources are used that are not known to forebay
+    /// SHA-256 that the sources must have, as published by their author; without it, sources that forebay does not know are used, too
     #[arg(long, value_name = "HEX", value_parser = parse_sha256)]
     sha256: Option<String>,
     /// How many files are compiled at a time [default: the machine's cores]

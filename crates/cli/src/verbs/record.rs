@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// attach` a BPF program says what connections carried when they close; without, those that come and go between two looks are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario to write; the list of messages is written beside it, with the ending csv. Only you can read them
+    /// The scenario to write; the list of messages is written beside it, with the extension csv. Only you can read these files
     #[arg(value_name = "FILE.toml")]
     pub(crate) out: PathBuf,
     /// How long to record
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The rate of the links of the scenario: a host cannot see it
     #[arg(long, value_name = "RATE", default_value = "10Gbps", value_parser = rate)]
     pub(crate) rate: Rate,
-    /// Replace files of this name
+    /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -50,7 +50,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// How long guests and namespaces of the worlds beside the simulator may take to be taken down after a signal.
+/// Time to remove guests and namespaces of other worlds than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
 /// What is to run, and where its results go.
@@ -139,24 +139,24 @@ fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
     Err(Failure::Reported(1))
 }
 
-/// Does `work` until `left` is over, then leaves it: the process ends soon after. `None` if it was not done by then.
+/// Runs `work` on a thread and waits for it as long as `left`. `None` if it has not ended by then; the process ends soon after.
 fn within<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let Some(left) = left else { return Some(work()) };
     if left.is_zero() {
         return None;
     }
     let (sender, receiver) = mpsc::channel();
-    // One that comes too late is not received.
+    // A late result is not received.
     thread::spawn(move || drop(sender.send(work())));
     receiver.recv_timeout(left).ok()
 }
 
-/// Writes the report of finished results within `left`. That it could not be written is said, and is no failure of the run.
+/// Writes the report of finished results within `left`. A report that cannot be written is a warning, not a failure of the run.
 fn beside_results(dir: &Path, left: Option<Duration>, kind: Kind) -> Option<Written> {
     let folder = dir.to_owned();
     let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
     let Some(page) = within(left, page) else {
-        let text = format!("no report was written: --max-time is over; `forebay report {}` writes it", dir.display());
+        let text = format!("no report was written, because --max-time was over; `forebay report {}` writes it", dir.display());
         if kind == Kind::Json {
             event(&json!({"event": "warning", "text": text}));
         } else {
@@ -259,7 +259,7 @@ struct Collector<'a> {
     kind: Kind,
     threads: usize,
     clock: Instant,
-    /// `None` once the end has begun, as is `record`.
+    /// `None` once the results are being completed; `record` likewise.
     writer: Option<RunWriter>,
     display: Display,
     record: Option<Record>,
@@ -267,13 +267,13 @@ struct Collector<'a> {
     watch: Watch,
     /// Tells the runs to end.
     cut: &'a AtomicBool,
-    /// When they were told, or the last of them ended after that.
+    /// Time of the request to end, or at which the last of them ended after it.
     last: Option<Instant>,
     /// Runs that ended before their end.
     ended: usize,
-    /// Runs that did not end when they were told to.
+    /// Runs that did not end after `cut` was set.
     stuck: usize,
-    /// Rows of tables that were written, and all, of those tables that are not whole.
+    /// For each incomplete table, rows written and rows in total.
     unwritten: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -292,14 +292,14 @@ impl Collector<'_> {
             if self.stuck > 0 { format!("; {} did not end by themselves and are left out", self.stuck) } else { String::new() };
         let table = |(name, (written, rows)): (&&str, &(u64, u64))| format!("the first {written} of {rows} rows of `{name}`");
         let tables: Vec<String> = self.unwritten.iter().map(table).collect();
-        let tables = if tables.is_empty() { String::new() } else { format!("; there was time to write {}", list(&tables)) };
+        let tables = if tables.is_empty() { String::new() } else { format!("; incomplete tables: {}", list(&tables)) };
         Some(format!(
             "partial results: {why}; {} of {runs} runs are complete, {ended} ended early{stuck}{none}{tables}",
             there - ended
         ))
     }
 
-    /// Completes the results of the runs that have ended, and says what they are.
+    /// Completes the results of the runs that have ended, and prints them.
     fn conclude(&mut self, jobs: &[Job]) -> Result<(), Failure> {
         let (args, kind) = (self.args, self.kind);
         let partial = self.partial(jobs.len());
@@ -315,7 +315,7 @@ impl Collector<'_> {
         let used = jobs.iter().map(Job::cores).max().unwrap_or(1);
         let manifest = record.manifest(self.threads.min(jobs.len()).max(used), self.clock.elapsed());
         let dir = writer.finish_if(manifest.clone(), &interrupt::commit)?;
-        // From here on nothing takes the results away again, not even a defect of the report.
+        // From here on the results are kept, even after a defect of the report.
         interrupt::kept(&dir);
         if let Some((bytes, by)) = self.watch.for_the_page() {
             forebay_verdict::limit_memory(bytes, by);
@@ -324,7 +324,7 @@ impl Collector<'_> {
         let report = if args.no_report { None } else { beside_results(&dir, left, kind) };
         let answer = match &report {
             Some(written) => (written.sentences.clone(), written.workloads.clone()),
-            // Without sentences where results cannot be read back, or not in time; the table of numbers does not depend on it.
+            // No sentences if the results cannot be read back in time; the table of numbers does not need them.
             None if !args.quiet => {
                 let folder = dir.clone();
                 let answer = move || RunDir::open(&folder).and_then(|d| report::answer(&[d])).unwrap_or_default();
@@ -346,7 +346,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Ends the process with the results of the runs that have ended, if others should have ended long ago.
+    /// Ends the process with the results of the finished runs if others exceed the time that they have to end.
     fn give_up_late(&mut self, jobs: &[Job]) {
         let last = *self.last.get_or_insert_with(Instant::now);
         if !self.watch.gives_up(last.elapsed()) {

@@ -83,10 +83,10 @@ pub(super) fn with_progress(args: &Args, work: impl FnOnce(Kind) -> Result<(), F
     work(kind).map_err(|failure| announced(kind, failure))
 }
 
-/// Ends the process when --max-time is over before the first run has begun: reading a scenario, building its network and the forecast do not look
-/// at the clock, and there is nothing to keep. Until it is dropped.
+/// Until it is dropped, ends the process when --max-time is over before the first run has begun. Reading a scenario, building its network and the
+/// forecast do not check the time, and there are no results to keep.
 pub(super) struct SetupGuard {
-    /// Ends the thread that waits when it is dropped.
+    /// Dropping it ends the waiting thread.
     _begun: Option<mpsc::Sender<()>>,
 }
 
@@ -107,18 +107,18 @@ impl SetupGuard {
             among::failed(&failure);
             process::exit(1);
         };
-        // Without a thread, the first run is ended when it has begun.
+        // If no thread can be created, --max-time ends the first run after it has begun.
         let _ = thread::Builder::new().spawn(wait);
         SetupGuard { _begun: Some(sender) }
     }
 }
 
-/// Says that there are complete results for `target` without their name, of a process that was killed before it could rename them.
+/// Warns about complete results for `target` under a temporary name, left by a process that was killed before it renamed them.
 pub(super) fn mention_unnamed(target: &Target, kind: Kind) {
     for path in target.unnamed_results() {
         let path = path.display();
         let text = format!(
-            "`{path}` holds complete results of a run that was killed before they got their name; rename it to keep them (`mv {path} NAME`), or \
+            "`{path}` holds complete results of a run that was killed before it renamed them; rename it to keep them (`mv {path} NAME`), or \
              remove it"
         );
         if kind == Kind::Json {

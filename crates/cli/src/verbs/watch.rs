@@ -15,11 +15,11 @@ pub(crate) struct Args {
     /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
     /// the state before attaching; can be given more than once
     ///
-    /// The guard ends as that of `forebay attach --rollback-on` does: it rolls back, except after --seconds, or on Ctrl-C with
-    /// --keep-on-interrupt. Throughput is only known where `forebay attach --rollback-on` measured it
+    /// The guard behaves as that of `forebay attach --rollback-on`: however it ends, it rolls back, except after --seconds, or on Ctrl-C with
+    /// --keep-on-interrupt. Conditions on throughput need the measurement of an earlier `forebay attach --rollback-on`
     #[arg(long, value_name = "CONDITION")]
     pub(crate) rollback_on: Vec<String>,
-    /// With --rollback-on: Ctrl-C ends the guard and leaves it attached
+    /// With --rollback-on: on Ctrl-C, end the guard and leave the program attached
     #[arg(long, requires = "rollback_on")]
     pub(crate) keep_on_interrupt: bool,
     /// Write metrics for Prometheus into this file every second (textfile collector)

@@ -116,7 +116,7 @@ pub(crate) fn endings() {
         equal(output.status.code(), code, &format!("exit code after {what}"));
         let said = text(&output.stderr);
         check(
-            said.contains(words) && (code.is_none() || said.contains("detached fbt_cli by itself")),
+            said.contains(words) && (code.is_none() || said.contains("rolled back fbt_cli")),
             &format!("{what}: {}", said.trim()),
         );
         nothing_left(&lab, &before, &what);
@@ -131,7 +131,7 @@ pub(crate) fn endings_of_attach() {
     let guarded = Guarded::piped(&lab, &attach);
     let said = works(&lab, "status");
     check(said.contains(&format!("guarded by process {}, lease renewed", guarded.guard)), "status shows the guard");
-    fails(&lab, &format!("watch fbt_cli --rollback-on {NEVER}"), &["guarded already", &guarded.guard.to_string()]);
+    fails(&lab, &format!("watch fbt_cli --rollback-on {NEVER}"), &["already guarded", &guarded.guard.to_string()]);
     signal(guarded.foreground(), libc::SIGKILL);
     until("SIGKILL to attach rolls back", || !attached());
     guarded.end();
@@ -389,7 +389,7 @@ pub(crate) fn held_lock() {
         let output = guarded.end();
         equal(output.status.code(), Some(1), "exit code");
         let said = text(&output.stderr);
-        check(held.is_err() || said.contains("going on without the lock"), &format!("says so: {said}"));
+        check(held.is_err() || said.contains("continuing without the lock"), &format!("says so: {said}"));
         drop(held);
         scene.end("while the lock is held");
     }

@@ -24,7 +24,7 @@ pub(crate) fn at_once() {
         attach.join().expect("it ends")
     });
     check(said.code == 1, &format!("ends with exit code 1: {} {}", said.code, said.err));
-    check(said.err.contains("detached fbt_cli by itself: throughput<0.5 for 3 s"), "says why");
+    check(said.err.contains("rolled back fbt_cli: throughput<0.5 for 3 s"), "says why");
     check(said.out.contains("before "), "and what was before");
     check(works(&lab, "status").contains("nothing is attached"), "nothing is attached any more");
     command("tc", &format!("-n {} qdisc del dev eth0 root", lab.left.name));
@@ -50,7 +50,7 @@ pub(crate) fn later() {
         lab.bottleneck(rate, queue);
         let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 600"));
         check(said.code == 1, &format!("watch ends with exit code 1: {}", said.code));
-        let says = said.err.contains(&format!("detached fbt_cli by itself: {condition} for 3 s")) && said.err.contains(why);
+        let says = said.err.contains(&format!("rolled back fbt_cli: {condition} for 3 s")) && said.err.contains(why);
         check(says, &format!("says why: {}", said.err.trim()));
         let alarms = said.out.lines().filter(|l| l.contains("ALARM") && l.contains(why)).count();
         check(alarms >= 3, &format!("{alarms} lines have an alarm before"));

@@ -11,7 +11,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// The part of `whole` that had passed by now, on the clock.
+    /// The fraction of the wall-clock time of `whole` that had passed by now.
     pub(super) fn part_of(self, whole: Spent) -> f64 {
         (self.wall.as_secs_f64() / whole.wall.as_secs_f64().max(1e-9)).min(1.0)
     }

@@ -1,4 +1,4 @@
-//! Which forecast a backend allows.
+//! The kind of forecast that a backend allows.
 
 use super::{Forecast, forecast};
 use forebay_experiment::report::RunError;
@@ -12,7 +12,7 @@ pub enum Outlook {
     Cost(Forecast),
     /// The backend runs in real time: only the duration is known.
     RealTime(RealTime),
-    /// No forecast; the reason.
+    /// No forecast, with the reason.
     Unknown(String),
 }
 
@@ -25,11 +25,11 @@ pub struct RealTime {
     pub seconds: Option<f64>,
 }
 
-/// Expected cost of the runs of `resolved` on `threads` threads. Takes at most a few seconds. A backend in real time is not started, and one that
-/// cannot run on this machine has no forecast.
+/// Expected cost of the runs of `resolved` on `threads` threads. Takes at most a few seconds. A real-time backend is not started, and a
+/// backend that cannot run on this machine has no forecast.
 ///
 /// # Errors
-/// Mistakes of the scenario that only a run finds, such as a host that cannot be reached.
+/// Errors of the scenario that only a run detects, such as an unreachable host.
 pub fn outlook(resolved: &Resolved, threads: usize) -> Result<Outlook, RunError> {
     if resolved.world.real_time() {
         return real_time(resolved, threads).map(Outlook::RealTime);

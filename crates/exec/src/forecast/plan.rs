@@ -1,29 +1,29 @@
-//! Traffic that a workload plans, as far as its configuration says.
+//! Traffic that the configuration of a workload plans.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::traffic::{Arrival, LastTrain, ReplayFlow, ResponseSize, WorkloadKind};
 use forebay_scenario::Resolved;
 use forebay_units::{IndexVec, NodeId, Time, WorkloadId};
 
-/// Limits per source above this are taken as exact: their random part is below 2 %. Our choice.
+/// Limits per source above this count as exact: their random variation is below 2 %. Our choice.
 const LARGE: u64 = 1_000;
 
-/// Flows of a workload up to which they are drawn as the run draws them; of more, the mean is near. Our choice: a tenth of a second.
+/// Largest number of flows that are drawn as the run draws them; for more, the mean is close. Our choice: a tenth of a second.
 const DRAWN: f64 = 500_000.0;
 /// Seeds for which they are drawn.
 const SEEDS: u32 = 5;
 
-/// What a workload plans to send, in a run on average; `None` where nothing limits it.
+/// Planned traffic of a workload, averaged over runs; `None` without a limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Planned {
     pub(super) messages: Option<f64>,
     pub(super) bytes: Option<f64>,
-    /// Of the bytes those that the links of their hosts can carry by the end.
+    /// The part of the bytes that the links of the hosts can carry by the end.
     pub(super) in_time: Option<f64>,
 }
 
-/// What the workload `id` of a variant plans. Sizes of flows may vary so much that their mean says little of a short run: those that arrive on their
-/// own are drawn as the runs of `resolved` draw them.
+/// Planned traffic of the workload `id` of a variant. The sizes of flows may vary so much that their mean does not predict a short run.
+/// Therefore flows of open-loop workloads are drawn as the runs of `resolved` draw them.
 pub(super) fn planned(resolved: &Resolved, config: &Experiment, id: WorkloadId) -> Planned {
     let kind = &config.workloads[id].kind;
     let duration = config.duration.map(|d| d.as_secs_f64());
@@ -71,7 +71,7 @@ fn limited(mean: f64, limit: u64) -> f64 {
     (limit as f64 - below).max(0.0)
 }
 
-/// Bytes that a workload plans to send in a run of this many seconds; `None` where nothing limits them.
+/// Bytes that a workload plans to send in a run of this many seconds; `None` without a limit.
 pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
     if let WorkloadKind::OnOff { pairs, sizes, trains, last, total, .. } = kind {
         let each = match (total, trains) {
@@ -92,7 +92,7 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
     planned_messages(kind, duration).zip(message_bytes(kind)).map(|(n, bytes)| n * bytes)
 }
 
-/// Messages that a workload plans to send in a run of this many seconds; `None` where nothing limits them.
+/// Messages that a workload plans to send in a run of this many seconds; `None` without a limit.
 pub(super) fn planned_messages(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
     Some(match kind {
         WorkloadKind::Long { .. } => begun_flows(kind, duration) as f64,
@@ -137,8 +137,8 @@ pub(super) fn message_bytes(kind: &WorkloadKind) -> Option<f64> {
     })
 }
 
-/// When a workload begins and stops to send in a run of this many seconds, s; without a stop of its own it goes on until the end of the run, which
-/// may be unknown.
+/// Start and end of a workload in a run of this many seconds, s. Without a stop of its own it lasts until the end of the run, which may be
+/// unknown.
 pub(super) fn active(kind: &WorkloadKind, duration: Option<f64>) -> (f64, Option<f64>) {
     let stop = match kind {
         WorkloadKind::Long { pairs, size: None, start, stagger, jitter, stop_after: Some(after), .. } => {
@@ -163,7 +163,7 @@ fn begun_flows(kind: &WorkloadKind, duration: Option<f64>) -> usize {
     }
 }
 
-/// When the last of `flows` begins that start one after the other.
+/// Start of the last of `flows` that start one after the other.
 fn after_all(flows: usize, start: Time, stagger: Time, jitter: Time) -> Time {
     start.saturating_add(Time(stagger.0.saturating_mul(flows.saturating_sub(1) as u64))).saturating_add(jitter)
 }
@@ -182,7 +182,7 @@ pub(super) fn begins(kind: &WorkloadKind) -> Time {
     }
 }
 
-/// When all connections of a workload have begun that start by themselves in a run of this many seconds.
+/// Time at which all connections that a workload opens without waiting for others have begun, in a run of this many seconds.
 pub(super) fn all_begun(kind: &WorkloadKind, duration: Option<f64>) -> Time {
     match kind {
         WorkloadKind::Long { start, stagger, jitter, .. } => after_all(begun_flows(kind, duration), *start, *stagger, *jitter),

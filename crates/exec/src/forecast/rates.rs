@@ -1,18 +1,17 @@
-//! How fast the hosts of a workload can send.
+//! Rate at which the hosts of a workload can send.
 
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_units::NodeId;
 use std::collections::BTreeSet;
 
-/// Part of a link that is payload, and is used where senders have enough to send. Our choice.
+/// Fraction of a link's rate that backlogged senders use for payload. Our choice.
 const USED: f64 = 0.9;
 
 /// Seconds in a ps, the unit of mean times.
 const PS: f64 = 1e-12;
 
-/// Bytes per second that a workload can bring from its senders to its receivers: as many as their links carry, and no more than it writes where
-/// pauses limit that.
+/// Bytes per second that a workload can transfer from its senders to its receivers, limited by their links and by pauses between writes.
 pub(super) fn capacity(network: &Network, kind: &WorkloadKind) -> f64 {
     let (mut senders, mut hosts) = (BTreeSet::new(), BTreeSet::new());
     kind.each_sender(|h| {
@@ -22,7 +21,7 @@ pub(super) fn capacity(network: &Network, kind: &WorkloadKind) -> f64 {
         hosts.insert(h);
     });
     let only: BTreeSet<NodeId> = hosts.difference(&senders).copied().collect();
-    // Where every host sends, each receives as well.
+    // If every host sends, each host also receives.
     let receivers = if only.is_empty() { &hosts } else { &only };
     let rate = |is: &dyn Fn(NodeId, NodeId) -> bool| -> f64 {
         network.ports.iter().filter(|p| is(p.from, p.to)).map(|p| p.rate.0 as f64).sum()
@@ -31,7 +30,7 @@ pub(super) fn capacity(network: &Network, kind: &WorkloadKind) -> f64 {
     links.min(written(kind))
 }
 
-/// Bytes per second that its applications write where pauses limit that.
+/// Bytes per second that its applications write, limited by pauses.
 fn written(kind: &WorkloadKind) -> f64 {
     let per_second = |pairs: usize, bytes: f64, pause: f64| pairs as f64 * bytes / pause.max(1e-9);
     match kind {

@@ -42,7 +42,7 @@ pub(super) struct Timeouts {
 }
 
 /// Timeouts of a run of which `first` are the first moments: from those, or from more of it where packets were lost and the timers that wait
-/// for them had no time to run out. `ends`: when the traffic of each workload is over, s; `among`: variants that are looked at.
+/// for them had no time to run out. `ends`: time at which the traffic of each workload is over, s; `among`: variants that are looked at.
 pub(super) fn timeouts(
     resolved: &Resolved,
     config: &Experiment,
@@ -82,7 +82,7 @@ fn loses(report: &Report) -> bool {
     report.ports.iter().any(lost) || report.flows.iter().any(|f| f.segs_retx > 0)
 }
 
-/// From a part of a run to the whole of it: a workload has timeouts until its traffic is over.
+/// Extrapolates from a part of a run to the whole: a workload has timeouts until its traffic is over.
 fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId, f64>) -> Timeouts {
     if !report.cut {
         return Timeouts { count: report.timeouts.len() as f64, at_least: false };

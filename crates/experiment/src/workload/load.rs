@@ -7,7 +7,7 @@ use forebay_sampling::{SizeDist, math};
 use forebay_units::NodeId;
 use std::collections::BTreeSet;
 
-/// A flow per nanosecond. Gaps are rounded down to picoseconds, which at this rate makes arrivals more frequent by a part in 2000.
+/// One flow per nanosecond. Gaps are rounded down to picoseconds, which at this rate adds one arrival in 2000.
 pub(super) const MAX_FLOWS_PER_SEC: f64 = 1e9;
 
 /// The arrival rate that the parameters `rate`, or `load`, `load-of` and `load-at` ask for; `crossing` is the share of flows that leave

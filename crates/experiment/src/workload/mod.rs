@@ -71,7 +71,7 @@ const REQUEST_LATENCY: Param = optional(
     "one-way latency of a request, above zero. Default: propagation and serialisation of an ACK-sized packet on the empty path",
 );
 
-/// The value of [`REQUEST_LATENCY`]: a request reaches another host later than it was made, never at the same time.
+/// The value of [`REQUEST_LATENCY`], above zero: a request needs time to reach another host.
 fn request_latency(values: &Values) -> Result<Option<Time>, BuildError> {
     match values.opt_time("request-latency") {
         Some(Time::ZERO) => {

@@ -11,7 +11,7 @@ use forebay_units::{Bytes, Time};
 
 /// Most trains of a workload whose sizes are drawn beforehand; they are held in memory, 8 bytes each.
 const MAX_PIECES: u64 = 20_000_000;
-/// Trains that nothing ends come this far apart at least, or some of them do.
+/// Smallest upper bound of the gap between trains without an end.
 const LEAST_GAP: Time = Time::from_ns(1);
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -104,7 +104,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         fits("last-at", at, Time::ZERO, 0, Time::ZERO)?;
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
-    // Without time between two writes an endless open loop would stay at one instant for ever, or nearly.
+    // Without time between writes an endless open loop would not advance, or hardly.
     if !after_completion && trains.is_none() && gaps.longest() < LEAST_GAP {
         let text = format!("endless trains with `gap-from = \"start\"` need pauses of up to {LEAST_GAP} or longer");
         return Err(BuildError::new("gaps", text));

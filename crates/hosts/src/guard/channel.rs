@@ -1,5 +1,5 @@
-//! Messages between the two processes of a guard: a pair of connected sockets that keep the bounds of messages. Sending never blocks;
-//! a message that does not fit is dropped.
+//! Messages between the two processes of a guard, over a pair of connected sockets that preserve message boundaries. Sending never
+//! blocks; a message that does not fit is dropped.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,12 +14,12 @@ const LONGEST: usize = 1 << 18;
 #[derive(Debug)]
 pub(super) struct Channel(OwnedFd);
 
-/// What an end has received.
+/// Result of a receive.
 #[derive(Debug)]
 pub(super) enum Received<T> {
     Nothing,
     Message(T),
-    /// The process at the other end has ended, or sends nonsense.
+    /// The process at the other end has ended, or has sent an invalid message.
     Closed,
 }
 
@@ -31,11 +31,11 @@ impl Channel {
         if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: both were just opened and belong to nobody else.
+        // SAFETY: both were just opened and have no other owner.
         Ok(unsafe { (Channel(OwnedFd::from_raw_fd(ends[0])), Channel(OwnedFd::from_raw_fd(ends[1]))) })
     }
 
-    /// The end that has this descriptor.
+    /// The end with this descriptor.
     ///
     /// # Safety
     /// The descriptor is open and owned by nothing else.
@@ -44,7 +44,7 @@ impl Channel {
         Channel(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
-    /// Sends a message; whether it was taken.
+    /// Sends a message; returns whether it was queued.
     pub(super) fn send(&self, message: &impl Serialize) -> bool {
         let Ok(text) = serde_json::to_vec(message) else { return false };
         if text.len() > LONGEST {
@@ -72,7 +72,7 @@ impl Channel {
                 Ok(n) => return serde_json::from_slice(&buffer[..n]).map_or(Received::Closed, Received::Message),
                 Err(_) => match io::Error::last_os_error().raw_os_error() {
                     Some(libc::EAGAIN) => return Received::Nothing,
-                    // The other end closed with messages unread: those of its own come first, then the end.
+                    // The other end closed with unread messages in its queue. Its own messages follow, then the end.
                     Some(libc::EINTR | libc::ECONNRESET) => {}
                     _ => return Received::Closed,
                 },
@@ -87,11 +87,11 @@ impl AsRawFd for Channel {
     }
 }
 
-/// Waits until one of the descriptors is readable or closed, at most for so long; whether one is.
+/// Waits until one of the descriptors is readable or closed, at most for `most`; returns whether one is.
 pub(super) fn wait(descriptors: &[RawFd], most: Duration) -> bool {
     let mut all: Vec<libc::pollfd> =
         descriptors.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
-    // Rounded up, so that a wait that is over is over.
+    // Rounded up, so that the whole time has passed afterwards.
     let most = most.as_millis().saturating_add(1).try_into().unwrap_or(i32::MAX);
     // SAFETY: the list lives through the call and is as long as it says.
     unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, most) > 0 }
@@ -113,7 +113,7 @@ mod tests {
             assert!(matches!(far.receive::<String>(), Received::Message(m) if m == expected), "{expected}");
         }
         assert!(matches!(far.receive::<String>(), Received::Closed));
-        assert!(!far.send(&"nobody"));
+        assert!(!far.send(&"unread"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The process that the user has started. It must take the next event without delay: that is how it notices that the guard
-//! hangs.
+//! The process that the user has started. Its caller must take the next event without delay, because only then the process detects that
+//! the guard hangs.
 
 use super::channel::{Channel, Received, wait};
 use super::rollback::{Found, keep, roll_back};
@@ -13,10 +13,10 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_secs(1);
-/// Time that the guard has to attach, and to wait for the lock and roll back, without reporting.
+/// Seconds without a report that the guard has to attach, or to wait for the lock and roll back.
 const BUSY: u32 = 60;
 
-/// A guard, as its user sees it. Dropped before [`Event::Ended`], the guard rolls back.
+/// A guard, from the side of its user. If it is dropped before [`Event::Ended`], the guard rolls back.
 #[derive(Debug)]
 pub struct Foreground {
     channel: Channel,
@@ -26,7 +26,7 @@ pub struct Foreground {
     copy: Option<Attachment>,
     done: Vec<String>,
     keep_on_interrupt: bool,
-    /// Seconds without a report, and how many of them there may be.
+    /// Seconds without a report, and their limit.
     quiet: u32,
     allowed: u32,
     state: State,
@@ -55,7 +55,7 @@ enum State {
 impl Iterator for Foreground {
     type Item = Event;
 
-    /// Waits for the next event. None follows [`Event::Ended`].
+    /// Waits for the next event. [`Event::Ended`] is the last.
     fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(note) = self.notes.pop_front() {
@@ -134,11 +134,11 @@ impl Foreground {
         None
     }
 
-    /// The user's decision, or that of the machine.
+    /// Handles a signal.
     fn signal(&mut self, signal: i32) -> Option<Event> {
         if self.state == State::Keeping || self.why.is_some() {
             return Some(Event::Note(format!(
-                "{} is under way; the guard, process {}, goes on if this process is killed",
+                "{} is under way; the guard, process {}, continues if this process is killed",
                 self.ending(),
                 self.guard.process
             )));
@@ -151,7 +151,7 @@ impl Foreground {
         }
         self.interrupted = signal == libc::SIGINT;
         if self.state == State::Starting {
-            // The guard measures or attaches, and does not listen. What it leaves half-done is undone here.
+            // The guard measures or attaches, and does not handle messages. This process undoes incomplete changes.
             self.take_over(name);
             return None;
         }
@@ -180,14 +180,14 @@ impl Foreground {
                 None
             }
             Report::Stuck(error) => {
-                self.notes.push_back(format!("rolling back {} failed, and is tried again: {error}", self.name));
-                // This process may be able to do what the guard cannot, which would try for ever.
+                self.notes.push_back(format!("rolling back {} failed and will be retried: {error}", self.name));
+                // This process may be able to do what the guard cannot; the guard would retry for ever.
                 let found = self.attempt().ok()?;
                 self.end_guard();
                 self.finished(found)
             }
             Report::Refused(error) => {
-                // What a failed attempt could not undo.
+                // The guard may have left changes that it could not undo.
                 match self.attempt() {
                     Ok(_) => self.over(Ending::Refused(error)),
                     Err(_) => {
@@ -215,7 +215,7 @@ impl Foreground {
         Event::Guarded { process: self.guard.process, done: std::mem::take(&mut self.done), before }
     }
 
-    /// Ends the guard if it has not ended, and does its work.
+    /// Ends the guard if it has not ended, and takes over its task.
     fn take_over(&mut self, why: String) {
         self.end_guard();
         self.why.get_or_insert(why);
@@ -241,7 +241,7 @@ impl Foreground {
         roll_back(&self.name, self.guard, self.copy.as_ref(), &mut |n| notes.push_back(n))
     }
 
-    /// One attempt; after one that failed the next follows a second later.
+    /// One attempt, followed by a pause of a second if it failed.
     fn alone(&mut self, wanted: bool, started: bool) -> Option<Event> {
         let done = if wanted {
             let notes = &mut self.notes;
@@ -259,7 +259,7 @@ impl Foreground {
             Err(e) => {
                 std::thread::sleep(TICK);
                 let what = if wanted { "keeping" } else { "rolling back" };
-                Some(Event::Note(format!("{what} {} failed, and is tried again: {e}", self.name)))
+                Some(Event::Note(format!("{what} {} failed and will be retried: {e}", self.name)))
             }
         }
     }

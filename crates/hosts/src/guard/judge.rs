@@ -1,5 +1,5 @@
-//! The process that judges. It depends on nothing that others control: it has no terminal and no output, and messages to the foreground
-//! process are dropped where they do not fit.
+//! The process that judges. Nothing that others control can block it: it has no terminal and no output, and messages to the foreground
+//! process are dropped if they do not fit.
 
 use super::channel::{Channel, Received, wait};
 use super::rollback::{Found, is_lost, keep, roll_back};
@@ -31,7 +31,7 @@ enum Verdict {
 
 struct Judge {
     channel: Channel,
-    /// Whether the foreground process is still there.
+    /// Whether the foreground process is still running.
     connected: bool,
     signals: Signals,
     attachment: Attachment,
@@ -43,7 +43,7 @@ struct Judge {
 
 /// Runs the whole process.
 pub(super) fn run_process(order: Order, since: u64, channel: Channel) -> ! {
-    // A panic must not return into the code of the foreground process. That one rolls back when this process ends.
+    // A panic must not return into the code of the foreground process, which rolls back when this process ends.
     let code = i32::from(catch_unwind(AssertUnwindSafe(|| run(&order, since, channel))).is_err());
     // SAFETY: ends the process; nothing of the foreground process is written or closed by this copy.
     unsafe { libc::_exit(code) }
@@ -63,11 +63,11 @@ fn run(order: &Order, since: u64, channel: Channel) {
     }
 }
 
-/// Leaves the terminal, the output and the files of the foreground process.
+/// Detaches from the terminal, the output and the files of the foreground process.
 fn settle(channel: Channel) -> Channel {
     const FIRST: libc::c_int = 3;
     // SAFETY: plain system calls of a process with a single thread. Descriptors that are closed belong to values of the foreground
-    // process, of which this copy uses none; the channel is moved out of their way first.
+    // process, of which this copy uses none; the channel is moved to another number first.
     unsafe {
         libc::setsid();
         // A file system of the user can be unmounted; nothing here is found by a relative path.
@@ -78,7 +78,7 @@ fn settle(channel: Channel) -> Channel {
             libc::dup2(null, standard);
         }
         if channel.as_raw_fd() == FIRST || libc::dup3(channel.as_raw_fd(), FIRST, libc::O_CLOEXEC) == FIRST {
-            // Linux before 5.9 has no such call: they stay open.
+            // Linux before 5.9 does not have this call: the descriptors stay open.
             libc::syscall(libc::SYS_close_range, FIRST + 1, libc::c_uint::MAX, 0);
             std::mem::forget(channel);
             return Channel::from_descriptor(FIRST);
@@ -87,7 +87,7 @@ fn settle(channel: Channel) -> Channel {
     channel
 }
 
-/// Makes the attachment this guard's. Where it fails the attachment is as before, or the foreground process rolls it back.
+/// Attaches, or takes over an attachment. After an error the attachment is unchanged, or the foreground process rolls it back.
 fn begin(order: &Order, guard: Guard, channel: &Channel) -> Result<(Signals, Attachment, Lease, Watch), Error> {
     let signals = Signals::of_guard().map_err(|e| Error::io("signals of the guard", &e))?;
     privileges::keep_needed()?;
@@ -114,7 +114,7 @@ fn begin(order: &Order, guard: Guard, channel: &Channel) -> Result<(Signals, Att
     }
     let mut attachment = named(name)?;
     if let Some(other) = attachment.guard {
-        return Err(Error::new(format!("{} is guarded already, by process {}", attachment.name, other.process))
+        return Err(Error::new(format!("{} is already guarded by process {}", attachment.name, other.process))
             .fix("watch it without --rollback-on, or end the other guard first"));
     }
     let watch = Watch::of(&attachment, &order.conditions)?;
@@ -134,7 +134,7 @@ impl Judge {
         let before = *self.watch.before();
         let copy = Some(Box::new(self.attachment.clone()));
         if !self.channel.send(&Report::Guarded { attachment: copy, before }) {
-            // With thousands of routes the copy is too long for a message; the foreground process reads the file then.
+            // With thousands of routes the copy is too long for a message. The foreground process then reads the file.
             self.channel.send(&Report::Guarded { attachment: None, before });
         }
         match self.judge() {
@@ -159,13 +159,13 @@ impl Judge {
             match state::load(name) {
                 Ok(Some(a)) if a.guard == Some(self.guard) => {}
                 Ok(None) if is_lost(&self.attachment) => {
-                    return Verdict::RollBack(format!("the file of {name} in {} was removed", crate::run_dir::FOLDER));
+                    return Verdict::RollBack(format!("the state file of {name} in {} was removed", crate::run_dir::FOLDER));
                 }
                 Ok(_) => return Verdict::Detached,
-                // The copy in memory is as good.
+                // The copy in memory is sufficient.
                 Err(_) => {}
             }
-            // Without a renewal others roll back, which is right if this process cannot write.
+            // Without a renewal other processes roll back, which is right if this process cannot write.
             let _ = self.lease.renew();
             match self.watch.second() {
                 Ok(now) => {
@@ -196,7 +196,7 @@ impl Judge {
             let left = until.checked_duration_since(Instant::now()).filter(|l| !l.is_zero())?;
             wait(&[self.signals.as_raw_fd(), self.channel.as_raw_fd()], left);
             if let Some(signal) = self.signals.next() {
-                return Some(Verdict::RollBack(format!("{} to the guard", signals::name(signal))));
+                return Some(Verdict::RollBack(format!("the guard received {}", signals::name(signal))));
             }
             match self.channel.receive() {
                 Received::Nothing => {}
@@ -221,11 +221,11 @@ impl Judge {
             Ok(_) => {
                 self.channel.send(&Report::Kept);
             }
-            Err(e) => self.roll_back(format!("it cannot be kept: {e}")),
+            Err(e) => self.roll_back(format!("the attachment cannot be kept: {e}")),
         }
     }
 
-    /// Rolls back; tries again until it works, or until another process has done it.
+    /// Rolls back; retries until it succeeds, or until another process has done it.
     fn roll_back(self, why: String) {
         let name = &self.attachment.name;
         loop {
@@ -240,7 +240,7 @@ impl Judge {
                 }
                 Ok(Found::Ours | Found::Gone) => {
                     if !(self.channel.send(&Report::RolledBack(why.clone())) && self.connected) {
-                        log(&format!("detached {name} by itself: {why}"));
+                        log(&format!("rolled back {name}: {why}"));
                     }
                     return;
                 }
@@ -253,10 +253,10 @@ impl Judge {
     }
 }
 
-/// A line in the kernel's log, for a user whose terminal is gone.
+/// Writes a line to the kernel's log, for a user whose terminal is gone.
 fn log(line: &str) {
     if let Ok(mut log) = OpenOptions::new().write(true).open("/dev/kmsg") {
-        // A container may have none, or not let this process write there.
+        // Errors are ignored: a container may not have the log or may deny access.
         let _ = log.write_all(format!("forebay: {line}\n").as_bytes());
     }
 }

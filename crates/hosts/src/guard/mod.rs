@@ -1,8 +1,8 @@
 //! Guard of an attachment (`--rollback-on`). Two processes, each of which rolls back when the other one ends or hangs:
 //!
-//! * the guard (`judge.rs`): in a session of its own, without terminal and output. It attaches, judges the connections once a second
+//! * the guard (`judge.rs`), in a session of its own, without terminal and output. It attaches, judges the connections once a second
 //!   and renews its lease with each judgement.
-//! * the foreground process (`foreground.rs`): it passes on what the guard reports, and its user's decision. It does not judge.
+//! * the foreground process (`foreground.rs`). It shows the reports of the guard and forwards its user's decision. It does not judge.
 //!
 //! The attachment stays only by a decision of the user: `--watch-for` has elapsed, Ctrl-C with `--keep-on-interrupt`, or another
 //! command has detached it already. If both processes are killed at once, the lease ends (`lease.rs`), and the next command rolls back.
@@ -27,7 +27,7 @@ use signals::Signals;
 use std::fs;
 use std::time::Duration;
 
-/// What is guarded.
+/// Attachment to guard.
 #[derive(Debug, Clone)]
 pub enum Subject {
     /// A new attachment.
@@ -36,12 +36,12 @@ pub enum Subject {
     Attached(String),
 }
 
-/// A guard that is to be started.
+/// Description of a guard to start.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// The attachment.
     pub subject: Subject,
-    /// Conditions of which each one rolls back.
+    /// Conditions; each of them alone causes a rollback.
     pub conditions: Vec<Condition>,
     /// Time after which the guard ends and the attachment stays.
     pub keep_after: Option<Duration>,
@@ -68,7 +68,7 @@ pub enum Event {
         /// State of the connections.
         now: Second,
     },
-    /// Something that the user should know; the guard goes on.
+    /// Message for the user; the guard continues.
     Note(String),
     /// The guard has ended.
     Ended(Ending),
@@ -139,14 +139,14 @@ pub fn start(mut order: Order) -> Result<Foreground, Error> {
         *name = named(name)?.name;
     }
     let failed = |e: std::io::Error| Error::io("starting the guard", &e);
-    // Forking copies the calling thread only: a lock that another one holds would stay locked in the copy.
+    // Forking copies the calling thread only: a lock that another thread holds would stay locked in the copy.
     if fs::read_dir("/proc/self/task").map_err(failed)?.count() != 1 {
         return Err(Error::new("a guard can only be started by a process with a single thread"));
     }
     let (ours, theirs) = Channel::pair().map_err(failed)?;
-    // A signal that arrives from here on is read by the foreground process, not lost.
+    // From here on the foreground process reads signals, so that none is lost.
     let signals = Signals::of_foreground().map_err(failed)?;
-    // Refused without CAP_SYS_RESOURCE: then the guard is as likely to be killed for memory as others.
+    // Refused without CAP_SYS_RESOURCE: the out-of-memory killer then treats the guard like other processes.
     let _ = fs::write("/proc/self/oom_score_adj", "-1000");
     let since = clock::now();
     // SAFETY: the process has a single thread.

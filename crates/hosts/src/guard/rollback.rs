@@ -1,28 +1,27 @@
-//! The two ends of an attachment that is guarded: rolled back, or kept. Both processes of a guard use them; doing so twice is safe.
+//! Rolls back or keeps an attachment that is guarded. Both processes of a guard do this; doing it twice is safe.
 
 use crate::state::{self, Attachment, Guard, Lock};
 use crate::{Error, lease};
 use std::path::Path;
 
-/// What was found.
+/// State of the attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It was there, and this guard's. Now it is done.
+    /// It belonged to this guard, and the change is made.
     Ours,
-    /// Nothing of that name is attached any more, or something else is.
+    /// It is no longer attached; its name is free or belongs to another attachment.
     Gone,
-    /// It is attached, without a guard: kept before.
+    /// It is attached without a guard, because it was kept earlier.
     Kept,
 }
 
-/// Whether its file is gone although it was not detached, which removes the pins first.
+/// Whether its file was removed without detaching, which removes the pins first.
 pub(super) fn is_lost(attachment: &Attachment) -> bool {
     // A new attachment of that name has a file before it has pins.
     attachment.pins().is_some_and(Path::exists) && matches!(state::load(&attachment.name), Ok(None))
 }
 
-/// The attachment as it is written down, if it is this guard's. A file that cannot be read is no reason to leave it attached: the
-/// copy in memory is used then.
+/// The attachment in the state file, if it belongs to this guard. If the file cannot be read, the copy in memory is used.
 fn find(name: &str, guard: Guard, copy: Option<&Attachment>) -> Result<Result<Attachment, Found>, Error> {
     match (state::load(name), copy) {
         (Ok(Some(a)), _) if a.guard == Some(guard) => Ok(Ok(a)),
@@ -34,20 +33,20 @@ fn find(name: &str, guard: Guard, copy: Option<&Attachment>) -> Result<Result<At
     }
 }
 
-/// Waits for the lock of the folder. A process that keeps it does not keep a guard from its work: every change is made so that
-/// it can be made twice.
+/// Waits for the lock of the folder. If another process does not release it, the guard continues without it, because every change can
+/// be made twice.
 fn lock(note: &mut dyn FnMut(String)) -> Option<Lock> {
-    Lock::take().map_err(|e| note(format!("going on without the lock: {}", e.what()))).ok()
+    Lock::take().map_err(|e| note(format!("continuing without the lock: {}", e.what()))).ok()
 }
 
-/// Takes it off.
+/// Undoes the attachment.
 pub(super) fn roll_back(
     name: &str,
     guard: Guard,
     copy: Option<&Attachment>,
     note: &mut dyn FnMut(String),
 ) -> Result<Found, Error> {
-    // Nothing to do is found without waiting.
+    // Without an attachment, do not wait for the lock.
     if let Err(found) = find(name, guard, copy)? {
         return Ok(found);
     }

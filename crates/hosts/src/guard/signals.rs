@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Signals that arrive at a descriptor from when it is opened on. They stay blocked in the thread, and in those that it starts.
+/// Descriptor that receives signals from its opening on. They stay blocked in the thread, and in threads that it starts.
 #[derive(Debug)]
 pub(super) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Of the foreground process: the terminal's and a service manager's. A signal that is ignored, as by `nohup`, stays ignored.
+    /// Signals of the foreground process: those of the terminal and of a service manager. An ignored signal, as under `nohup`, stays ignored.
     pub(super) fn of_foreground() -> io::Result<Signals> {
         let ignored = |signal: &i32| {
             let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
@@ -20,7 +20,7 @@ impl Signals {
         Signals::listen(&[libc::SIGHUP, libc::SIGINT, libc::SIGTERM].into_iter().filter(|s| !ignored(s)).collect::<Vec<_>>())
     }
 
-    /// Of the guard: every one that would end it, as far as a process may say so. Those that would stop it are ignored, but for SIGSTOP.
+    /// Signals of the guard: all that would end it and can be blocked. Those that would stop it are ignored, except SIGSTOP.
     pub(super) fn of_guard() -> io::Result<Signals> {
         let fatal = [
             libc::SIGHUP,

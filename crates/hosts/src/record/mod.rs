@@ -160,8 +160,8 @@ impl Recording {
         out
     }
 
-    /// Writes both files, which only their user can read: they hold addresses. Returns the scenario's path, which is another one than was
-    /// asked for (`NAME-1.toml`) where a file of that name has appeared while it was recorded.
+    /// Writes both files with mode 0600, because they contain addresses. Returns the path of the scenario. It is `NAME-1.toml` if another
+    /// process has created one of the files during the recording.
     ///
     /// # Errors
     /// There is nothing to write, or the system refuses.
@@ -214,8 +214,9 @@ impl Output {
         let list = output.list();
         let name = list.file_name().and_then(|n| n.to_str()).filter(|n| !n.chars().any(char::is_control));
         if name.is_none() || scenario == list {
-            return Err(Error::new(format!("`{}` is no name for a scenario", scenario.display()))
-                .fix("name a file that ends in .toml; the list of messages is written beside it, with the ending csv"));
+            return Err(Error::new(format!("`{}` is not a valid name for the scenario", scenario.display())).fix(
+                "name a file with the extension .toml; the list of messages is written beside it, with the extension .csv",
+            ));
         }
         for path in [scenario, &list] {
             match fs::symlink_metadata(path) {
@@ -223,7 +224,7 @@ impl Output {
                 Ok(found) => {
                     let fix =
                         if found.is_file() { "add --force to replace it, or name another file" } else { "name another file" };
-                    return Err(Error::new(format!("`{}` is there already and is not replaced", path.display())).fix(fix));
+                    return Err(Error::new(format!("`{}` already exists and is not replaced", path.display())).fix(fix));
                 }
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(Error::io(path.display(), &e)),

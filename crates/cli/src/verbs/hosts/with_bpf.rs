@@ -95,7 +95,7 @@ pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
 }
 
 pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
-    // Callers without privileges see that a guard has ended, and cannot roll back.
+    // Callers without privileges see that a guard has ended, but cannot roll back.
     match off::expired() {
         Ok(done) => done.iter().for_each(|line| warn(line)),
         Err(e) => warn(&format!("an attachment whose guard has ended cannot be rolled back: {e}")),
@@ -113,8 +113,8 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
     for (name, link) in unaccounted {
         let _ = writeln!(
             out,
-            "{name} is registered by a program of forebay, and no file here remembers it (BPF link {link}): a container may have attached it, or its \
-             pins were moved; `bpftool link detach id {link}` takes it off"
+            "{name} is registered by a program of forebay, but has no state file here (BPF link {link}): a container may have attached it, or its pins \
+             were moved; `bpftool link detach id {link}` detaches it"
         );
     }
     print(&out)
@@ -154,7 +154,8 @@ fn as_text(s: &Status) -> String {
     let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, whom.join(", "));
     if let Some(guard) = s.guard {
         let renewed = guard.renewed.map_or(String::new(), |r| format!(", lease renewed {:.1} s ago", r.as_secs_f64()));
-        let ended = if guard.ended { ": it has ended, and the next attach, detach or status of root rolls back" } else { "" };
+        let ended =
+            if guard.ended { ": it has ended; the next `forebay attach`, `detach` or `status` as root rolls back" } else { "" };
         let _ = writeln!(out, "  guarded by process {}{renewed}{ended}", guard.process);
     }
     let _ = writeln!(out, "  connections using it: {}", s.sockets.len());
@@ -233,7 +234,7 @@ fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Fail
     print(&format!("{} stays attached\n", args.name))
 }
 
-/// The line of a second.
+/// Line for one second.
 fn report(second: u64, now: &Second) -> String {
     let alarms: String = now.alarms.iter().map(|a| format!("  ALARM {a}")).collect();
     let none = if now.health.sockets == 0 { "  no connection: RTT and retransmissions are not judged" } else { "" };
@@ -283,7 +284,7 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
     let written = recording.write(&request, &output)?;
     print(&lines(&recording.lines()))?;
     if written != args.out {
-        warn(&format!("`{}` or its list appeared meanwhile and was not replaced", args.out.display()));
+        warn(&format!("another process created `{}` or its list during the recording; it was not replaced", args.out.display()));
     }
     print(&format!("`forebay run {}` runs it\n", written.display()))
 }

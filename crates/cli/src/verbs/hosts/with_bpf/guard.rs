@@ -23,7 +23,7 @@ enum Line {
     Warning(String),
 }
 
-/// Standard output and error, which never block this process. That one is closed or full is no reason to end a guard.
+/// Standard output and error, written without blocking this process. Closed or blocked output does not end a guard.
 #[derive(Clone)]
 struct Output(SyncSender<Line>);
 
@@ -43,7 +43,9 @@ impl Output {
                 }
             }
         };
-        thread::Builder::new().spawn(run).map_err(|e| Failure::Machine(format!("a thread for the output: {e}")))?;
+        thread::Builder::new()
+            .spawn(run)
+            .map_err(|e| Failure::Machine(format!("cannot start the thread for the output: {e}")))?;
         Ok((Output(lines), ended))
     }
 
@@ -63,7 +65,7 @@ pub(super) fn attach(request: Request, args: &attach::Args) -> Result<(), Failur
         keep_after: args.watch_for.map(Duration::from_secs),
         keep_on_interrupt: args.keep_on_interrupt,
     };
-    run(order, &format!("measuring for {} s how connections do without it\n", MEASURED.as_secs()), |_| Ok(()))
+    run(order, &format!("measuring the connections for {} s before attaching\n", MEASURED.as_secs()), |_| Ok(()))
 }
 
 pub(super) fn watch(args: &watch::Args, conditions: Vec<Condition>, port: Option<prometheus::Port>) -> Result<(), Failure> {
@@ -83,7 +85,7 @@ pub(super) fn watch(args: &watch::Args, conditions: Vec<Condition>, port: Option
     })
 }
 
-/// Starts the guard and shows its events. `serve` starts threads, which the process may only have after the guard's start.
+/// Starts the guard and shows its events. `serve` starts threads, which must not exist before the guard is forked.
 fn run(order: Order, first: &str, serve: impl FnOnce(&Output) -> Result<(), Failure>) -> Result<(), Failure> {
     let keeps = match (order.keep_after, order.keep_on_interrupt) {
         (Some(time), true) => format!("after {} s, and on Ctrl-C, it stays attached", time.as_secs()),
@@ -112,7 +114,7 @@ fn run(order: Order, first: &str, serve: impl FnOnce(&Output) -> Result<(), Fail
             Event::Ended(Ending::Kept) => output.print(format!("{name} stays attached\n")),
             Event::Ended(Ending::Detached) => output.print(format!("{name} was detached by another command\n")),
             Event::Ended(Ending::RolledBack { why, interrupted }) => {
-                output.warn(format!("detached {name} by itself: {why}"));
+                output.warn(format!("rolled back {name}: {why}"));
                 result = ended_with(interrupted);
             }
             Event::Ended(Ending::Cancelled { why, interrupted }) => {
