@@ -308,7 +308,7 @@ fn a_warm_up_that_outlasts_the_traffic_is_said() {
     says(
         "warm",
         &["A query takes"],
-        &["The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the silence after it."],
+        &["The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the idle time after it."],
     );
 }
 

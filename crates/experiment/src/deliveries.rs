@@ -124,7 +124,7 @@ impl Deliveries {
         }
     }
 
-    /// Adds the points up to `now`, before which nothing is delivered.
+    /// Adds the points up to `now`; nothing is delivered before.
     fn fill(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
         if now < self.due {
             return;

@@ -122,7 +122,7 @@ impl Dwrr {
         }
     }
 
-    /// Grants at once the whole rounds in which no queue may send: every deficit stays below the size of its queue's first packet.
+    /// Skips the whole rounds in which no queue may send, and adds their quanta: every deficit stays below the size of its queue's first packet.
     #[cold]
     #[inline(never)]
     fn skip_rounds(&mut self) {
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Mark);
     }
 
-    /// The order in which rounds, taken one by one, serve `sizes` of each queue: the packets' queues.
+    /// The queues of the packets in the order in which single rounds serve `sizes` of each queue.
     fn round_by_round(quanta: &[u64], mut sizes: Vec<VecDeque<u32>>) -> Vec<usize> {
         let mut deficits = vec![0; quanta.len()];
         let mut order = Vec::new();

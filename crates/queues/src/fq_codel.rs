@@ -202,7 +202,7 @@ impl FqCodel {
 }
 
 impl FqCodel {
-    /// Grants at once the whole rounds in which no queue may send: every deficit stays at zero or below. `new` is empty.
+    /// Skips the whole rounds in which no queue may send, and adds their quanta: every deficit stays at zero or below. `new` is empty.
     #[cold]
     #[inline(never)]
     fn skip_rounds(&mut self) {

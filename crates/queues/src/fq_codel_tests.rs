@@ -165,7 +165,7 @@ fn seeds_divide_flows_differently_and_evenly() {
     assert!(sizes.iter().all(|s| (45..150).contains(s)));
 }
 
-/// The order in which the lists of RFC 8290 section 4.2, one turn after the other, serve `sizes` of each flow: the packets' flows.
+/// The flows of the packets in the order in which single turns of the lists of RFC 8290 section 4.2 serve `sizes` of each flow.
 fn turn_by_turn(quantum: i64, mut sizes: Vec<VecDeque<u32>>) -> Vec<usize> {
     let mut deficits = vec![quantum; sizes.len()];
     let (mut new, mut old): (VecDeque<usize>, VecDeque<usize>) = ((0..sizes.len()).collect(), VecDeque::new());
@@ -190,7 +190,7 @@ fn skipped_rounds_keep_the_order() {
     let mut rng = Rng::stream(5, &[]);
     for _ in 0..200 {
         let quantum = 1 + rng.below(40);
-        // So many queues that no two flows share one.
+        // Enough queues that no two flows share one.
         let sets = [
             ("flows", Value::Int(65_536)),
             ("quantum", Value::Bytes(forebay_units::Bytes(quantum))),

@@ -23,7 +23,7 @@ const DQ_WEIGHT: f64 = 0.25;
 const SAFE_PROBABILITY: f64 = 0.2;
 /// RFC 8033 section 4.2: factor of the probability in every update without any queue.
 const DECAY: f64 = 0.98;
-/// The resolution of the random numbers, 2^-53: a probability that decays is 0 below it.
+/// Resolution of the random numbers, 2^-53. A decaying probability below it is 0.
 const NEGLIGIBLE: f64 = f64::EPSILON / 2.0;
 /// RFC 8033 section 5.4: no drop before the probabilities since the last one sum up to the first, and none later than the second.
 const DERANDOMIZE: (f64, f64) = (0.85, 8.5);
@@ -138,9 +138,9 @@ impl Pie {
         }
     }
 
-    /// The updates that are due, one at least. Between two packets the delay is constant, so only the first of them has a trend, and the
-    /// others repeat one step until the probability no longer changes. Steps of equal size are taken at once, with the same bits as one by
-    /// one. The work is bounded whatever the number of updates is: see [`Pie::steps`].
+    /// Makes the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and
+    /// the others repeat one step until the probability stops changing. Steps of equal size are computed at once, with the same bits as one
+    /// by one. The work is bounded for any number of updates: see [`Pie::steps`].
     #[inline(never)]
     fn make_updates(&mut self, now: Time) {
         let period = self.params.update.0;
@@ -156,9 +156,9 @@ impl Pie {
         }
     }
 
-    /// `left` updates without a trend. While nothing waits, each takes 2 % off the probability, which is 0 after 1819 of them at most
-    /// (`NEGLIGIBLE`). Otherwise the probability moves by a constant step in one direction, which ends at 0, at 1, or where the step is less
-    /// than the precision of the probability: a few computed steps in each of some 70 binades and ranges of [`scale`] at most.
+    /// Makes `left` updates without a trend. While the queue is empty, each reduces the probability by 2 %, until it is 0 after at most 1819
+    /// updates (`NEGLIGIBLE`). Otherwise the probability moves in one direction by a constant step. It ends at 0, at 1, or when the step is
+    /// below the precision of the probability, after at most a few computed steps in each of some 70 binades and ranges of [`scale`].
     #[inline(never)]
     fn steps(&mut self, mut left: u64, delay: Time) {
         let mut p = self.probability;
@@ -169,7 +169,7 @@ impl Pie {
             if next == p {
                 break;
             }
-            // Two steps that end in one segment round a constant sum on one grid: the second one repeats, ties to even included.
+            // Two steps that end in one segment are rounded to the same grid, so the second one repeats, ties to even included.
             let constant = delay > Time::ZERO && segment(p) == segment(next) && older.is_some_and(|o| segment(o) == segment(p));
             (older, p) = (Some(p), next);
             if let (true, Some(previous)) = (constant, older) {
@@ -261,12 +261,12 @@ fn scale(probability: f64) -> f64 {
     }
 }
 
-/// The range of probabilities around `p` in which steps are scaled alike and the last bit has one weight: its exponent and its scale.
+/// The range of probabilities around `p` with equal scale of steps and equal weight of the last bit: its exponent and its scale.
 fn segment(p: f64) -> (u64, f64) {
     (p.to_bits() >> 52, scale(p))
 }
 
-/// How many more steps of the size of that from `previous` to `p` stay in the segment of both.
+/// Number of further steps of the size from `previous` to `p` that stay in the segment of both.
 fn equal_steps(previous: f64, p: f64) -> u64 {
     let step = p - previous;
     let exponent = p.to_bits() >> 52;

@@ -45,7 +45,7 @@ pub(crate) struct Law {
     pub(crate) avg: f64,
     /// How long the port has been idle before packets that came since the average was last computed.
     idle: Time,
-    /// Idle time up to here is part of `idle`, or has aged the average: of interest while the port is idle.
+    /// Time up to which idle time is counted in `idle` or in the average; valid while the port is idle.
     counted: Time,
     /// Packets since the last signal; -1: not counting.
     count: i64,
@@ -142,8 +142,8 @@ impl Law {
         self.dropped(port);
     }
 
-    /// The arriving packet was dropped. A port that was idle stays so, and the next packet counts its idle time from here on (Linux, where the
-    /// empty dequeue that follows starts another idle period: `red_dequeue`).
+    /// Handles the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty
+    /// dequeue that follows starts another idle period (`red_dequeue`).
     #[inline(always)]
     fn dropped(&mut self, port: &PortState) {
         if port.serving == 0 {

@@ -47,7 +47,7 @@ fn average_after_idle() {
     assert_eq!(law.avg, 0.0);
 }
 
-/// A drop leaves the port idle: the next packet meets an average that has aged for the whole idle time, and not for its first part twice.
+/// A drop leaves the port idle: at the next packet the average has aged for the whole idle time, and for its first part only once.
 #[test]
 fn idle_time_counts_once_after_drops() {
     let mut law = example();

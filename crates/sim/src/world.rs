@@ -17,7 +17,7 @@ use forebay_sampling::Rng;
 use forebay_units::{NodeId, Rate, Time};
 use std::ops::ControlFlow;
 
-/// Refuses timeouts that follow each other for ever, faster than the fastest link of a host sends packets: each is worked off.
+/// Refuses a retransmission timeout that never grows above the transmission time of the smallest packet: such a run does not end.
 fn period_of_timeouts(stack: &Stack, fastest: Rate) -> Option<Unsupported> {
     let least = fastest.tx_time(u64::from(stack.ack_size.min(stack.header + 1)));
     let (key, longest, rule) = match stack.rto_rule {

@@ -50,7 +50,7 @@ impl Target {
         }
     }
 
-    /// Folder of the results, and the name that they should have in it, without a number.
+    /// Folder of the results, and their final name in it, without a number.
     fn folder_and_name(&self) -> (PathBuf, OsString) {
         match self {
             Target::Numbered { parent, name } => (parent.clone(), OsString::from(name)),
@@ -71,8 +71,8 @@ impl Target {
         }
     }
 
-    /// Directories of complete results for this target that never got their name, because their process was killed just before. They are kept:
-    /// whoever wants them moves them.
+    /// Directories of complete results for this target under temporary names, because their process was killed before it renamed them. They
+    /// are not removed.
     pub fn unnamed_results(&self) -> Vec<PathBuf> {
         let (folder, name) = self.folder_and_name();
         leftovers::complete(&folder, &name)
@@ -169,7 +169,7 @@ impl Staging {
     /// [`CHEAP`], for some seconds; that of others is on disk when this returns. Where the name was taken meanwhile, or the
     /// system refuses it, that is `name-1` beside it, or the next number that is free: complete results are never thrown away.
     ///
-    /// Before that, `commit` is asked whether it is to get a name at all.
+    /// Before that, `commit` decides whether to rename it at all.
     ///
     /// # Errors
     /// When the system refuses all names; the directory stays where it was filled. When `commit` returns false; the directory is removed.

@@ -25,7 +25,7 @@ pub enum StoreError {
         /// Why.
         cause: Box<StoreError>,
     },
-    /// The results were given up before they had their name, as asked.
+    /// The results were abandoned on request before they were renamed.
     Interrupted,
     /// The path holds no results to read.
     NoResults(PathBuf),

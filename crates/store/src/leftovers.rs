@@ -49,7 +49,7 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
     }
 }
 
-/// Directories in `folder` of results that were to be called `name`, complete but for that, of processes that run no more; in the order of their names.
+/// Directories in `folder` with complete results for `name` under temporary names, of processes that have ended; sorted by name.
 pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut found = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
     found
 }
 
-/// Whether the manifest of a directory of results is whole: it is written last.
+/// Whether a directory of results has a complete manifest, which is written last.
 fn is_complete(path: &Path) -> bool {
     let text = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
@@ -128,7 +128,7 @@ mod tests {
             fs::create_dir(&dir).unwrap();
             fs::write(dir.join(Manifest::FILE), format!(r#"{{"kind": "{}"}}"#, Manifest::KIND)).unwrap();
         }
-        // Half written.
+        // Incomplete.
         fs::create_dir(place.path().join(format!("x.tmp-{}-3", u32::MAX))).unwrap();
         assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
     }

@@ -71,8 +71,8 @@ impl RunWriter {
         self.add_paced((info, report, summary), &mut || Pace::Continue).map(|_| ())
     }
 
-    /// As [`RunWriter::add`], but asks `pace` before every few thousand rows whether to go on. The tables that the numbers of a run are in are written
-    /// first, its samples last. Returns the tables that do not have all rows of the run.
+    /// As [`RunWriter::add`], but calls `pace` before every few thousand rows. Summary tables are written first, samples last. Returns the tables that
+    /// do not have all rows of the run.
     ///
     /// # Errors
     /// As there, and [`StoreError::Interrupted`] when `pace` abandons the results.
@@ -121,7 +121,7 @@ impl RunWriter {
         self.finish_if(manifest, &|| true)
     }
 
-    /// As [`RunWriter::finish`]. Once everything is on disk, `commit` is asked whether the directory is to get its name.
+    /// As [`RunWriter::finish`]. Once everything is on disk, `commit` decides whether to rename the directory.
     ///
     /// # Errors
     /// As there, and [`StoreError::Interrupted`] when `commit` returns false.
@@ -150,35 +150,35 @@ impl RunWriter {
     }
 }
 
-/// How the writing of a run goes on.
+/// Decision about the remaining rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// The next rows are written.
+    /// Write the next rows.
     Continue,
-    /// No more rows are written, but for those of tables that have a few: ports, the summary and what happened to the network.
+    /// Write no more rows, except of small tables: summary, ports, events and goodput.
     Cut,
-    /// Nothing is to be kept.
+    /// Remove the results.
     Abandon,
 }
 
 /// A table that does not have all rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutTable {
-    /// Which table.
+    /// The table.
     pub table: RunTable,
-    /// Rows of the run that it has: the first ones.
+    /// Number of rows that were written, from the first one on.
     pub written: u64,
-    /// Rows of the run.
+    /// Number of rows in total.
     pub rows: u64,
 }
 
-/// Why a table was not written to its end.
+/// Reason why a table was not written completely.
 enum Stopped {
     Cut,
     Store(StoreError),
 }
 
-/// Tables in the order in which the rows of a run are written: samples, of which there may be the most, come last.
+/// Tables in the order in which the rows of a run are written: samples come last, because they may be the largest.
 const WRITING_ORDER: [RunTable; 9] = [
     RunTable::Summary,
     RunTable::Ports,
@@ -191,7 +191,7 @@ const WRITING_ORDER: [RunTable; 9] = [
     RunTable::Queue,
 ];
 
-/// Tables of a few rows, which are always whole.
+/// Small tables, which are always complete.
 const NEVER_CUT: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
 
 enum Encoder {

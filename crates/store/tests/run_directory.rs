@@ -135,7 +135,7 @@ fn an_unfinished_directory_disappears() {
     assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
 }
 
-/// A cut leaves tables whose rows are the first ones, samples last; those of a few rows are whole. Nothing is left of abandoned results.
+/// A cut leaves the first rows of each table, and small tables complete. Abandoned results are removed.
 #[test]
 fn writing_is_cut_or_abandoned() {
     let scratch = Scratch::new("paced");

@@ -74,7 +74,7 @@ pub(crate) struct Arrivals {
     total: u64,
 }
 
-/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, in the order of their starts; none for other kinds.
+/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, ordered by start; none for other kinds.
 pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterator<Item = ReplayFlow> {
     let w = &experiment.workloads[id];
     let of_its_own = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });

@@ -21,7 +21,7 @@ impl Rate {
         ((8_000_000_000_000u128 * 65_536 + self.0 as u128 / 2) / self.0 as u128) as u64
     }
 
-    /// Time to put `bytes` on the wire, exactly as the simulated ports compute it; at most [`Time::NEVER`].
+    /// Transmission time of `bytes`, exactly as the simulated ports compute it; at most [`Time::NEVER`].
     pub const fn tx_time(self, bytes: u64) -> Time {
         let ps = (bytes as u128 * self.ps_per_byte_q16() as u128) >> 16;
         if ps > u64::MAX as u128 { Time::NEVER } else { Time(ps as u64) }

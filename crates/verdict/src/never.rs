@@ -27,7 +27,7 @@ pub(crate) fn began(data: &Data) -> Option<String> {
     })
 }
 
-/// A remark about runs whose traffic ended before the warm-up: with a duration the silence after it is measured, without one the whole run.
+/// Remark about runs whose traffic ended before the warm-up: with a duration, the idle time after it is measured, otherwise the whole run.
 pub(crate) fn warm(data: &Data) -> Option<String> {
     let network = |run: &crate::data::Run| &data.networks[run.network];
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
@@ -36,8 +36,8 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     if let Some(first) = silent.first() {
         if outlasted.is_none() && silent.len() == data.networks.len() {
             return Some(format!(
-                "The warm-up of {} outlasted all traffic: goodput, queue and drops are those of the silence after it. A shorter `warmup`, or longer \
-                 traffic, would measure the traffic.",
+                "The warm-up of {} outlasted all traffic: goodput, queue and drops are those of the idle time after it. Use a shorter `warmup` \
+                 or longer traffic to measure the traffic.",
                 data.networks[*first].warmup
             ));
         }
@@ -47,8 +47,8 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
             None => (format!(" of {}", list(&names)), ""),
         };
         return Some(format!(
-            "The warm-up of {} outlasted all traffic{of}: goodput, queue and drops of {} are those of the silence after it{others}, and do not \
-             compare. A shorter `warmup`, or longer traffic, would.",
+            "The warm-up of {} outlasted all traffic{of}: goodput, queue and drops of {} are those of the idle time after it{others}, and are not \
+             comparable. Use a shorter `warmup` or longer traffic.",
             data.networks[*first].warmup,
             list(&names)
         ));
@@ -106,7 +106,7 @@ mod tests {
         assert!(
             warm(&d)
                 .unwrap()
-                .starts_with("The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the silence")
+                .starts_with("The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the idle time")
         );
     }
 }

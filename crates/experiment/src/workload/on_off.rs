@@ -106,7 +106,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
     // Without time between writes an endless open loop would not advance, or hardly.
     if !after_completion && trains.is_none() && gaps.longest() < LEAST_GAP {
-        let text = format!("endless trains with `gap-from = \"start\"` need pauses of up to {LEAST_GAP} or longer");
+        let text = format!("endless trains with `gap-from = \"start\"` need a longest gap of at least {LEAST_GAP}");
         return Err(BuildError::new("gaps", text));
     }
     repeats_fit("gaps", context, start.saturating_add(jitter), gaps.longest(), trains)?;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// Most samples of queues in one run. Our choice: about 10 GB in memory is more than anyone plots.
 const MAX_SAMPLES: u64 = 200_000_000;
-/// Shortest interval of samples of queues in a run whose length is not known. Idle time has samples as well, one by one.
+/// Shortest interval of queue samples in a run of unknown length. Idle time has samples, too.
 const LEAST_INTERVAL: Time = Time::from_us(1);
 /// Most links whose names are compared with one that is wrong.
 const MAX_NAMES: usize = 20_000;
@@ -214,7 +214,8 @@ fn queue(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) ->
                     );
                 }
                 if duration.is_none() && t < LEAST_INTERVAL {
-                    let message = format!("`every` of a queue is {t}, and the run has no `duration` that limits the samples");
+                    let message =
+                        format!("`every` of a queue is {t}, and the run has no `duration` to limit the number of samples");
                     let label = format!("legal without `duration`: at least {LEAST_INTERVAL}");
                     cx.sink.error(item.node.at, message, label, None);
                 }

@@ -4,8 +4,8 @@ use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
 use forebay_param::Kind;
 use forebay_units::{Bytes, QueueLen, Rate, Time};
 
-/// The least and the greatest values of a number, in the notation of a scenario: what a key of this kind accepts unless its own text narrows
-/// it. A time has two least values, zero and a picosecond, and a queue has ends in both of its units. Empty for a kind that is no number.
+/// The smallest and largest values of a numeric kind, in the notation of a scenario. A key may have a narrower range. A time has two smallest
+/// values, zero and a picosecond, and a queue length has both in each of its units. Empty for other kinds.
 pub fn ends(kind: Kind) -> Vec<String> {
     let quoted = |text: String| format!("\"{text}\"");
     match kind {
@@ -30,12 +30,12 @@ fn queue_lengths() -> Vec<String> {
     lengths.map(|q| format!("\"{q}\"")).to_vec()
 }
 
-/// TOML takes a number without a point for an integer, which a key for numbers accepts as well.
+/// In TOML a number without a point is an integer, which a key for numbers also accepts.
 fn float(f: f64) -> String {
     if f.abs() < 1e-4 { format!("{f:e}") } else { format!("{f}") }
 }
 
-/// Lists of one entry, and of as many as there are classes.
+/// Lists of one entry, of two, and of the number of classes.
 fn lists(items: &[String]) -> Vec<String> {
     let list = |item: &String, n: usize| format!("[{}]", vec![item.as_str(); n].join(", "));
     items.iter().flat_map(|item| [1, 2, 8].map(|n| list(item, n))).collect()

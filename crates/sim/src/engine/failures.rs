@@ -1,7 +1,7 @@
 //! Links that go down and come back: which ports are dead, which the forwarding tables avoid, and what it cost.
 //!
-//! A packet is lost if its last bit had not arrived when the link went down. Links go down and come up, and switches learn of it, at the times that
-//! the scenario says: the window in which one lies is run as far as that first (`schedule.rs`).
+//! A packet is lost if its last bit had not arrived when the link went down. Links go down and come up, and switches detect it, at
+//! the exact times of the scenario: a window that contains such a time is run up to it first (`schedule.rs`).
 
 use super::fabric::Fabric;
 use super::lane::Lane;
@@ -27,7 +27,7 @@ struct Failing {
     up: Option<EventRow>,
 }
 
-/// A change; of those at one time, in this order.
+/// A change. Changes at the same time are made in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The link goes down.
@@ -92,12 +92,12 @@ impl Failures {
         }))
     }
 
-    /// When the next change is due.
+    /// Time of the next change.
     pub(super) fn next(&self) -> TimeOrNever {
         self.steps.front().map(|s| s.0).into()
     }
 
-    /// Makes the changes that are due at `now`, when everything before has happened and nothing after. If the tables have changed, returns how.
+    /// Makes the changes that are due at `now`, after all earlier events and before all later ones. Returns the change of the tables, if any.
     pub(super) fn advance(&mut self, network: &Network, fabric: &mut Fabric, lane: &mut Lane, now: Time) -> Option<Rerouted> {
         let mut of = Vec::new();
         while let Some(&(time, step, i)) = self.steps.front().filter(|s| s.0 <= now) {
@@ -159,7 +159,7 @@ impl Failures {
                 fabric.ports[port].join(queue);
             }
         }
-        // The next failure of the link may have begun at the same time; what was lost up to here is not its own.
+        // The next failure of the link may have begun at the same time; earlier losses do not belong to it.
         for other in self.list.iter_mut().filter(|o| !o.over && o.down.is_some() && o.ports.contains(&ports[0])) {
             other.before = other.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
         }

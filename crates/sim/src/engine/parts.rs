@@ -94,7 +94,7 @@ pub(super) struct Parts<'a> {
     tiers: Option<&'a IndexVec<NodeId, Tier>>,
     /// Words of a bitmap of nodes.
     words: usize,
-    /// Number of the round, number of the window, and the ends of the part of it that is run and of the whole.
+    /// Number of the round, number of the window, end of the part of it that is run, and end of the whole window.
     round: AtomicU64,
     window: AtomicU64,
     end: AtomicU64,
@@ -205,7 +205,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Runs the window, or the part of it, in which `whole` stands, by the thread that leads, with the others or without: what the parts here say of it.
+    /// Runs the current window of `whole`, or the current part of it, on the leading thread, with the other threads or without. Returns the result
+    /// of the partitions of this process.
     pub(super) fn run(&self, whole: &mut Core, together: bool) -> PartResult {
         let place = whole.calendar().place();
         self.round.fetch_add(1, Relaxed);

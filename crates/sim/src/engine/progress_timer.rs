@@ -1,7 +1,7 @@
-//! Makes runs report their progress by time: a thread resets the count at which each run does so next, every 50 ms.
+//! Progress reports by time: every 50 ms a thread resets the count of activations at which each run reports next.
 //!
-//! A run compares its count of activations with that number after every window anyway, so that time costs it no clock. Results do not depend on when
-//! progress is reported, unless the callback ends the run.
+//! A run compares its activations with this count after every window in any case, so it does not read a clock. Results do not depend on the times of
+//! progress reports, unless the callback ends the run.
 
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 static TIMED: Mutex<Timed> = Mutex::new(Timed { runs: Vec::new(), thread_of: None });
 
-/// Runs under way, and the process that has a thread for them: a forked child does not inherit it.
+/// Current runs, and the process that has a thread for them; a forked child does not inherit the thread.
 struct Timed {
     runs: Vec<Arc<AtomicU64>>,
     thread_of: Option<u32>,
@@ -26,22 +26,22 @@ fn timed() -> MutexGuard<'static, Timed> {
 
 /// The count of activations at which a run reports its progress next.
 #[derive(Debug)]
-pub(super) struct LookTimer {
+pub(super) struct ProgressTimer {
     due: Arc<AtomicU64>,
 }
 
-impl LookTimer {
-    /// Due at `first`, and at least every 50 ms.
-    pub(super) fn new(first: u64) -> LookTimer {
+impl ProgressTimer {
+    /// Progress is due at `first` activations, and at least every 50 ms.
+    pub(super) fn new(first: u64) -> ProgressTimer {
         let due = Arc::new(AtomicU64::new(first));
         let mut timed = timed();
         timed.runs.push(due.clone());
         if timed.thread_of != Some(process::id()) {
-            // Without a thread, the count alone decides.
+            // If no thread can be created, the count alone decides.
             let started = thread::Builder::new().name("progress".into()).spawn(reset_while_runs).is_ok();
             timed.thread_of = started.then(process::id);
         }
-        LookTimer { due }
+        ProgressTimer { due }
     }
 
     /// Whether progress is due after so many activations.
@@ -50,19 +50,19 @@ impl LookTimer {
         activations >= self.due.load(Relaxed)
     }
 
-    /// Due again at `next` activations.
+    /// Sets the next report to `next` activations.
     pub(super) fn set(&self, next: u64) {
         self.due.store(next, Relaxed);
     }
 }
 
-impl Drop for LookTimer {
+impl Drop for ProgressTimer {
     fn drop(&mut self) {
         timed().runs.retain(|run| !Arc::ptr_eq(run, &self.due));
     }
 }
 
-/// Ends itself once there are no more runs.
+/// Resets the counts of all runs every period; ends with the last run.
 fn reset_while_runs() {
     loop {
         thread::sleep(PERIOD);
@@ -92,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_due_by_count_and_by_time() {
-        let timer = LookTimer::new(10);
+    fn progress_due_by_count_or_time() {
+        let timer = ProgressTimer::new(10);
         assert!(timer.is_due(10));
         timer.set(u64::MAX);
         assert!(within_a_minute(|| timer.is_due(0)), "after a time");
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn ended_runs_are_forgotten() {
-        let timer = LookTimer::new(1);
+        let timer = ProgressTimer::new(1);
         let due = timer.due.clone();
         drop(timer);
         assert!(!timed().runs.iter().any(|run| Arc::ptr_eq(run, &due)));

@@ -1,12 +1,12 @@
 //! Scheduled events of the run as a whole: the end of the warm-up, failures and repairs of links, points of the table `deliveries`.
 //!
-//! They belong to no node, and each takes effect at its own time. Idle skipping stops where one of the first two is due, so that it does not depend on
-//! when the next packet moves; a window in which one is due is run up to it first. A point of `deliveries` that is due while nothing moves is added
-//! later, with the same numbers.
+//! They belong to no node, and each takes effect at its own time: a window in which one is due is run up to that time first. Idle skipping stops at
+//! the end of the warm-up and at failures and repairs, so that they do not depend on when the next packet moves. A point of `deliveries` in idle time
+//! is added later, with the same numbers.
 
 use forebay_units::{Time, TimeOrNever};
 
-/// A scheduled event. Of those that are due at one time, the first in this order takes effect first.
+/// A scheduled event. Events at the same time take effect in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheduled {
     /// The warm-up ends: statistics start here.
@@ -22,12 +22,12 @@ pub(super) enum Scheduled {
 pub(super) struct Schedule([TimeOrNever; 3]);
 
 impl Schedule {
-    /// Nothing is due.
+    /// A schedule without events.
     pub(super) fn new() -> Schedule {
         Schedule([TimeOrNever::NEVER; 3])
     }
 
-    /// The next event of this kind is due at `time`.
+    /// Sets the time of the next event of this kind.
     pub(super) fn set(&mut self, what: Scheduled, time: TimeOrNever) {
         self.0[what as usize] = time;
     }
@@ -40,12 +40,12 @@ impl Schedule {
         (time < end).then_some((time, first))
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     pub(super) fn next(&self) -> TimeOrNever {
         self.0.into_iter().min().unwrap_or(TimeOrNever::NEVER)
     }
 
-    /// When the next one is due at which idle skipping stops.
+    /// Time of the next event at which idle skipping stops.
     pub(super) fn next_stop(&self) -> TimeOrNever {
         self.0[Scheduled::EndOfWarmup as usize].min(self.0[Scheduled::ChangeLinks as usize])
     }

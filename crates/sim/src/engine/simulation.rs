@@ -3,12 +3,12 @@
 use super::core::{Apps, Core, called};
 use super::fabric::Fabric;
 use super::lane::Lane;
-use super::look_timer::LookTimer;
 #[cfg(debug_assertions)]
 use super::nodes::Nodes;
 use super::pace::Pace;
 use super::parts::Parts;
 use super::processes::{Ended, Processes};
+use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;
 use super::recorder::Recorder;
 use super::schedule::{Schedule, Scheduled};
@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-/// Most node activations between two looks at the progress callback, in most networks some ten milliseconds; [`LookTimer`] bounds the time.
+/// Most node activations between two progress reports, in most networks some ten milliseconds; [`ProgressTimer`] bounds the time.
 const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
 /// The same before the first look, which sees only whether the run is busy.
@@ -45,21 +45,20 @@ pub(crate) struct Simulation {
     core: Core,
     apps: Arc<Apps>,
     duration: Option<Time>,
-    /// Events of the run as a whole, and the time of the last one that took effect.
+    /// Events of the whole run, and the time of the last one that took effect.
     schedule: Schedule,
     scheduled: Time,
     activations: u64,
     /// When the next flows arrive that come from outside.
     injection: TimeOrNever,
-    /// When the first of these and of scheduled events is due.
+    /// Time of the next arrival of flows or scheduled event.
     due: TimeOrNever,
-    /// When the first of those is due at which idle skipping stops.
+    /// The same, of those at which idle skipping stops.
     stop: TimeOrNever,
     /// End of the window before.
     passed: Time,
-    /// When progress is due, by activations or by time; activations at the next look that counts; transmissions at the last one, and how many windows
-    /// ago it was.
-    look_timer: LookTimer,
+    /// Time of the next progress report; activations at the next report by count; transmissions at the last one, and windows since then.
+    progress_timer: ProgressTimer,
     next_look: u64,
     seen: u64,
     windows: u64,
@@ -123,7 +122,7 @@ impl Simulation {
             due: TimeOrNever::NEVER,
             stop: TimeOrNever::NEVER,
             passed: Time::ZERO,
-            look_timer: LookTimer::new(FIRST_LOOK),
+            progress_timer: ProgressTimer::new(FIRST_LOOK),
             next_look: FIRST_LOOK,
             windows: 0,
             seen: 0,
@@ -288,7 +287,7 @@ impl Simulation {
             };
             loop {
                 let together = pace.together();
-                // What parts of the window count.
+                // Sums over the parts of the window.
                 let (mut open, mut done) = (0, 0);
                 let mut part = |simulation: &mut Simulation| {
                     let own = run(simulation, together);
@@ -332,8 +331,8 @@ impl Simulation {
         self.hops_per_window >= ENOUGH
     }
 
-    /// Moves to the next window: false if there is none. `others` is when something is to be done that the core's calendar does not know. Where events
-    /// are scheduled inside the window, `run` runs it up to the last of them.
+    /// Moves to the next window: false if there is none. `others` is the time of the next event outside of the core's calendar. If
+    /// events are scheduled inside the window, `run` runs it up to the last of them.
     #[inline(always)]
     fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
         let wheel = self.core.calendar();
@@ -356,8 +355,8 @@ impl Simulation {
         true
     }
 
-    /// Flows arrive from outside in the window that begins, or events are scheduled: lets each take effect at its time, up to which `run` runs the window.
-    /// False if nothing else will ever happen and the run has no duration: it ended with the window before.
+    /// Handles flows that arrive from outside in the window that begins, and scheduled events: `run` runs the window up to the time of each event. False if
+    /// there are no other events and the run has no duration: it ended with the previous window.
     #[cold]
     #[inline(never)]
     fn meet_due(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
@@ -388,8 +387,8 @@ impl Simulation {
         true
     }
 
-    /// Something scheduled takes effect at `now`, when everything before has happened and nothing after. Deliveries may have been due earlier, if nothing
-    /// has moved since then.
+    /// Lets a scheduled event take effect at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet
+    /// has moved since.
     fn take_effect(&mut self, what: Scheduled, now: Time) {
         let processes = &mut self.processes;
         let next = match what {
@@ -416,7 +415,7 @@ impl Simulation {
         self.schedule.set(what, next);
     }
 
-    /// Finds when something is due next that is in no calendar.
+    /// Finds the next times that are not in the calendar.
     fn look_ahead(&mut self) {
         self.due = self.injection.min(self.schedule.next());
         self.stop = self.injection.min(self.schedule.next_stop());
@@ -427,7 +426,7 @@ impl Simulation {
     fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
         self.core.end_window();
         self.windows += 1;
-        if self.look_timer.is_due(self.activations) {
+        if self.progress_timer.is_due(self.activations) {
             let flow = self.look(progress);
             if self.processes.is_some() {
                 // All processes end with the same window, the next one.
@@ -453,8 +452,8 @@ impl Simulation {
     fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
         if self.activations < self.next_look {
-            // By time alone: how the run goes on must not depend on it.
-            self.look_timer.set(self.next_look);
+            // Due by time alone, which must not influence the run.
+            self.progress_timer.set(self.next_look);
             return progress(now);
         }
         let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
@@ -462,11 +461,11 @@ impl Simulation {
         (self.seen, self.windows) = (own, 0);
         if self.activations < ACTIVATIONS_PER_LOOK {
             self.next_look = ACTIVATIONS_PER_LOOK;
-            self.look_timer.set(self.next_look);
+            self.progress_timer.set(self.next_look);
             return ControlFlow::Continue(());
         }
         self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
-        self.look_timer.set(self.next_look);
+        self.progress_timer.set(self.next_look);
         progress(now)
     }
 

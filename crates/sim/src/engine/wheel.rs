@@ -15,14 +15,14 @@ const SPAN: u64 = 256;
 /// Marks are exact in windows shorter than this, 2^28 ps: what window a node is looked at in then does not depend on when it was marked.
 pub(super) const EXACT: Time = Time(1 << 28);
 
-/// Where a calendar stands.
+/// Position of a calendar.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     /// Number of the window.
     pub window: u64,
-    /// End of the part of it that is run,
+    /// End of the part of it that is run.
     pub end: Time,
-    /// and of the whole window.
+    /// End of the whole window.
     pub whole: Time,
 }
 
@@ -157,7 +157,7 @@ impl Wheel {
         }
     }
 
-    /// Moves to the window, and the part of it, in which another calendar stands.
+    /// Moves to the position of another calendar.
     pub(super) fn follow(&mut self, other: Place) {
         self.step(other.window - self.window);
         self.run_rest(other.whole);
@@ -203,7 +203,7 @@ impl Wheel {
         self.length
     }
 
-    /// Where this calendar stands.
+    /// Position of this calendar.
     pub(super) fn place(&self) -> Place {
         Place { window: self.window, end: self.end, whole: self.window_end() }
     }
@@ -378,7 +378,7 @@ mod tests {
         }
     }
 
-    /// A window that is run in parts, also by a calendar that follows another one, keeps what is marked in the rest of it.
+    /// A window that is run in parts, also by a calendar that follows another one, keeps the marks in its rest.
     #[test]
     fn parts_of_windows_keep_marks() {
         for length in [3, 1000, 50_000_000, EXACT.0 - 1] {

@@ -94,7 +94,7 @@ impl Levels {
     /// The time at each length up to `time`, when it is `length`; empty where the queue is not counted.
     ///
     /// # Panics
-    /// When a change was added that lies outside the time from the first length to `time`: the differences wrap then.
+    /// If a change was added outside the interval from the first length to `time`, because the differences overflow then.
     pub(super) fn times(&self, time: Time, length: u32) -> Vec<u64> {
         let Some(sums) = self.sums() else { return Vec::new() };
         let mut below = 0;
@@ -106,7 +106,7 @@ impl Levels {
         let span = time.0.checked_sub(since);
         assert!(
             span.is_some_and(|span| times.iter().all(|&t| t <= span)),
-            "a queue was counted beyond the time from {since} to {} ps",
+            "a change of a queue lies outside the interval from {since} to {} ps",
             time.0
         );
         times

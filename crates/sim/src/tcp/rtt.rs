@@ -193,7 +193,7 @@ impl Rtt {
     fn estimate(&mut self, c: &TcpConfig, rtt: Time, sent: Sent) {
         let (eighth, quarter) = (Time::from_us(1) / 8, Time::from_us(1) / 4);
         let (sample, least) = (rtt.as_us() as i64, c.rto_min.as_us().min(u64::from(u32::MAX)) as u32);
-        // The kernel's fields are of 32 bits.
+        // The kernel's fields have 32 bits.
         let whole = |deviation: i64| deviation.min(i64::from(u32::MAX)) as u32;
         let d = &mut self.deviation;
         let srtt = match self.srtt.get() {

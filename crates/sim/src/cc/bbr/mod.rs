@@ -2,7 +2,7 @@
 //! which pacing rate and window follow. The model is in `model`; a second estimate for policed paths is in `policer`.
 //!
 //! Bandwidths are integers: segments per microsecond times 2^24 (BW_UNIT). Gains are in 1/256 (BBR_UNIT). The kernel keeps bandwidths in 32 bits,
-//! which wrap at 256 segments a microsecond; here they have 64, and products 128 where 64 are not enough.
+//! which overflow at 256 segments a microsecond. Here they have 64 bits, and large products 128.
 
 mod model;
 mod policer;
@@ -44,8 +44,8 @@ const INIT_CWND: u64 = 10;
 /// The most that one TSO packet carries: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
 const MOST_TSO: u64 = 65_536 - 1 - 320;
 
-/// A bandwidth times something else, over BW_UNIT. The kernel's 64 bits are enough up to 2.9 Tbps (`bbr_rate_bytes_per_sec`) and for pauses of
-/// minutes; here the product has 128.
+/// A bandwidth times a factor, divided by BW_UNIT. The kernel's 64 bits suffice up to 2.9 Tbps (`bbr_rate_bytes_per_sec`) and for pauses of
+/// minutes; here the product has 128 bits.
 fn scaled(bandwidth: u64, by: u64) -> u64 {
     ((u128::from(bandwidth) * u128::from(by)) >> BW_SCALE) as u64
 }
@@ -183,7 +183,7 @@ impl Bbr {
     fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt_us else { return INIT_CWND };
         let volume = (u128::from(bw * gain) * u128::from(min_rtt)) >> 8;
-        // The kernel's is of 32 bits.
+        // 32 bits in the kernel.
         volume.div_ceil(u128::from(BW_UNIT)).min(u128::from(u32::MAX)) as u64
     }
 
@@ -337,7 +337,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "bbr",
         summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK. \
-                  From 256 segments a microsecond on (3 Tbps of 1460 bytes), where the kernel's 32 bits wrap, the bandwidth stays right",
+                  Above 256 segments a microsecond (3 Tbps of 1460 bytes), where the kernel's 32 bits overflow, the bandwidth stays correct",
         params: &[],
     },
     needs_marks: false,

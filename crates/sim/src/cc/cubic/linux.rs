@@ -189,7 +189,7 @@ impl Cubic {
     /// The curve at `t`, 1/1024 s after the epoch's start.
     fn target(&self, t: u64) -> u64 {
         let off = u128::from(t.abs_diff(self.k));
-        // An epoch of days leaves 64 bits: the kernel's product does after minutes.
+        // An epoch of days exceeds 64 bits; the kernel's product does so after minutes.
         let delta = u64::try_from((u128::from(self.c) * off * off * off) >> 40).unwrap_or(u64::MAX);
         if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin).saturating_add(delta) }
     }

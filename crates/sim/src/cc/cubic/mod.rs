@@ -34,12 +34,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Refuses a scale that the rules of Linux round to zero: `bic_scale` is a whole number of 10/1024, and divides.
+    /// Refuses a scale that the rules of Linux round to zero: `bic_scale` is a multiple of 10/1024 and a divisor.
     pub(super) fn check(&self) -> Result<(), BuildError> {
         if self.rules == Some(Rules::Linux) && self.c < LEAST_LINUX_C {
             let reason = format!(
-                "`c` is {}; legal with `rules = \"linux\"`: {LEAST_LINUX_C} to {MOST_C}, as the kernel's `bic_scale` is a whole number of \
-                 10/1024; or take `rules = \"rfc9438\"`",
+                "`c` is {}; legal with `rules = \"linux\"`: {LEAST_LINUX_C} to {MOST_C}, as the kernel's `bic_scale` is a multiple of 10/1024; \
+                 or use `rules = \"rfc9438\"`",
                 self.c
             );
             return Err(BuildError::new("c", reason));
@@ -56,7 +56,7 @@ impl Config {
 /// The largest C.
 const MOST_C: f64 = 100.0;
 
-/// The least C of the rules of Linux: a `bic_scale` of 1.
+/// The smallest C with the rules of Linux: a `bic_scale` of 1.
 const LEAST_LINUX_C: f64 = 10.0 / 1024.0;
 
 /// State of one connection.
@@ -172,8 +172,8 @@ pub(super) const ENTRY: LawEntry = LawEntry {
                 key: "c",
                 kind: Kind::Float(1e-3, MOST_C),
                 default: Some("0.4"),
-                doc: "scaling constant C (RFC 9438 section 5); with `rules = \"linux\"` rounded to whole 10/1024, of which it takes one at \
-                      least: 0.009765625 (`bic_scale`)",
+                doc: "scaling constant C (RFC 9438 section 5); with `rules = \"linux\"` rounded to a multiple of 10/1024 (`bic_scale`), at \
+                      least 0.009765625",
             },
             Param {
                 key: "beta",

@@ -1,15 +1,16 @@
-//! What receivers have of each workload over time: added up at points in time, between windows or parts of windows.
+//! Bytes that receivers have of each workload, summed at points in time, between windows or parts of windows.
 
 use super::Core;
 use forebay_units::{IndexVec, SumId, Time};
 
 impl Core {
-    /// When deliveries are to be noted next.
+    /// Time of the next point.
     pub(in crate::engine) fn deliveries_due(&self) -> Time {
         self.deliveries.due()
     }
 
-    /// Deliveries are due; nothing has moved since then, nor does before `now`. `sum` adds what other processes of the run know to numbers.
+    /// Adds the points that are due. No packet has moved since then, and none moves before `now`. `sum` adds the numbers of the other processes
+    /// of the run.
     pub(in crate::engine) fn note_deliveries(&mut self, now: Time, mut sum: impl FnMut(&mut [u64])) {
         let mut hops = [self.fabric.hops()];
         sum(&mut hops);

@@ -25,12 +25,12 @@ impl Core {
         }
     }
 
-    /// When a link fails or comes back next, or forwarding tables follow.
+    /// Time of the next failure, repair, or change of forwarding tables.
     pub(in crate::engine) fn next_failure(&self) -> TimeOrNever {
         self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
     }
 
-    /// Changes the links that fail or come back at `now`, when everything before has happened and nothing after.
+    /// Changes the links that fail or are repaired at `now`, after all earlier events and before all later ones.
     pub(in crate::engine) fn change_links(&mut self, now: Time) {
         let Some(failures) = &mut self.failures else { return };
         if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.lane, now) {

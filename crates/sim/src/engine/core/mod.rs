@@ -273,7 +273,7 @@ impl Core {
         (self.outgoing, self.incoming) = (Owned::new(), Owned::new());
     }
 
-    /// The warm-up ends at `start`, when everything before has happened and nothing after: what arrives from here on is measured.
+    /// Ends the warm-up at `start`, after all earlier events and before all later ones: later arrivals are measured.
     pub(super) fn begin_measuring(&mut self, start: Time) {
         (self.measuring, self.measured_from, self.grown) = (true, start, true);
         self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));

@@ -50,7 +50,7 @@ impl Core {
         let flows = self.recorder.take_messages();
         let (ports, mut queue) = (self.ports(end, measured), Series::default());
         for (id, port) in self.network.ports.enumerate() {
-            // Each process has all ports, but the samples of its own alone are true.
+            // Each process has all ports, but valid samples only of its own.
             if self.holds(port.from)
                 && let Some(observer) = self.fabric.ports[id].observer_mut()
             {

@@ -234,7 +234,7 @@ fn build(v: &Values) -> Result<Config, BuildError> {
     };
     let tick = v.time("tick");
     if tick < LEAST_TICK {
-        let text = format!("`tick` is {tick}; legal: {LEAST_TICK} or longer, as each period of a host that waits is worked off");
+        let text = format!("`tick` is {tick}; legal: {LEAST_TICK} or longer, because a host that waits is woken every period");
         return Err(BuildError::new("tick", text));
     }
     let c = Config {

@@ -57,8 +57,8 @@ impl Sender {
         self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
-    /// Makes sure that the engine wakes the sender then; at once where that time has passed, as a timer of Linux that is set in the past (a law that
-    /// computes in whole microseconds rounds down).
+    /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
+    /// computes in whole microseconds rounds down to such a time.
     pub(super) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
         if due < self.alarm {

@@ -245,7 +245,7 @@ impl Sender {
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     ///
     /// # Panics
-    /// When full segments have no payload: nothing would ever be sent.
+    /// If full segments have no payload, because no data would ever be sent.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         assert!(c.mss > 0, "a segment has at least one byte of payload");
         let hooks = c.law.hooks();
