@@ -191,8 +191,8 @@ impl Watch {
         Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()))
     }
 
-    /// Whether to abandon runs that were told to end and have not, `since` then or since another run ended: they have exceeded [`Watch::slack`], or
-    /// memory is full.
+    /// Whether to abandon runs that have not ended after a limit. `since` is the time since the limit, or since another run ended: it exceeds
+    /// [`Watch::slack`], or memory is full.
     pub(crate) fn gives_up(&self, since: Duration) -> bool {
         let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * BRIM;
         self.slack().is_some_and(|slack| since >= slack) || self.limit.is_some_and(full)

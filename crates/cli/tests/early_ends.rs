@@ -1,5 +1,4 @@
-//! Early ends: `--max-time`, Ctrl-C and SIGTERM end a command in whatever phase it is, and leave what they should. Bounds on time are far above what
-//! anything here takes.
+//! Early ends: `--max-time`, Ctrl-C and SIGTERM end a command in every phase and leave the right files. Bounds on time are far above normal times.
 
 use crate::hostile::{PATIENCE, ends, words};
 use crate::hostile_machine::heed_signals;
@@ -94,7 +93,7 @@ fn waits_for(child: &mut Child, condition: impl Fn(u32) -> bool) -> bool {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        assert!(began.elapsed() < PATIENCE, "the condition does not come");
+        assert!(began.elapsed() < PATIENCE, "the condition is not met in time");
         thread::sleep(Duration::from_millis(2));
     }
     true
@@ -107,7 +106,7 @@ fn ticks(pid: u32) -> u64 {
     fields.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum()
 }
 
-/// Starts a command that heeds signals, waits for `condition`, sends `name` and waits for the end: the exit code (`None`: ended by the signal itself)
+/// Starts a command that handles signals, waits for `condition`, sends `name` and waits for the end: the exit code (`None`: ended by the signal itself)
 /// and standard error. Must end soon.
 fn signalled(s: &Scratch, args: &[&str], name: &str, condition: impl Fn(u32) -> bool) -> (bool, Option<i32>, String) {
     let mut command = s.command(args);
@@ -118,7 +117,7 @@ fn signalled(s: &Scratch, args: &[&str], name: &str, condition: impl Fn(u32) -> 
         signal(&child, name);
     }
     let began = Instant::now();
-    assert!(waits_for_end(&mut child, began), "{args:?} goes on after SIG{name}");
+    assert!(waits_for_end(&mut child, began), "{args:?} still runs after SIG{name}");
     let out = child.wait_with_output().unwrap();
     (came, out.status.code(), text(&out.stderr))
 }
@@ -143,7 +142,7 @@ fn rows(manifest: &serde_json::Value, table: &str) -> u64 {
     tables.iter().find(|t| t["name"] == table).unwrap()["rows"].as_u64().unwrap()
 }
 
-/// Eight lines that took all memory: segments without payload, sent for ever.
+/// Eight lines with an MSS of zero, which must not cause endless segments without payload.
 #[test]
 fn zero_mss_script_ends() {
     let s = Scratch::new("mss-0");
@@ -166,19 +165,19 @@ fn max_time_ends_slow_runs() {
         let ended = if out.status.success() {
             manifest(&s, "r")["partial"].as_str().is_some_and(|p| p.contains("ended after 3.0 s by --max-time"))
         } else {
-            // A single step of the simulation took longer than all that is allowed.
+            // A single step of the simulation took longer than the limit.
             assert!(
                 err.contains("--max-time") && err.contains("did not end by themselves") && s.entries("") == [name],
                 "{name}: {said}{err}"
             );
             true
         };
-        // Those that are fast enough end by themselves; the last one has an hour to simulate.
+        // Fast scenarios end normally; the last one has an hour of simulated time.
         assert!(ended || name != "windows.toml", "{name}: {said}{err}");
     }
 }
 
-/// The forecast runs the first moments of a scenario, and looks at the time.
+/// The forecast runs the first moments of a scenario and checks the time.
 #[test]
 fn forecasts_of_slow_runs_end() {
     for (name, scenario) in SLOW {
@@ -196,7 +195,7 @@ fn signals_end_slow_runs() {
             let s = Scratch::new("slow");
             s.file(name, scenario);
             let args = ["run", name, "--yes", "--quiet", "--out", "r"];
-            // It runs: it has a folder to write to, and has used a processor since.
+            // The run has begun: it has an output folder and has used processor time since.
             let (came, code, err) = signalled(&s, &args, kind, |pid| !staging(&s).is_empty() && ticks(pid) > 30);
             assert!(!came || code == Some(130) && err.contains("interrupted"), "{name} {kind}: {code:?} {err}");
             assert!(came || name != "windows.toml", "{name} does not run for long");
@@ -238,7 +237,7 @@ fn max_time_ends_writing() {
     let (partial, written) = (m["partial"].as_str().unwrap(), rows(&m, "queue"));
     assert!(partial.contains("ended after 3.0 s by --max-time"), "{partial}");
     assert_eq!((rows(&m, "summary"), rows(&m, "flows")), (1, 2), "{m}");
-    // A machine that is fast enough has written all.
+    // A fast machine may have written everything.
     if let Some((_, tables)) = partial.split_once("incomplete tables: ") {
         assert!(
             tables.starts_with(&format!("the first {written} of ")) && tables.ends_with("rows of `queue`"),
@@ -279,7 +278,7 @@ fn max_time_ends_setup() {
     assert!(!out.status.success());
 }
 
-/// Commands that write nothing, or what is whole at any time, end at once.
+/// Commands without output files, or with output that is always complete, end at once.
 #[test]
 fn signals_end_other_verbs() {
     let s = Scratch::new("verbs");
@@ -309,7 +308,7 @@ fn signals_end_other_verbs() {
 fn complete_copies_are_named() {
     let s = Scratch::new("copies");
     s.file("small.toml", SMALL);
-    // No process has a number above 4194304.
+    // Process numbers are at most 4194304.
     let copies = ["x.tmp-4200000", "x.tmp-4200001-2", "y.tmp-4200000"];
     for copy in copies {
         s.ok(&["run", "small.toml", "--quiet", "--out", "done"]);

@@ -1,4 +1,4 @@
-//! Guests of runs that were killed, with a script in the place of a kernel: what a process leaves outside of its output folder, the next one removes.
+//! Guests of killed runs, with a script instead of a kernel: the next process removes files that a killed one left outside of its output folder.
 
 use crate::scratch::{Scratch, command};
 use std::fs;
@@ -22,7 +22,7 @@ cc = "newreno"
 kind = "long"
 "#;
 
-/// Starts a process that outlives it, as the processes that a guest traces did, and then does nothing.
+/// Starts a process that outlives it, as a process traced by a guest may, and then does nothing.
 const GUEST: &str =
     "#!/bin/sh\nsleep 1000 </dev/null >/dev/null 2>&1 3<&- 4>&- &\necho $! > child.new; mv child.new child\nexec sleep 1000\n";
 

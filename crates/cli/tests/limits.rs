@@ -164,7 +164,7 @@ fn check_says_what_a_run_costs() {
     assert!(!text(&forebay(&s.0, &["check", "base.toml", "--no-forecast"]).stdout).contains("forecast"));
 }
 
-/// Whatever the backend, and whether it can run on this machine or not: a forecast, or the reason why there is none.
+/// Every backend has a forecast, or the reason why there is none, even if it cannot run on this machine.
 #[test]
 fn check_has_a_forecast_for_every_backend() {
     let s = Scratch::new("worlds");
@@ -276,7 +276,7 @@ fn time_ends_runs_with_what_they_have() {
         "--set",
         "duration=1h",
         "--yes",
-        // Few messages: writing them is no matter of time.
+        // Few messages, so that writing them takes little time.
         "--set",
         "workload.0.sizes=2MB",
         "--max-time",

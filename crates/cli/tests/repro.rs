@@ -51,8 +51,8 @@ fn what_is_missing_is_said() {
     assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));
 }
 
-/// A file of the current folder that has the name of a package is not imported, neither by the probe nor by the module; with `-P` and with an
-/// interpreter that does not know it.
+/// Neither the probe nor the module imports a file of the current folder with the name of a package, with `-P` and with an interpreter that
+/// does not support it.
 #[test]
 fn modules_of_current_folder_are_not_imported() {
     let Ok(version) =
@@ -65,7 +65,7 @@ fn modules_of_current_folder_are_not_imported() {
     for name in ["numpy", "forebay", "importlib", "runpy", "argparse"] {
         scratch.file(&format!("{name}.py"), "open('imported', 'w')\nraise SystemExit('imported from the current folder')\n");
     }
-    // The package, elsewhere: what is tested is which of both runs.
+    // The package in another folder: the test checks which one runs.
     std::fs::create_dir_all(scratch.0.join("site/forebay/repro")).unwrap();
     for (file, content) in [
         ("site/forebay/__init__.py", ""),

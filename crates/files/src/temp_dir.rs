@@ -56,7 +56,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // The lock is released after this. A directory that cannot be removed is stale for the next process.
+        // The lock is released after this. If removal fails, the next process removes the directory.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -87,7 +87,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|n| n.strip_prefix(prefix)?.strip_prefix('-'));
-        // PID-RANDOM, and PID-NUMBER as version 0.1.0 names them.
+        // PID-RANDOM, and PID-NUMBER in earlier versions.
         let number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
         let Some((pid, _)) = rest.and_then(|r| r.split_once('-')).filter(|(p, n)| number(p) && number(n)) else { continue };
         let path = entry.path();
@@ -96,7 +96,7 @@ pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) 
         }
         match lock(&path) {
             Lock::Held(_held) => {
-                // Version 0.1.0 took no lock.
+                // Directories of earlier versions have no lock.
                 if rest.is_some_and(|r| r.len() < pid.len() + 17) && runs(pid) {
                     continue;
                 }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn directory_of_living_process_stays() {
         let place = place();
-        // A name of version 0.1.0, which took no lock.
+        // A name of earlier versions, which took no lock.
         let path = place.path().join(format!("a-{}-0", std::process::id()));
         fs::create_dir(&path).unwrap();
         remove_stale(place.path(), "a", |_| {});

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lease_ends_with_its_holder_or_its_time() {
+    fn lease_ends_with_process_or_time() {
         let path = std::env::temp_dir().join(format!("forebay-lease-{}", std::process::id()));
         assert!(has_ended(&path));
         let lease = Lease::take(path.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! The file of metrics: replaced in one piece, and nothing else is.
+//! The file of metrics is replaced atomically, and no other files are.
 #![cfg(all(target_os = "linux", feature = "bpf"))]
 
 use forebay_files::TempDir;
@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 fn metrics_replace_only_metrics() {
     let place = TempDir::create(&std::env::temp_dir(), "forebay-test-metrics").unwrap();
     let path = place.path().join("x.prom");
-    // Where a link waits under the name that once was the temporary one.
+    // A link has a fixed temporary name, which must not be used.
     let victim = place.path().join("victim");
     fs::write(&victim, "untouched").unwrap();
     symlink(&victim, place.path().join("x.forebay-new")).unwrap();

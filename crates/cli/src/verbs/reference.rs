@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_goes_and_products_stay() {
+    fn markup_removed_but_products_kept() {
         for (markdown, text) in [
             ("hosts-per-leaf * host rate / (spines * fabric rate)", "hosts-per-leaf * host rate / (spines * fabric rate)"),
             ("`a * b` and **bold**, *slanted* words", "a * b and bold, slanted words"),

@@ -1,4 +1,4 @@
-//! A guard rolls back however it ends, except by its user's decision, and other users of the machine cannot stop it.
+//! A guard rolls back however it ends, except by its user's decision, and other users of the machine cannot prevent that.
 
 use crate::check::{check, equal};
 use crate::lab::Lab;
@@ -90,7 +90,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Each signal to each of the two processes, and what the foreground process says.
+/// Each signal to each of the two processes, and the message of the foreground process.
 pub(crate) fn endings() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -157,7 +157,7 @@ pub(crate) fn endings_of_attach() {
     }
 }
 
-/// What the user decides: it stays.
+/// By the user's decision the attachment stays.
 pub(crate) fn kept() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -188,7 +188,7 @@ pub(crate) fn kept() {
     nothing_left(&lab, &before, "a detach beside a guard");
 }
 
-/// Both processes at once, which leaves the lease to the next command; and a file that is removed by hand.
+/// If both processes are killed at once, the next command rolls back; so does a guard whose state file is removed.
 pub(crate) fn lease() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -231,7 +231,7 @@ struct Scene {
 impl Scene {
     fn new() -> Scene {
         let lab = Lab::new();
-        // What the receiver allows fits into the queue: nothing is lost.
+        // The receive window fits into the queue, so no packet is lost.
         lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
         lab.bottleneck(100, 400);
         let before = traces(&lab);
@@ -248,7 +248,7 @@ impl Scene {
     /// Makes the connection bad, and checks that this rolls back.
     fn worsen(&self, what: &str) {
         self.lab.bottleneck(20, 400);
-        until(&format!("a bad connection is detached {what}"), || !attached());
+        until(&format!("a bad connection causes a rollback {what}"), || !attached());
     }
 
     fn end(self, what: &str) {
@@ -261,7 +261,7 @@ impl Scene {
     }
 }
 
-/// Reading or writing does not end a guard: its output is closed, full, or its foreground process is stopped.
+/// Closed output, full output and a stopped foreground process do not end a guard.
 pub(crate) fn output() {
     let scene = Scene::new();
     let mut guarded = scene.guard("");
@@ -295,7 +295,7 @@ pub(crate) fn output() {
 /// A pipe into which nothing more fits: the end that is read, and the one that is written.
 fn full_pipe() -> (OwnedFd, OwnedFd) {
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors, which belong to nobody else afterwards.
+    // SAFETY: room for two descriptors, which have no other owner afterwards.
     let (read, write) = unsafe {
         assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
         (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
@@ -315,7 +315,7 @@ pub(crate) fn terminal() {
     for nohup in [false, true] {
         let scene = Scene::new();
         let (mut master, mut slave) = (0, 0);
-        // SAFETY: room for two descriptors; no name, settings or size are asked for. They belong to nobody else afterwards.
+        // SAFETY: room for two descriptors; no name, settings or size are asked for. They have no other owner afterwards.
         let (master, slave) = unsafe {
             let null = std::ptr::null_mut();
             assert_eq!(libc::openpty(&raw mut master, &raw mut slave, null, std::ptr::null(), std::ptr::null()), 0);
@@ -366,7 +366,7 @@ fn become_nobody() {
     }
 }
 
-/// Another process keeps the lock, of another user where such a one may open it.
+/// Another process holds the lock, as another user if that user can open it.
 pub(crate) fn held_lock() {
     let path = "/run/forebay/lock";
     for who in ["a user without rights", "root"] {
@@ -395,7 +395,7 @@ pub(crate) fn held_lock() {
     }
 }
 
-/// Connections of another user to the port of metrics, which say nothing.
+/// Silent connections of another user to the port of metrics.
 pub(crate) fn flood() {
     let scene = Scene::new();
     let guarded = scene.guard("--prometheus-port 9465");
@@ -436,7 +436,7 @@ pub(crate) fn flood() {
     scene.end("in the flood");
 }
 
-/// A file system that never answers, over a folder; gone when dropped.
+/// A file system that never answers, mounted on a folder until dropped.
 struct Hung {
     folder: CString,
     _device: File,
@@ -488,7 +488,7 @@ pub(crate) fn metrics_file(folder: &Path) {
     scene.end("after a file system that hung");
 }
 
-/// A guard that cannot read connections, nor roll back by itself: the foreground process does.
+/// A guard that can neither read connections nor roll back: the foreground process rolls back.
 pub(crate) fn read_error() {
     let lab = Lab::new();
     let before = traces(&lab);

@@ -62,7 +62,7 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was just opened and belongs to nobody else.
+        // SAFETY: it was just opened and has no other owner.
         Ok(Signals(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 

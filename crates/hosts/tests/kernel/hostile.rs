@@ -1,5 +1,5 @@
-//! Other users of the machine, who have made what forebay uses before it does: the lock, the folder of state, pins. Each case is a process of its
-//! own whose mount namespace has a `/run/forebay` and a BPF file system for this test alone.
+//! Files that other users create before forebay does: the lock, the folder of state, pins. Each case is a separate process whose mount
+//! namespace has its own `/run/forebay` and BPF file system.
 
 use crate::check::check;
 use crate::lab::{self, Lab};
@@ -102,7 +102,7 @@ fn other(line: &str) -> bool {
     done.expect("a shell").status.success()
 }
 
-/// Each of these must be refused, with these words, and not with the advice to be root.
+/// Each of these must be refused with these words, and without the advice to run as root.
 fn all_refused(words: &[&str]) {
     let tries: [(&str, Result<(), forebay_hosts::Error>); 4] = [
         ("attach", attach(&request()).map(|_| ())),
@@ -116,10 +116,10 @@ fn all_refused(words: &[&str]) {
     }
 }
 
-/// The lock cannot be opened by others, and one that they hold from before is replaced.
+/// Other users cannot open the lock, and a lock that they already hold is replaced.
 fn lock() {
     fs::write("/run/forebay/lock", "").expect("a lock");
-    fs::set_permissions("/run/forebay/lock", Permissions::from_mode(0o644)).expect("as it was made before");
+    fs::set_permissions("/run/forebay/lock", Permissions::from_mode(0o644)).expect("a lock that others can open");
     let held = File::open("/run/forebay/lock").expect("open to readers");
     held.try_lock().expect("the lock");
     let begin = Instant::now();
@@ -131,7 +131,7 @@ fn lock() {
     detached();
 }
 
-/// The umask decides nothing.
+/// Modes do not depend on the umask.
 fn umask() {
     // SAFETY: a plain system call; it changes this process only.
     unsafe { libc::umask(0) };
@@ -169,7 +169,7 @@ fn folder() {
     detached();
 }
 
-/// A file of root that names other things than `attach` does: nothing of them is touched.
+/// A state file of root with forged fields: `detach` does not touch the files that it names.
 fn forged() {
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").expect("a default");
     attached();
@@ -201,7 +201,7 @@ fn forged() {
     detached();
 }
 
-/// Folders of pins that others have made are refused, whatever their mode.
+/// Folders of pins that others have created are refused, whatever their mode.
 fn pins() {
     for (make, words) in [
         ("mkdir -m 0777 /sys/fs/bpf/forebay", "belongs to user 65534"),
@@ -222,7 +222,7 @@ fn pins() {
     fs::set_permissions(PINS, Permissions::from_mode(0o700)).expect("a mode");
     attached();
     detached();
-    // With the capabilities that attaching keeps root cannot look into it.
+    // With the capabilities that `attach` keeps, root cannot read this folder.
     assert!(other("mkdir -m 0700 /sys/fs/bpf/forebay"));
     privileges::keep_needed().unwrap_or_else(|e| panic!("{e}"));
     let said = attach(&request()).expect_err("closed by others").to_string();
@@ -258,7 +258,7 @@ fn moved_cgroup() {
     fs::remove_dir_all("/sys/fs/bpf/elsewhere").expect("pins");
 }
 
-/// Neither file nor pins are where they were: `status` and `detach --all` say that the kernel still has it.
+/// The state file is removed and the pins are moved: `status` and `detach --all` report that the kernel still has the program.
 fn lost() {
     attached();
     fs::remove_file(STATE).expect("the state");
@@ -277,7 +277,7 @@ fn lost() {
     fs::remove_dir_all("/sys/fs/bpf/elsewhere").expect("pins");
 }
 
-/// All connections are asked for by name, and a prefix that is given twice counts once.
+/// Only `--default` attaches to all connections, and a prefix that is given twice counts once.
 fn wide() {
     let narrow = |prefixes: &[&str]| {
         let prefixes = prefixes.iter().map(|p| p.parse().expect("a prefix")).collect();
