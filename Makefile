@@ -49,7 +49,7 @@ test: ## every test: format, lint, unit, property, scenario, docs, Python, paper
 	@echo "make test: two rows of steps side by side; what a step prints is shown when it ends"
 	@mkdir -p $(TARGET) && echo step,seconds,line >$(TARGET)/test-times.csv
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --file=tools/side-by-side.mk every-step
-	@echo "make test: all steps passed; their seconds, of lines one by one in $(TARGET)/test-times.csv:" && tools/timed.sh table
+	@echo "make test: all steps passed. Seconds of each step (of each line: $(TARGET)/test-times.csv):" && tools/timed.sh table
 
 fmt: setup
 	$(CARGO) fmt --all --check

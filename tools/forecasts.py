@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Forecasts of `forebay check` beside the runs themselves, for every scenario in scenarios/ and papers/.
+"""Compares forecasts of `forebay check` with the runs, for every scenario in scenarios/ and papers/.
 
     tools/forecasts.py FOREBAY [--most SECONDS] [--factor 1.5] [FILE...]
 
-FOREBAY is the program. Files whose forecast is more than SECONDS of processor time (default 60) are not run. The last column has the ratios of
-forecast and run of packet transmissions, messages, samples and processor time, the time of writing tables included. Fails where one of the first three is
-further from 1 than the factor; time depends on the machine.
+FOREBAY is the program. Files with a forecast above SECONDS of processor time (default 60) are not run. The last column has the ratios of forecast and run
+for packet transmissions, messages, samples and processor time (with the writing of tables). Fails if one of the first three ratios differs from 1 by more
+than the factor; the last depends on the machine.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Licences of the software that forebay's programs and its wheel contain: writes THIRD-PARTY-NOTICES.
+"""Writes THIRD-PARTY-NOTICES: licences of the third-party software in forebay's programs and its wheel.
 
-    tools/notices.py            renew the file
-    tools/notices.py --check    fail where it is out of date
+    tools/notices.py            update the file
+    tools/notices.py --check    fail if it is out of date
 
 It lists the crates that are linked for Linux on x86-64 (`cargo metadata --locked`, normal dependencies without procedural macros), with all features,
 and the web assets of the report. A text that several of them share is printed once, under their copyright lines. Of several licences that a crate
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "THIRD-PARTY-NOTICES"
 PLATFORM = "x86_64-unknown-linux-gnu"
 FEATURES = "forebay/bpf,forebay/mpi,forebay-hosts/bpf"
-# What is delivered: the command, the program for MPI, the extension module of the wheel.
+# Delivered packages: the command, the program for MPI, the extension module of the wheel.
 PROGRAMS = {"forebay", "forebay-py"}
 PREFERRED = ["MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "Unicode-3.0", "Apache-2.0", "BSL-1.0", "Unlicense"]
 TITLES = {
@@ -35,7 +35,7 @@ TITLES = {
     "BSL-1.0": "Boost Software License 1.0",
     "Unlicense": "Unlicense",
 }
-# Words by which the text of a licence is recognised in a file of any name.
+# Text that identifies a licence in a file of any name.
 MARKS = {
     "MIT": "Permission is hereby granted, free of charge",
     "BSD-2-Clause": "Redistribution and use in source and binary forms",
@@ -48,7 +48,7 @@ MARKS = {
     "Unlicense": "This is free and unencumbered software",
 }
 NAMES = re.compile(r"(licen[cs]e|copying|unlicense)", re.IGNORECASE)
-# Sources of others in this repository or in the sources of a crate: name, licence, folder of a crate or of the repository, file.
+# Third-party sources in this repository or in the sources of a crate: name, licence, folder of a crate or of the repository, file.
 BUNDLED = [
     ("libbpf (C library, in builds with `bpf`)", "BSD-2-Clause", "libbpf-sys", "libbpf/LICENSE.BSD-2-Clause"),
     ("uPlot (in the report)", "MIT", "", "crates/report/assets/uplot/LICENSE"),
@@ -67,7 +67,7 @@ def metadata(features: str) -> dict:
 
 
 def linked(graph: dict) -> dict[str, dict]:
-    """The packages of others that the programs contain, by id."""
+    """Third-party packages that the programs contain, by id."""
     packages = {p["id"]: p for p in graph["packages"]}
     nodes = {n["id"]: n for n in graph["resolve"]["nodes"]}
     todo = [i for i, p in packages.items() if p["source"] is None and p["name"] in PROGRAMS]
@@ -84,7 +84,7 @@ def linked(graph: dict) -> dict[str, dict]:
 
 
 def chosen(expression: str) -> list[str]:
-    """The licences to show for an SPDX expression: of alternatives one, of a conjunction all."""
+    """Licences to show for an SPDX expression: one of several alternatives, all of a conjunction."""
     if "(" in expression:
         sys.exit(f"tools/notices.py cannot read the licence expression `{expression}`")
     alternatives = [[term.strip() for term in part.split(" AND ")] for part in re.split(r" OR |/", expression)]
@@ -95,7 +95,7 @@ def chosen(expression: str) -> list[str]:
 
 
 def text_of(folder: Path, licence: str) -> str | None:
-    """The text of a licence among the files of a crate: of several the shortest, which is the one without the others."""
+    """Text of a licence among the files of a crate: the shortest match, which has no other licences."""
     files = (f for f in sorted(folder.iterdir()) if f.is_file() and NAMES.search(f.name))
     texts = (f.read_text(encoding="utf-8", errors="replace") for f in files)
     return min((t for t in texts if MARKS[licence] in " ".join(t.split())), key=len, default=None)
@@ -118,7 +118,7 @@ def divided(text: str, licence: str) -> tuple[list[str], str]:
 
 
 def comparable(licence: str, body: str) -> str:
-    """A text without what does not tell it from others: white space, and of Apache's licence the heading and the appendix."""
+    """A text without parts that do not identify it: white space, and heading and appendix of Apache's licence."""
     text = " ".join(body.split())
     if licence == "Apache-2.0":
         text = re.sub(r"^.*?TERMS AND CONDITIONS FOR USE", "TERMS AND CONDITIONS FOR USE", text)
@@ -127,7 +127,7 @@ def comparable(licence: str, body: str) -> str:
 
 
 def notices(folder: Path) -> str:
-    """What Apache's licence asks to be passed on (section 4d)."""
+    """NOTICE text of a crate, which Apache's licence requires to be included (section 4d)."""
     files = (f for f in sorted(folder.iterdir()) if f.name.upper().startswith("NOTICE"))
     return "\n".join(f.read_text(encoding="utf-8", errors="replace").strip() for f in files)
 

@@ -6,7 +6,7 @@
 FOREBAY = $(VENV)/bin/forebay
 include Makefile
 
-# The seconds of each line stand behind it, and in target/test-times.csv with its step.
+# The seconds of each line are printed after it, and written to target/test-times.csv with its step.
 SHELL := tools/timed.sh
 .SHELLFLAGS = step:$@ -euo pipefail -c
 

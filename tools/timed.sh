@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The shell of tools/side-by-side.mk: tools/timed.sh step:NAME FLAGS LINE runs a line of a recipe. It prints the seconds where they are 2 or more, and
+# The shell of tools/side-by-side.mk: tools/timed.sh step:NAME FLAGS LINE runs a line of a recipe. It prints the seconds if they are 2 or more, and
 # appends `step,seconds,line` to target/test-times.csv. tools/timed.sh table prints the seconds of each step.
 times=${CARGO_TARGET_DIR:-target}/test-times.csv
 if [[ ${1-} == table ]]; then

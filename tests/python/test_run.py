@@ -148,14 +148,14 @@ def test_an_error_of_the_callback_stops_everything() -> None:
         if calls == 3:
             raise StopError
 
-    # To its end it would run for hours.
+    # Without an interrupt it would run for hours.
     with pytest.raises(StopError):
         fb.Scenario.from_dict(LONG).run(progress=stop)
     assert calls == 3
 
 
 def test_other_threads_go_on() -> None:
-    """Between two calls of the callback another thread counts on: with the lock held it could move in a call only."""
+    """Another thread counts between two calls of the callback, so the run does not hold the interpreter lock."""
 
     class EnoughError(Exception):
         pass
@@ -186,7 +186,7 @@ def test_other_threads_go_on() -> None:
 
 
 def test_two_runs_in_two_threads_overlap() -> None:
-    """Each waits in its first callback until the other one is there: one after the other would never meet."""
+    """Each run waits in its first callback for the other one, which would never start if runs were sequential."""
     meeting = threading.Barrier(2, timeout=PATIENCE_S)
     results: dict[int, fb.Result] = {}
 

@@ -131,7 +131,7 @@ occupancy = "none"
     let text = numbers.iter().fold(text.replace("STACK", &stack), |text, (name, n)| text.replace(name, &(n * times).to_string()));
     let variant = resolve(&text, &[], None).remove(0);
     let before = peak();
-    // Far above what is released of the time before the count.
+    // Far above the memory from before the count that is released.
     let base = 1 << 32;
     ALLOCATED.store(base, Relaxed);
     PEAK.store(base, Relaxed);

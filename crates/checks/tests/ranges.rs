@@ -1,7 +1,7 @@
-//! Every registered number runs at its least and at its greatest legal value, with each pair of the words and flags beside it, or is refused
-//! by an error that names it. The lists come from the registries, so that a new key is covered without a line here.
+//! Every numeric key runs at its smallest and largest legal value, with each pair of the other choices and flags, or is refused by an error
+//! that names it. The lists come from the registries, so that new keys are covered automatically.
 //!
-//! The runs check what debug builds assert, that no arithmetic overflows, that a run ends, and the balances of [`judge`].
+//! The runs check debug assertions, arithmetic overflow, termination, and the balances of [`judge`].
 
 #![expect(
     clippy::print_stdout,
@@ -25,18 +25,18 @@ use std::time::Duration;
 
 /// Transmissions of one run; the largest of these scenarios takes a twentieth.
 const MOST_HOPS: u64 = 2_000_000;
-/// Looks at the progress callback of one run, 100 000 activations each.
+/// Progress reports of one run, each after at most 100 000 activations.
 const MOST_LOOKS: u32 = 40;
-/// Messages, hosts and switches of a run from which on a value is not tried in every mode.
+/// Messages, hosts and switches of a run above which a value is not run in every mode.
 const LARGE: usize = 20_000;
 /// Wall time of one run that never reaches the callback. Runs take milliseconds.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// How long runs are, and those that have more to do in that time than a run may.
+/// Duration of runs, and of runs that would take too long with it.
 const USUAL: &str = "duration = \"40ms\"";
 const SHORT: &str = "duration = \"10us\"";
 
-/// What runs record: all that there is.
+/// Recorded data: everything.
 const OBSERVE: &str = "[observe]\nwarmup = \"2us\"\noccupancy = \"all\"\nqueue = { port = \"all\", every = \"1ms\" }\n\
                        tcp = { flows = [0, 1], every = \"1ms\" }\n";
 
@@ -161,12 +161,12 @@ impl Draft {
 /// How a scenario ended.
 enum Outcome {
     Refused(String),
-    /// With so many messages, hosts and switches.
+    /// Completed, with this many messages, hosts and switches.
     Ran(usize),
     Failed(String),
-    /// Stopped when it had done more than a run may.
+    /// Stopped at a limit.
     Long,
-    /// It did not come back.
+    /// Did not return.
     Hangs,
 }
 
@@ -215,7 +215,7 @@ fn start(config: &Experiment) -> Result<Report, RunError> {
     run::run(checked, &mut progress)
 }
 
-/// What holds of every report.
+/// Balances of every report.
 fn judge(config: &Experiment, r: &Report) -> Result<(), String> {
     for f in &r.flows {
         let sane = f.cwnd_max.is_finite() && f.cwnd_max >= 0.0 && f.cut_alpha.is_none_or(|a| (0.0..=1.0).contains(&a));
@@ -244,18 +244,18 @@ fn judge(config: &Experiment, r: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// What to try after a run.
+/// Next step after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// The same without another key: the value was refused.
+    /// Repeat without another key, because the value was refused.
     Other,
-    /// The next mode.
+    /// Go to the next mode.
     Mode,
-    /// The next value: the run was large, or its thread still runs.
+    /// Go to the next value, because the run was large or its thread still runs.
     Key,
 }
 
-/// Runs scenarios on a thread of its own, so that one that never ends fails by its name.
+/// Runs scenarios on a separate thread, so that a scenario that does not end fails with its name.
 #[derive(Default)]
 struct Bench {
     failures: Vec<String>,
@@ -274,7 +274,7 @@ impl Bench {
         std::thread::spawn(move || {
             let _ = done.send(attempt(&own, &also));
         });
-        // The thread of a run that hangs goes on until the program ends.
+        // The thread of a hanging run continues until the program ends.
         wait.recv_timeout(LONGEST).unwrap_or(Outcome::Hangs)
     }
 
@@ -335,7 +335,7 @@ impl Bench {
             if self.ran > before || values.is_empty() {
                 continue;
             }
-            // The range is narrower than that of the kind, and the errors have it.
+            // The range is narrower than that of the kind; the errors state it.
             let draft = &modes[0].1;
             let errors = values.iter().filter_map(|v| variants(&draft.with(place, p.key, v).text()).err());
             let stated: BTreeSet<String> = errors.flat_map(|e| stated(&e)).collect();
@@ -431,7 +431,7 @@ fn usual(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The words and flags of parameters.
+/// The choices and flags of parameters.
 fn choices(params: &[Param]) -> Vec<(&'static str, Vec<String>)> {
     let of = |p: &Param| match p.kind {
         Kind::Choice(words) => Some((p.key, words.iter().map(|w| format!("\"{w}\"")).collect())),
@@ -501,7 +501,7 @@ fn modes(draft: &Draft, place: Place, params: &[Param]) -> Vec<(String, Draft)> 
     all
 }
 
-/// Whether this build has the checks that these tests are for.
+/// Whether this build has the overflow checks that these tests need.
 #[test]
 fn builds_with_overflow_checks() {
     assert!(std::hint::black_box(cfg!(debug_assertions)), "debug assertions are off in this build");

@@ -1,6 +1,6 @@
-//! What is set for a time takes effect at that time, whatever moves then: the end of a warm-up, failures of links, starts and stops of workloads,
-//! samples. So a datagram a microsecond in another rack changes nothing of what a rack measures, on one core, on several, and with the nodes of
-//! each window worked off backwards.
+//! Events take effect exactly at their times, whatever packets move then: the end of a warm-up, failures of links, starts and stops of workloads,
+//! samples. Therefore a datagram every microsecond in another rack does not change the measurements of a rack, on one core, on several, and with the
+//! nodes of each window in reverse order.
 
 use forebay_checks::processes::execute_among;
 use forebay_checks::{Outcome, execute, one, resolve, resolved, rows};
@@ -104,7 +104,7 @@ fn scenario(kind: &str, keys: &str, failure: &str, warmup: &str, beats: bool) ->
     all.remove(0)
 }
 
-/// All rows that are about the first rack, its workload and its transport, a table a line.
+/// All rows of the first rack, its workload and its transport, one table a line.
 fn measured(v: &Variant, r: &Report) -> String {
     let own = |id: PortId| ["h4", "h5"].iter().all(|host| !v.port_names[id.index()].contains(host));
     let workload = WorkloadId::new(0);
@@ -152,7 +152,7 @@ fn backwards(config: &Experiment) -> Report {
     execute(config)
 }
 
-/// A workload that gains a key that is a time needs it here.
+/// Each time key of a workload has a value here.
 #[test]
 fn every_time_key_has_a_value() {
     for entry in REGISTRY {
@@ -259,7 +259,7 @@ fn warm_up_ends_while_idle() {
 
 /// Half of the time the queue is empty, without a failure and with one before the first packet.
 #[test]
-fn percentiles_of_a_link_that_failed_while_idle() {
+fn idle_failure_keeps_queue_percentiles() {
     let failure = "[[topology.failure]]\nlink = \"bottleneck\"\ndown = \"10ms\"\nup = \"20ms\"\n";
     let percentiles = |failure: &str, warmup: &str| {
         let text = format!("{LATE}warmup = \"{warmup}\"").replace("[[workload]]", &format!("{failure}[[workload]]"));
@@ -271,7 +271,7 @@ fn percentiles_of_a_link_that_failed_while_idle() {
     assert_eq!(percentiles(failure, "500ms"), [45, 50, 50]);
 }
 
-/// A failure and a repair while nothing moves are in the table `events`, also when all is over.
+/// A failure and a repair in idle time are in the table `events`, also after all traffic.
 #[test]
 fn links_fail_while_idle() {
     let text = LATE.replace("start = \"500ms\"", "start = \"100ms\"\nsize = \"20KB\"").replace(
@@ -283,9 +283,9 @@ fn links_fail_while_idle() {
     assert_eq!(events, [(700_000_000_100, EventKind::LinkDown, Some(0)), (800_000_000_000, EventKind::LinkUp, None)]);
 }
 
-/// Without a duration a run ends with its last message, whatever is scheduled for later.
+/// A run without a duration ends with its last message, even if events are scheduled later.
 #[test]
-fn a_run_without_duration_waits_for_nothing() {
+fn run_without_duration_ends_with_traffic() {
     let text = LATE
         .replace("duration = \"1s\"", "")
         .replace("kind = \"long\"", "kind = \"long\"\nsize = \"20KB\"")

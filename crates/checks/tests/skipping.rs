@@ -129,7 +129,7 @@ fn a_look_at_the_state_adds_no_window() {
 
 /// Connections that are asked for inside a window open in the next one at the earliest, also where the window is run in two parts.
 #[test]
-fn connections_per_train_open_at_the_same_time() {
+fn skipping_opens_train_connections_on_time() {
     let text = r#"
 duration = "30ms"
 [topology]

@@ -242,7 +242,7 @@ fn probe_timer_set_in_the_past() {
 
 /// The same in a fat tree with damaged packets, queries and single flows.
 #[test]
-fn probe_timer_set_in_the_past_in_a_fat_tree() {
+fn past_probe_timer_in_fat_tree() {
     let text = r#"
 duration = "15ms"
 [topology]

@@ -33,7 +33,7 @@ pub(crate) trait Endpoint {
     fn take_sent(&mut self) -> Option<Sent>;
     /// The same, which stays.
     fn first_sent(&self) -> Option<&Sent>;
-    /// Number of packets that it has sent and that wait to be taken.
+    /// Number of sent packets that were not taken yet.
     fn sent(&self) -> usize;
     /// The names that assertions may use, with their values now.
     fn info(&mut self) -> Result<Vec<(&'static str, f64)>, String>;

@@ -95,8 +95,8 @@ fn broken(problem: String) -> Failure {
     failure(1, "an endpoint that runs", problem)
 }
 
-/// Most packets that the endpoint may send in a script, and most times that it may do something by itself: a hundred times what any script
-/// of the project needs. An endpoint that never stops must not take all memory, or all time.
+/// Limits of packets that the endpoint sends in a script, and of timer events: a hundred times the need of the project's largest script. An
+/// endpoint that never stops must not exhaust memory or time.
 const MOST_PACKETS: usize = 1 << 17;
 const MOST_STEPS: usize = 1 << 20;
 
@@ -121,7 +121,7 @@ struct Runner<E> {
     open: bool,
     /// Packets that were taken from the endpoint.
     taken: usize,
-    /// Times that the endpoint did something by itself.
+    /// Number of timer events of the endpoint.
     steps: usize,
 }
 
@@ -232,27 +232,27 @@ impl<E: Endpoint> Runner<E> {
         Ok(true)
     }
 
-    /// Fails, without a line, if the endpoint has done more than any script needs.
+    /// Fails, without a line, if the endpoint exceeds a limit.
     fn bounded(&self) -> Result<(), Failure> {
         let packets = self.taken + self.endpoint.sent();
         if packets > MOST_PACKETS {
             return Err(failure(
                 0,
                 format!("at most {MOST_PACKETS} packets sent"),
-                format!("{packets} packets, of at most {MOST_PACKETS}: let the script acknowledge less"),
+                format!("{packets} packets; shorten the script, or let it acknowledge less"),
             ));
         }
         if self.steps > MOST_STEPS {
             return Err(failure(
                 0,
-                format!("at most {MOST_STEPS} timers"),
-                format!("more than {MOST_STEPS} timers: let the script end sooner"),
+                format!("at most {MOST_STEPS} timer events"),
+                format!("more timer events; shorten the script"),
             ));
         }
         Ok(())
     }
 
-    /// Takes the first packet that nothing has looked at.
+    /// Takes the first packet that was not taken yet.
     fn take_sent(&mut self) -> Option<Sent> {
         let sent = self.endpoint.take_sent();
         self.taken += usize::from(sent.is_some());

@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     rcv_wnd: Option<u64>,
     /// MSS of the interface: its MTU without headers.
     pub(crate) mss: u16,
-    /// Bound that the application sets with `TCP_MAXSEG`.
+    /// Bound that the application has set with `TCP_MAXSEG`.
     user_mss: Option<u16>,
     /// Least MSS of a Linux sender, options included (`tcp_min_snd_mss`).
     min_snd_mss: u16,
@@ -253,7 +253,7 @@ impl Settings {
         self.user_mss.map_or(self.mss, |mss| mss.min(self.mss))
     }
 
-    /// Sets `TCP_MAXSEG`; 0 takes it back. False for a value that Linux refuses (net/ipv4/tcp.c:3838 of Linux 6.12).
+    /// Sets `TCP_MAXSEG`; 0 removes it. False for a value that Linux refuses (net/ipv4/tcp.c:3838 of Linux 6.12).
     pub(crate) fn set_user_mss(&mut self, mss: i64) -> bool {
         let legal = mss == 0 || USER_MSS.contains(&mss);
         if legal {

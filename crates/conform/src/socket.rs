@@ -67,7 +67,7 @@ pub(crate) fn word(call: &Call, index: usize) -> &str {
     }
 }
 
-/// Most bytes of one write (`MAX_RW_COUNT` of Linux).
+/// Largest write, bytes (`MAX_RW_COUNT` of Linux).
 const LARGEST_WRITE: i64 = 0x7fff_f000;
 
 const DONE: Result<Returned, String> = Ok(Returned::Value(0, None));

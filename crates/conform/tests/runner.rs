@@ -86,8 +86,8 @@ fn opened_in(of: Stack, stack: &str, syn: &str, rest: &str) -> Outcome {
     )
 }
 
-/// Payload of full segments after a SYN with an MSS of `mss`: as Linux clamps it (tcp_parse_options, __tcp_mtu_to_mss, tcp_mtu_to_mss), and as the
-/// RFCs have it.
+/// Payload of full segments after a SYN with an MSS of `mss`, as clamped by Linux (tcp_parse_options, __tcp_mtu_to_mss, tcp_mtu_to_mss) and by
+/// the RFCs.
 #[test]
 fn small_mss_is_clamped() {
     for (stack, mss, plain, stamped) in [
@@ -124,7 +124,7 @@ fn small_mss_is_clamped() {
     }
 }
 
-/// The same by a kernel itself, where there is one.
+/// The same in a kernel, if one is installed.
 #[test]
 fn kernel_clamps_small_mss() {
     if kernel().is_err() {
@@ -148,7 +148,7 @@ fn zero_mss_in_syn_ack_is_ignored() {
     assert_eq!(run_text(script, &RunOptions::default()), Outcome::Passed);
 }
 
-/// `TCP_MAXSEG` below 88 is refused (net/ipv4/tcp.c, do_tcp_setsockopt), 0 takes it back; an MTU below 68 is no MTU.
+/// `TCP_MAXSEG` below 88 is refused (net/ipv4/tcp.c, do_tcp_setsockopt), 0 removes it; an MTU below 68 is illegal.
 #[test]
 fn illegal_segment_sizes_are_refused() {
     let set = |mss: i64| {
@@ -171,7 +171,7 @@ fn illegal_segment_sizes_are_refused() {
     }
 }
 
-/// Scripts that make the endpoint send without end, or live without end, fail with what was too much.
+/// Scripts with endless transmissions or timers fail with the limit that was exceeded.
 #[test]
 fn endless_scripts_end() {
     let mut script = String::from("+0 write(4, ..., 2147479552) = 2147479552\n");

@@ -92,7 +92,7 @@ fn definition<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         let head = &whole[..whole.find('{')?];
         let named = text[start..found].chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_' || c == '*');
         let outside = text[start..].starts_with(|c: char| c.is_ascii_lowercase());
-        // A longer name that ends so is another one, and a prototype ends before the brace.
+        // Do not match longer names with the same ending, or prototypes, which have no brace.
         if named && outside && !head.contains(';') && !text[start..found].ends_with('_') {
             return Some(whole);
         }
@@ -111,7 +111,7 @@ fn files() -> impl Iterator<Item = String> {
     HEADERS.iter().map(|h| format!("include/{h}")).chain(SLICES.iter().map(|s| format!("net/sched/{}.c", s.0)))
 }
 
-/// Takes the files out of the sources. An archive has them in a folder whose name is not known.
+/// Extracts the files from the sources. In an archive they are in a folder of unknown name.
 fn take(source: &Source, into: &Path) {
     match source {
         Source::Archive(archive, program) => {
@@ -157,7 +157,7 @@ fn prepare(sources: &Path, include: &Path) {
     }
 }
 
-/// Past the harness, which shows the output of failed tests only.
+/// Written to standard error directly, because the harness shows only the output of failed tests.
 fn skip(why: &str) -> Option<[PathBuf; 2]> {
     let _ = writeln!(io::stderr(), "skipped: qdiscs are not compared with those of Linux: {why}");
     None
@@ -176,7 +176,7 @@ fn kernel() -> Option<&'static [PathBuf; 2]> {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let sources = target.join(format!("qdiscs-{}-{}", about.len(), about.mtime()));
         if !files().all(|file| sources.join(file).exists()) {
-            // Under another name first: a test that was interrupted leaves no half of them.
+            // Rename the complete folder, so that an interrupted test leaves no incomplete one.
             let new = sources.with_extension(process::id().to_string());
             fs::create_dir_all(&new).expect("a folder");
             take(&source, &new);
@@ -234,14 +234,14 @@ fn hold(name: &str, mode: &str, signals: [bool; 2]) {
     let done = run(&program, mode);
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{name}, {}: {said}", done.status);
-    // Something has happened.
+    // At least one packet was sent.
     let counts: Vec<u64> = said.lines().next().unwrap_or_default().split(' ').filter_map(|word| word.parse().ok()).collect();
     let [packets, marks, drops] = counts[..] else { panic!("{name}: {said}") };
     assert!(packets > 1000 * sequences(), "{name}: {said}");
     assert_eq!([marks > sequences() / 10, drops > 10 * sequences()], signals, "{name}: {said}");
 }
 
-/// Each update of the probability, each verdict and each delay; and the averages under overload, where both run for themselves.
+/// Each update of the probability, each decision and each delay; and the averages under overload, where both run independently.
 #[test]
 fn pie_steps_as_sch_pie() {
     hold("pie", "free", [true, true]);

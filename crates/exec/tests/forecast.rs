@@ -1,4 +1,4 @@
-//! Forecasts held against runs: of each key that limits a workload, and of the scenarios of this repository.
+//! Forecasts compared with runs: for each key that limits a workload, and for the scenarios of this repository.
 
 use forebay_exec::{Forecast, Outlook, outlook};
 use forebay_experiment::report::Report;
@@ -46,7 +46,7 @@ fn runs(resolved: &Resolved) -> Vec<Report> {
     (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()
 }
 
-/// What of a forecast is wrong by more than the factor.
+/// The parts of a forecast that are wrong by more than the factor.
 fn wrong(f: &Forecast, reports: &[Report]) -> Vec<String> {
     let sum = |of: &dyn Fn(&Report) -> usize| reports.iter().map(of).sum::<usize>() as f64;
     let pairs = [
@@ -144,7 +144,7 @@ fn files() -> Vec<PathBuf> {
     all
 }
 
-/// No scenario of this repository is expected to take hours or more memory than a small machine has; those that a test can afford are run.
+/// Forecasts of the repository's scenarios are below hours and below the memory of a small machine; short scenarios are run and compared.
 #[test]
 fn scenarios_of_the_repository_are_forecast() {
     const AFFORDABLE: f64 = 3e6;

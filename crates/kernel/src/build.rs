@@ -14,7 +14,7 @@ use std::fs;
 pub struct Request<'a> {
     /// From what.
     pub source: &'a Source,
-    /// The SHA-256 that the sources must have, if it is given.
+    /// SHA-256 that the sources must have, if it is given.
     pub sha256: Option<&'a str>,
     /// How many programs compile at a time.
     pub jobs: usize,
@@ -56,7 +56,7 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
     progress(Step::Sources(&sha256));
     if let Some(wanted) = request.sha256.filter(|w| *w != sha256) {
         return Err(Error::new(format!(
-            "{}: the sources are not those that were asked for: their SHA-256 is {sha256} and should be {wanted}; nothing was unpacked",
+            "{}: the SHA-256 of the sources is {sha256}, but --sha256 is {wanted}; nothing was unpacked",
             request.source.path().display()
         )));
     }
@@ -135,7 +135,7 @@ mod tests {
         let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();
         assert!(said.contains(&wanted) && said.contains(&source.digest().unwrap()), "{said}");
         assert!(!place.path().join("cache").exists(), "nothing was unpacked");
-        // The right sum comes further: to what is wrong with the archive.
+        // With the right sum, the error is the one of the archive.
         let sum = source.digest().unwrap();
         let request = Request { sha256: Some(&sum), ..request };
         let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();

@@ -35,7 +35,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel in `folder`, if a whole one is there under its final name.
+    /// The kernel in `folder`, if it is complete and has its final name.
     fn read(folder: &Path) -> Option<Kernel> {
         let name = folder.file_name()?.to_str().filter(|name| !is_temporary(name))?.to_owned();
         let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).ok()?).ok()?;
@@ -116,7 +116,7 @@ impl Cache {
         Kernel::read(&self.kernels().join(name))
     }
 
-    /// Keeps the program at `file` under that name, all of it or nothing. The caller holds the build lock.
+    /// Stores the program at `file` under that name atomically. The caller holds the build lock.
     pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
         self.remove_stale();
         let (folder, new) = (self.kernels().join(name), self.kernels().join(format!(".{name}.{}", process::id())));
@@ -137,7 +137,7 @@ impl Cache {
         for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && entry.file_name().to_str().is_some_and(is_temporary) {
-                // A folder that stays costs disk space only: `list` does not read it.
+                // A folder that cannot be removed only takes disk space: `list` does not read it.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -154,14 +154,14 @@ impl Cache {
         fs::remove_dir_all(&away).at(&away)
     }
 
-    /// Removes what killed processes left: `.NAME.PID`, half written or half removed.
+    /// Removes incomplete folders of killed processes (`.NAME.PID`).
     fn remove_stale(&self) {
         for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let pid = name.to_str().and_then(|n| n.strip_prefix('.')?.rsplit_once('.')?.1.parse::<u32>().ok());
             let ended = |pid: u32| Path::new("/proc/self").exists() && !Path::new("/proc").join(pid.to_string()).exists();
             if pid.is_some_and(ended) && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                // Another process may do the same; nothing reads them.
+                // Errors are ignored: another process may remove it at the same time.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -253,7 +253,7 @@ mod tests {
             let kernel = cache.put(name, &program, &manifest(version, built)).unwrap();
             assert_eq!((kernel.name(), kernel.bytes()), (name, 3));
         }
-        // A build that was killed between its manifest and the final name leaves a complete folder.
+        // A build that is killed between writing the manifest and the rename leaves a complete folder.
         fs::create_dir_all(cache.kernels().join(".ddd.1")).unwrap();
         for file in ["linux", "manifest.json"] {
             fs::copy(cache.kernels().join("aaa").join(file), cache.kernels().join(".ddd.1").join(file)).unwrap();

@@ -1,19 +1,19 @@
-//! Archives of kernel sources by their SHA-256, as packages of distributions install them.
+//! SHA-256 sums of kernel sources in packages of distributions.
 
 /// SHA-256 of `/usr/src/linux-source-VERSION.tar.xz`, and the package that installs it. Each was computed from a file that the package manager
 /// installed.
 const ARCHIVES: &[(&str, &str)] =
     &[("585a4a074597aefa2b1a68ada83a3184ba351c127544dea80618bbcceaa3961f", "Debian linux-source-6.12 6.12.117-1~deb12u1")];
 
-/// The package that an archive is of, if it is a known one.
+/// The package that contains an archive, if it is known.
 pub fn known(sha256: &str) -> Option<&'static str> {
     ARCHIVES.iter().find(|a| a.0 == sha256).map(|a| a.1)
 }
 
-/// A SHA-256 as the user writes it: 64 hexadecimal digits.
+/// Parses a SHA-256: 64 hexadecimal digits.
 ///
 /// # Errors
-/// It is something else.
+/// The text is not a SHA-256.
 pub fn parse_sha256(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {

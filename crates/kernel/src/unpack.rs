@@ -41,7 +41,7 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
                     fs::create_dir_all(folder).at(folder)?;
                 }
                 if from.is_symlink() {
-                    // A tree that was built has links to absolute paths, which no build of ours needs.
+                    // Trees that were built have links to absolute paths, which a build does not need.
                     let target = fs::read_link(&from).at(&from)?;
                     if stays_inside(&name, &target) {
                         std::os::unix::fs::symlink(target, &to).at(&to)?;
@@ -59,8 +59,8 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether a link at `name` leads to a place inside the tree, wherever other links of the tree lead: its target climbs with `..` first, at most
-/// to the top, and then only descends. Links lie in real directories, so that each `..` goes where its name says.
+/// Whether a link at `name` leads to a place inside the tree, whatever other links the tree has: its target begins with `..` components, at most
+/// up to the top, and has none after them. Links are created in real directories, so that each `..` is the parent in the path.
 fn stays_inside(name: &str, target: &Path) -> bool {
     let depth = name.split('/').count() - 1;
     let climbs = target.components().take_while(|c| *c == Component::ParentDir).count();
@@ -68,14 +68,14 @@ fn stays_inside(name: &str, target: &Path) -> bool {
     climbs <= depth && rest.all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without it. Nothing is written through a
-/// link, and no link leads out of the tree.
+/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without that folder. Writes do not follow
+/// links, and no link leads out of the tree.
 fn extract(archive: &mut impl Read, tree: &Path) -> io::Result<()> {
     let mut archive = Archive::new(archive);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
-        let refused = |why: &str| io::Error::other(format!("it contains `{}`, {why}; nothing of it is used", path.display()));
+        let refused = |why: &str| io::Error::other(format!("it contains `{}`, {why}; no files of it are used", path.display()));
         if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
             return Err(refused("a name that leads out of the archive"));
         }
@@ -107,7 +107,7 @@ fn extract(archive: &mut impl Read, tree: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the folders of `name` below `tree`, all of them real ones, and removes what an earlier entry of that name has put there.
+/// Creates the folders of `name` below `tree`, which must be real ones, and removes a file or link of an earlier entry with that name.
 fn make_folders(tree: &Path, name: &str) -> io::Result<PathBuf> {
     let mut at = tree.to_owned();
     let mut parts = name.split('/').peekable();
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// An entry of an archive that only a program like this test makes.
+    /// An entry of an archive, with names that archivers do not write.
     enum Entry {
         File(&'static str),
         Link(&'static str, &'static str),
@@ -193,7 +193,7 @@ mod tests {
         let mut builder = tar::Builder::new(Vec::new());
         let mut add = |name: &str, kind: tar::EntryType, target: Option<&str>, text: &[u8]| {
             let mut header = tar::Header::new_gnu();
-            // The names that the library refuses to write are those of interest.
+            // Written directly, because the library refuses these names.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             if let Some(target) = target {
                 header.as_gnu_mut().unwrap().linkname[..target.len()].copy_from_slice(target.as_bytes());
@@ -214,7 +214,7 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    /// Whatever the archive: nothing is written beside the tree, and what is in it leads nowhere else.
+    /// No archive writes outside the tree or leaves a link that leads out of it.
     #[test]
     fn hostile_archives_write_nothing_outside() {
         use Entry::{File, Link, Other};
@@ -242,7 +242,7 @@ mod tests {
             fs::create_dir_all(escaped.join("b")).unwrap();
             fs::write(escaped.join("x.c"), "untouched").unwrap();
             let message = extract(&mut &hostile(entries)[..], &tree).expect_err(what).to_string();
-            assert!(message.contains("nothing of it is used"), "{what}: {message}");
+            assert!(message.contains("no files of it are used"), "{what}: {message}");
             assert_eq!(fs::read_to_string(escaped.join("x.c")).unwrap(), "untouched", "{what}");
             assert_eq!(fs::read_dir(place.path().join("a/b")).unwrap().count(), 2, "{what}");
         }

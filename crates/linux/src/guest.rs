@@ -23,7 +23,7 @@ const START_NS: u64 = 1_700_000_000_000_000_000;
 /// Lines of the guest's console that errors quote.
 const QUOTED: usize = 8;
 
-/// How long a killed process may take to end.
+/// Time that a killed process has to end.
 const ENDING: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// Prefix of the names of guests' folders.
@@ -137,13 +137,14 @@ fn place(fd: i32, number: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// A new folder that no other user can enter, where files may be executed: the guest's memory is one. Guests of killed runs end first.
+/// Creates a folder that no other user can enter, on a file system that allows execution, because the guest's memory is a file there. Ends
+/// guests of killed runs first.
 fn private_folder() -> io::Result<TempDir> {
     // In memory if possible: the guest's memory is a file.
     private_folder_in(&[PathBuf::from("/dev/shm"), std::env::temp_dir()])
 }
 
-/// The same in the first of these places that can have one.
+/// As [`private_folder`], in the first of `parents` that allows it.
 fn private_folder_in(parents: &[PathBuf]) -> io::Result<TempDir> {
     parents.iter().for_each(|p| remove_stale(p, FOLDER, end_processes_in));
     let executable = |p: &&PathBuf| statvfs(p.as_path()).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
@@ -157,15 +158,15 @@ fn private_folder_in(parents: &[PathBuf]) -> io::Result<TempDir> {
     Err(last)
 }
 
-/// Kills the processes that work in a guest's folder: a guest whose run was killed, and the processes that it traces. Every process of a guest
-/// starts in its folder and stays there, and no other process has a reason to.
+/// Kills the processes whose working directory is a guest's folder: a guest whose run was killed, and the processes that it traces. All processes of
+/// a guest, and no others, have this working directory.
 fn end_processes_in(folder: &Path) {
     let works_there = |pid: Pid| fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).is_ok_and(|cwd| cwd == folder);
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|e| e.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
     let mut ending = Vec::new();
     for pid in numbers.filter(|p| works_there(*p)) {
-        // The descriptor stands for this process and for none that gets its number later: the second check is of the same one.
+        // The process number may be reused. The descriptor refers to one process, which the second check tests.
         if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
             && works_there(pid)
             && pidfd_send_signal(&process, Signal::KILL).is_ok()
@@ -173,7 +174,7 @@ fn end_processes_in(folder: &Path) {
             ending.push(process);
         }
     }
-    // Until they have ended they write into the folder.
+    // They write into the folder until they have ended.
     for process in ending {
         let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
         let _ = rustix::event::poll(&mut ended, Some(&ENDING));
@@ -244,7 +245,7 @@ mod tests {
         };
         let before = left();
         assert!(Guest::start(Path::new("/nowhere/linux"), OPTIONS).is_err());
-        // Folders of other tests go when these end.
+        // Other tests remove their own folders.
         let begin = Instant::now();
         while left().iter().any(|p| !before.contains(p)) {
             assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", left());
@@ -252,10 +253,10 @@ mod tests {
         }
     }
 
-    /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
+    /// State after `kill -9` of a run: the folder exists, its lock is not held, and a traced process still runs.
     #[test]
     fn next_guest_ends_those_of_killed_runs() {
-        // A place of its own: guests of other tests would clean up in a common one.
+        // A separate parent folder, because guests of other tests would clean up a common one.
         let place = TempDir::create(&std::env::temp_dir(), "forebay-test-guest").unwrap();
         let stale = place.path().join(format!("{FOLDER}-{}-00000000000000aa", u32::MAX));
         fs::create_dir(&stale).unwrap();

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Memory of a guest without interfaces; each one makes it more by 1. It takes what it touches, some 40.
 const MEMORY_MIB: u64 = 512;
-/// Memory that a guest touches, and more for each interface. Measured on Linux 6.18 with 3 to 45 hosts: within a factor of 1.8, as connections and
-/// queues take some as well.
+/// Memory that a guest touches, and additional memory for each interface. Measured on Linux 6.18 with 3 to 45 hosts: within a factor of 1.8,
+/// because connections and queues also take memory.
 const TOUCHED: u64 = 28 << 20;
 const TOUCHED_BY_INTERFACE: u64 = 500 << 10;
 /// How long a guest may say nothing. Our choice: a hundred times what the busiest needs between two frames.

@@ -59,7 +59,7 @@ fn what_failures_cost_is_what_it_costs_in_the_simulator() {
             assert_eq!(ours.iter().map(known).collect::<Vec<_>>(), theirs.iter().map(known).collect::<Vec<_>>(), "{failures}");
             assert!(ours.iter().any(|e| e.packets.is_some_and(|n| n > 10)), "{ours:?}");
             for (a, b) in ours.iter().zip(&theirs) {
-                // The guest counts nanoseconds, the simulator picoseconds: a packet more or fewer is on the wire then.
+                // The guest has a resolution of nanoseconds, the simulator of picoseconds, so the packets on the wire can differ by one.
                 let (a, b) = (a.packets.unwrap_or(0), b.packets.unwrap_or(0));
                 assert!(a.abs_diff(b) <= 2, "{a} packets for {b}: {failures}{queue}");
             }

@@ -66,14 +66,14 @@ fn killed_runs_leave_no_guests() {
             .spawn()
             .unwrap();
         let pid = child.id();
-        // The kernel, and the process in which its user space runs.
+        // The kernel and the process that runs its user space.
         wait_until("a guest runs", || processes(&folders(pid)).len() >= 2);
         let left = folders(pid);
         thread::sleep(Duration::from_millis(37 * round));
         child.kill().unwrap();
         child.wait().unwrap();
         wait_until("its processes end with it", || processes(&left).is_empty());
-        // The next run.
+        // Start another run, which cleans up.
         let short = SCENARIO.replace("10000s", "10ms");
         guest::run_in(&Linux, &guest::experiment(&short));
         wait_until("its folder is removed", || left.iter().all(|f| !f.exists()));

@@ -33,7 +33,7 @@ pub const PRIORITY: i32 = 5;
 const BEFORE_START: Time = Time::from_ms(50);
 /// How often senders are looked at that nothing else calls attention to.
 const LOOK_EVERY: Time = Time::from_ms(5);
-/// Longest time between two reports to the outside: it may end the run at each of them.
+/// Longest time between two reports to the runner, which can end the run at each of them.
 const REPORT_EVERY: Time = Time::from_ms(100);
 /// How long the outside may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -219,17 +219,17 @@ struct Talked<'a> {
     link: &'a mut Link,
     frames: Frames,
     counters: Vec<(String, u64)>,
-    /// The outside has closed the connection before the end of the run: it has what it wants.
+    /// Whether the runner has closed the connection before the end of the run.
     cut: bool,
 }
 
-/// What the outside answers.
+/// Answer of the runner to a report.
 enum Answer {
-    /// The run goes on, and the outside is to be asked again at this time.
+    /// Continue, and report again at this time.
     Wake(Time),
-    /// The run is over.
+    /// End the run.
     Over,
-    /// Nothing: it has closed the connection.
+    /// None: the runner has closed the connection.
     Closed,
 }
 
@@ -321,7 +321,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Tells the outside what has happened, and does what it answers.
+    /// Sends a report to the runner and carries out its commands until its answer.
     fn ask(&mut self, now: Time) -> io::Result<Answer> {
         self.flush()?;
         self.frames.put(protocol::Ask { now: now.0 });

@@ -1,4 +1,4 @@
-//! Runs in real time that are ended before their end. Where no namespaces may be made these tests say so and pass: there is nothing to test.
+//! Runs in real time that are ended early. Without the right to create namespaces these tests print that and pass.
 
 use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
@@ -27,7 +27,7 @@ cc = "newreno"
 kind = "long"
 "#;
 
-/// Runs `BULK` and ends it so after a second; how long that took. `None` where there are no namespaces.
+/// Runs `BULK` and ends it with `cut` after a second; returns the time that this took. `None` without network namespaces.
 fn ended_after_a_second(cut: Cut) -> Option<(Result<Report, RunError>, Duration)> {
     if let Err(e) = Namespace::create() {
         eprintln!("not tested: no network namespaces here ({e})");
@@ -45,16 +45,16 @@ fn ended_after_a_second(cut: Cut) -> Option<(Result<Report, RunError>, Duration)
         asked.get_or_insert_with(Instant::now);
         ControlFlow::Break(cut)
     });
-    let took = asked.expect("it was asked").elapsed();
+    let took = asked.expect("the run reports progress").elapsed();
     Some((outcome, took))
 }
 
 #[test]
 fn cut_run_keeps_its_results() {
-    // A machine that is too busy for a run in real time makes it invalid, and it is tried again.
+    // Runs are invalid on a machine that is too busy for real time; they are repeated.
     for _ in 0..10 {
         let Some((outcome, took)) = ended_after_a_second(Cut::Keep) else { return };
-        assert!(took < Duration::from_secs(60), "it goes on for {took:?}");
+        assert!(took < Duration::from_secs(60), "the run continued for {took:?}");
         match outcome {
             Ok(report) => {
                 let delivered: u64 = report.acked.iter().sum();
@@ -68,12 +68,12 @@ fn cut_run_keeps_its_results() {
             Err(e) => panic!("{e}"),
         }
     }
-    panic!("this machine was never punctual");
+    panic!("the machine was too busy for real time in every attempt");
 }
 
 #[test]
 fn abandoned_run_ends_at_once() {
     let Some((outcome, took)) = ended_after_a_second(Cut::Abandon) else { return };
     assert!(matches!(outcome, Err(RunError::Interrupted)), "{outcome:?}");
-    assert!(took < Duration::from_secs(60), "it goes on for {took:?}");
+    assert!(took < Duration::from_secs(60), "the run continued for {took:?}");
 }

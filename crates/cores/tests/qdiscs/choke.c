@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CHOKe with one sample: the core against net/sched/sch_choke.c, in packets. The kernel draws the packet that the core draws; RED's part is held
+ * CHOKe with one sample: the core against net/sched/sch_choke.c, in packets. The kernel draws the packet that the core draws; RED is compared
  * as in red.c, with the same differences.
  *
  * Stated differences:

@@ -4,7 +4,7 @@
  *
  * Stated differences:
  * - The kernel approximates 1/sqrt(count) by one Newton step for every count (codel_Newton_step). Here the kernel's steps of drop_next are
- *   written down and the core takes them, so that all else can be held to the packet; their distance from the exact ones is bounded below.
+ *   written down and the core takes them, so that all other decisions can be compared packet by packet; their distance from the exact ones is bounded below.
  * - The kernel may drop when the time is after first_above_time, RFC 8289 section 5.6 at that time already. The clocks here have steps of
  *   1024 ns, and the core's interval is 1 ps longer than the kernel's.
  */

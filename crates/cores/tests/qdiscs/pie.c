@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * PIE: the core against net/sched/sch_pie.c. The kernel starts every update and every arrival from the core's state, so that each step is held by
- * itself; with the argument "free" both run for themselves under overload, and their averages are compared.
+ * PIE: the core against net/sched/sch_pie.c. The kernel starts every update and every arrival from the core's state, so that each step is compared
+ * separately; with the argument "free" both run independently under overload, and their averages are compared.
  *
  * Stated differences, each of them the kernel's from RFC 8033, which the core follows:
  * - A queue without delay takes 1/64 off the probability, not 2 % (section 4.2), and nothing while packets wait.
@@ -11,7 +11,7 @@
  * - The allowance for bursts is renewed by updates, and not by arrivals, and spent by departures, and not by updates (section 4.4).
  * - A backlog of exactly two packets may lose packets (section 4.1).
  * - A mark that the accumulated probability forces does not end the accumulation (section 5.4).
- * - The drain rate is averaged with a weight of 1/8 (section 5.2): `delay = "rate"` is not held here.
+ * - The drain rate is averaged with a weight of 1/8 (section 5.2): `delay = "rate"` is not compared here.
  */
 #include "queue_pie.c"
 

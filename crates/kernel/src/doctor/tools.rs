@@ -66,7 +66,7 @@ pub(super) fn xz() -> Finding {
 /// A guest is one file that needs no library: the C library must be there to be linked into it.
 pub(super) fn libc() -> Finding {
     let Some(gcc) = which("gcc") else { return Finding::Unknown("this needs gcc".into()) };
-    let Ok(folder) = temp_dir() else { return Finding::Unknown("no temporary folder to try it in".into()) };
+    let Ok(folder) = temp_dir() else { return Finding::Unknown("cannot create a temporary folder for the check".into()) };
     let program = "#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n";
     match compile(&gcc, folder.path(), program) {
         Ok(_) => Finding::Works("headers and static library".into()),
@@ -78,7 +78,7 @@ pub(super) fn libc() -> Finding {
     }
 }
 
-/// A temporary directory for programs that try what the machine allows.
+/// A temporary directory for test programs.
 pub(super) fn temp_dir() -> std::io::Result<TempDir> {
     TempDir::create(&env::temp_dir(), "forebay-doctor")
 }

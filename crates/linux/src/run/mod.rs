@@ -352,7 +352,7 @@ impl<'a> Run<'a> {
     fn report(mut self) -> Report {
         let end = self.experiment.duration.filter(|_| !self.cut).unwrap_or(self.hosts.now);
         if self.experiment.duration.is_some() {
-            // A warm-up ends before, also where nothing has moved since.
+            // A warm-up ends before, even if no packet has moved since.
             self.pass(end.0);
         }
         for (id, c) in self.hosts.connections.enumerate_mut() {
