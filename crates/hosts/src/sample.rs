@@ -71,7 +71,7 @@ impl Look {
             all.sort_unstable();
             all
         };
-        // Connections that have sent nothing know the RTT of their handshake only. Many of them must not hide those that do send.
+        // Connections that have sent nothing have only the RTT of their handshake. Many of them must not hide the others.
         let mut rtt = sorted(&|s| if s.info.bytes_acked > 0 { s.info.rtt_us } else { 0 });
         if rtt.is_empty() {
             rtt = sorted(&|s| s.info.rtt_us);

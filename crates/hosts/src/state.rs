@@ -2,7 +2,7 @@
 //! anything (a lock), so that an attachment that is incomplete while the lock is free was left by a process that was killed.
 //!
 //! The files are undone with root's rights. Only root can write them ([`forebay_files::Dir`]), and every field that undoing acts on is checked
-//! all the same ([`Attachment::check`]).
+//! nevertheless ([`Attachment::check`]).
 
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};

@@ -55,7 +55,7 @@ pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
     privileges::keep_needed()?;
     let attached = on::attach(&request)?;
     print(&lines(&attached.done))?;
-    print(&format!("`forebay status` shows it, `forebay detach {}` takes it off\n", attached.name))
+    print(&format!("`forebay status` shows it, `forebay detach {}` removes it\n", attached.name))
 }
 
 fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {

@@ -1,4 +1,4 @@
-//! `--rollback-on`: the foreground process of a guard. Output goes through a thread of its own, because a terminal or a pipe may block
+//! `--rollback-on`: the foreground process of a guard. Output goes through a separate thread, because a terminal or a pipe may block
 //! for ever and this process must notice when the guard hangs.
 
 use super::{MEASURED, line, report};
