@@ -156,7 +156,7 @@ fn beside_results(dir: &Path, left: Option<Duration>, kind: Kind) -> Option<Writ
     let folder = dir.to_owned();
     let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
     let Some(page) = within(left, page) else {
-        let text = format!("no report was written, because --max-time was over; `forebay report {}` writes it", dir.display());
+        let text = format!("no report was written: --max-time was over; `forebay report {}` writes it", dir.display());
         if kind == Kind::Json {
             event(&json!({"event": "warning", "text": text}));
         } else {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a queue was counted beyond the time from 100 to 200 ps")]
+    #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 200 ps")]
     fn change_before_the_start_panics() {
         let mut levels = Levels::new(Time(100), 0, 4);
         // SAFETY: there is room.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a queue was counted beyond the time from 100 to 50 ps")]
+    #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 50 ps")]
     fn end_before_the_start_panics() {
         Levels::new(Time(100), 0, 4).times(Time(50), 0);
     }
