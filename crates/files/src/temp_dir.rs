@@ -1,7 +1,8 @@
 //! Temporary directories: created exclusively, locked while they are used, removed by the next process if this one is killed.
 
+use crate::in_use::{Lock, is_shared, lock, process_runs};
 use crate::random;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ const ATTEMPTS: u32 = 100;
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
-    /// Held until the directory is removed. Child programs do not inherit it.
+    /// Held until the directory is removed.
     _lock: Option<File>,
 }
 
@@ -35,7 +36,7 @@ impl TempDir {
                 // Another process may have taken it for a stale one before it was locked.
                 Ok(()) => match lock(&path) {
                     Lock::Held(file) if path.exists() => return Ok(TempDir { path, _lock: Some(file) }),
-                    Lock::Unsupported => return Ok(TempDir { path, _lock: None }),
+                    Lock::Unsupported | Lock::Unknown => return Ok(TempDir { path, _lock: None }),
                     _ => {}
                 },
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -61,53 +62,40 @@ impl Drop for TempDir {
     }
 }
 
-enum Lock {
-    Held(File),
-    Busy,
-    /// The file system has no locks, or the system cannot open a directory.
-    Unsupported,
-}
-
-fn lock(path: &Path) -> Lock {
-    let Ok(file) = File::open(path) else {
-        return if cfg!(unix) { Lock::Busy } else { Lock::Unsupported };
-    };
-    match file.try_lock() {
-        Ok(()) => Lock::Held(file),
-        Err(TryLockError::WouldBlock) => Lock::Busy,
-        Err(TryLockError::Error(_)) => Lock::Unsupported,
-    }
-}
-
 /// Removes the directories of this prefix in `parent` that belong to this user and whose process ended without removing them. `before` is
 /// called with each of them first, to end what still uses it.
 ///
-/// Failures are not reported: other processes may clean up at the same time, and nothing depends on the result.
+/// In a directory that [other machines](is_shared) may use as well all of them stay. Failures are not reported: other processes may clean up at the
+/// same time, and nothing depends on the result.
 pub fn remove_stale(parent: &Path, prefix: &str, mut before: impl FnMut(&Path)) {
+    if is_shared(parent) {
+        return;
+    }
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|n| n.strip_prefix(prefix)?.strip_prefix('-'));
         // PID-RANDOM, and PID-NUMBER in earlier versions.
         let number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_hexdigit());
-        let Some((pid, _)) = rest.and_then(|r| r.split_once('-')).filter(|(p, n)| number(p) && number(n)) else { continue };
+        let Some((digits, _)) = rest.and_then(|r| r.split_once('-')).filter(|(_, n)| number(n)) else { continue };
+        let Ok(pid) = digits.parse::<u32>() else { continue };
         let path = entry.path();
         if !is_own_directory(&path) {
             continue;
         }
         match lock(&path) {
             Lock::Held(_held) => {
-                // Directories of earlier versions have no lock.
-                if rest.is_some_and(|r| r.len() < pid.len() + 17) && runs(pid) {
+                // Earlier versions took no lock.
+                if rest.is_some_and(|r| r.len() < digits.len() + 17) && process_runs(pid) {
                     continue;
                 }
                 before(&path);
                 let _ = fs::remove_dir_all(&path);
             }
-            Lock::Unsupported if !runs(pid) => {
+            Lock::Unsupported if !process_runs(pid) => {
                 before(&path);
                 let _ = fs::remove_dir_all(&path);
             }
-            Lock::Busy | Lock::Unsupported => {}
+            Lock::Busy | Lock::Unsupported | Lock::Unknown => {}
         }
     }
 }
@@ -122,12 +110,6 @@ fn is_own_directory(path: &Path) -> bool {
     }
     #[cfg(not(target_os = "linux"))]
     found.is_dir()
-}
-
-/// Whether a process of this number runs; true if that cannot be determined.
-fn runs(pid: &str) -> bool {
-    let processes = Path::new("/proc");
-    !processes.join("self").exists() || processes.join(pid).exists()
 }
 
 #[cfg(all(test, unix))]

@@ -1,12 +1,13 @@
 //! What processes that were killed left half written, beside what the next one writes: `NAME.tmp-PID`, with more behind it.
 //!
-//! Whoever writes such a file or directory holds a lock on it, so that it is left alone on a disk that several machines share, too.
+//! The process that writes such a file or directory holds a lock on it, which another container sees, too. On a disk that several machines share
+//! nothing is removed: a lock on a directory may hold on one machine only, and its process has no number on the others.
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
+use forebay_files::{Lock, is_shared, process_runs};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Stands between a name and the number of the process.
@@ -21,21 +22,26 @@ pub(crate) fn temporary_name(name: &OsStr) -> OsString {
 
 /// A lock on a file or a directory, as long as it is kept; `None` where the file system has no locks.
 pub(crate) fn lock(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
-    file.try_lock().ok()?;
-    Some(file)
+    match forebay_files::lock(path) {
+        Lock::Held(file) => Some(file),
+        Lock::Busy | Lock::Unsupported | Lock::Unknown => None,
+    }
 }
 
 /// Removes from `folder` what processes that run no more left half written: files that were to be called `file`, and directories of
 /// results. Complete results stay, whatever they are called, and so does all that does not look like our own.
 pub(crate) fn remove(folder: &Path, file: &OsStr) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if is_shared(folder) {
+        return;
+    }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        if runs(pid) || kind.is_symlink() || !free(&path) {
+        // A pipe of that name, which anyone could have put into a folder that all may write to, would block its opening.
+        if !(kind.is_file() || kind.is_dir()) || process_runs(pid) || !free(&path) {
             continue;
         }
         // Tidiness, not correctness: nobody reads these, so that a failure to remove them is not told.
@@ -60,7 +66,7 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
         let path = entry.path();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let replaced = folder.join(last).exists();
-        if is_dir && !runs(pid) && !replaced && is_complete(&path) && free(&path) {
+        if is_dir && !process_runs(pid) && !replaced && is_complete(&path) && free(&path) {
             found.push(path);
         }
     }
@@ -95,21 +101,10 @@ fn parts(name: &str) -> Option<(&str, u32)> {
     Some((if old { stem } else { "\0" }, pid))
 }
 
-/// Whether a process of this number runs here. Where that cannot be known, it does.
-fn runs(pid: u32) -> bool {
-    let processes = Path::new("/proc");
-    !processes.join("self").exists() || processes.join(pid.to_string()).exists()
-}
-
-/// Whether nobody holds a lock on `path`.
+/// Whether no process holds a lock on `path`, a plain file or a directory.
 fn free(path: &Path) -> bool {
-    match File::open(path).map(|f| f.try_lock()) {
-        Ok(Ok(())) => true,
-        Ok(Err(TryLockError::WouldBlock)) => false,
-        // Without locks, the number of the process is all there is to go by.
-        Ok(Err(TryLockError::Error(e))) => e.kind() == io::ErrorKind::Unsupported,
-        Err(_) => false,
-    }
+    // Without locks, the number of the process is all there is to go by.
+    matches!(forebay_files::lock(path), Lock::Held(_) | Lock::Unsupported)
 }
 
 #[cfg(test)]
@@ -131,6 +126,21 @@ mod tests {
         // Incomplete.
         fs::create_dir(place.path().join(format!("x.tmp-{}-3", u32::MAX))).unwrap();
         assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_links_are_left_alone() {
+        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let path = |name: &str| place.path().join(format!("{name}.tmp-{}", u32::MAX));
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink(place.path(), path("link")).unwrap();
+        fs::write(path("file"), "half").unwrap();
+        for name in ["pipe", "link", "file"] {
+            remove(place.path(), OsStr::new(name));
+        }
+        let left = |name: &str| fs::symlink_metadata(path(name)).is_ok();
+        assert_eq!(["pipe", "link", "file"].map(left), [true, true, false]);
     }
 
     #[test]
