@@ -72,7 +72,6 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
             cache.lock()?
         }
     };
-    cache.remove_leftovers();
     // The process that held the lock may have built this kernel.
     if let Some(kernel) = cache.get(&name) {
         return Ok(Outcome { kernel, new: false });

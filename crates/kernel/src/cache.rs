@@ -2,11 +2,15 @@
 
 use crate::error::{At, Error};
 use crate::version::Version;
+use forebay_files::TempDir;
 use serde::{Deserialize, Serialize};
+use std::env;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, process};
+
+/// Prefix of the folders in which kernels are written and removed. A name that begins with a dot is that of no kernel.
+const TEMPORARY: &str = ".new";
 
 /// What is written beside a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +41,7 @@ pub struct Kernel {
 impl Kernel {
     /// The kernel in `folder`, if it is complete and has its final name.
     fn read(folder: &Path) -> Option<Kernel> {
-        let name = folder.file_name()?.to_str().filter(|name| !is_temporary(name))?.to_owned();
+        let name = folder.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
         let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).ok()?).ok()?;
         let version = manifest.version.parse().ok()?;
         folder.join("linux").is_file().then(|| Kernel { name, folder: folder.to_owned(), version, manifest })
@@ -118,29 +122,27 @@ impl Cache {
 
     /// Stores the program at `file` under that name atomically. The caller holds the build lock.
     pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
-        self.remove_stale();
-        let (folder, new) = (self.kernels().join(name), self.kernels().join(format!(".{name}.{}", process::id())));
-        fs::create_dir_all(&new).at(&new)?;
-        fs::copy(file, new.join("linux")).at(file)?;
+        let place = self.temporary()?;
+        // The kernel's own folder has the usual mode; only this user can enter the temporary one.
+        let (folder, new) = (self.kernels().join(name), place.path().join(name));
+        fs::create_dir(&new).at(&new)?;
+        let program = new.join("linux");
+        fs::copy(file, &program).at(file)?;
         let text = serde_json::to_string_pretty(manifest).map_err(|e| Error::new(e.to_string()))?;
         fs::write(new.join("manifest.json"), text + "\n").at(&new)?;
+        // A power cut must not leave an empty program under the final name.
+        File::open(&program).and_then(|f| f.sync_all()).at(&program)?;
         if folder.exists() {
-            fs::remove_dir_all(&folder).at(&folder)?;
+            fs::rename(&folder, place.path().join("replaced")).at(&folder)?;
         }
         fs::rename(&new, &folder).at(&folder)?;
         self.get(name).ok_or_else(|| Error::new(format!("{}: what was just written there cannot be read", folder.display())))
     }
 
-    /// Removes the temporary folders of builds and removals that were killed. The caller holds the build lock, so no other build
-    /// is writing one.
-    pub(crate) fn remove_leftovers(&self) {
-        for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && entry.file_name().to_str().is_some_and(is_temporary) {
-                // A folder that cannot be removed only takes disk space: `list` does not read it.
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
+    /// A folder for what is being written or removed. Those of killed processes are removed first.
+    fn temporary(&self) -> Result<TempDir, Error> {
+        fs::create_dir_all(self.kernels()).at(&self.kernels())?;
+        TempDir::create(&self.kernels(), TEMPORARY).at(&self.kernels())
     }
 
     /// Removes a kernel.
@@ -148,23 +150,11 @@ impl Cache {
     /// # Errors
     /// If it cannot be removed.
     pub fn remove(&self, kernel: &Kernel) -> Result<(), Error> {
-        // Under another name first, so that no half-written one is started.
-        let away = self.kernels().join(format!(".{}.{}", kernel.name, process::id()));
+        // Under another name first, so that no half-removed one is started.
+        let place = self.temporary()?;
+        let away = place.path().join(&kernel.name);
         fs::rename(&kernel.folder, &away).at(&kernel.folder)?;
         fs::remove_dir_all(&away).at(&away)
-    }
-
-    /// Removes incomplete folders of killed processes (`.NAME.PID`).
-    fn remove_stale(&self) {
-        for entry in fs::read_dir(self.kernels()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let pid = name.to_str().and_then(|n| n.strip_prefix('.')?.rsplit_once('.')?.1.parse::<u32>().ok());
-            let ended = |pid: u32| Path::new("/proc/self").exists() && !Path::new("/proc").join(pid.to_string()).exists();
-            if pid.is_some_and(ended) && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                // Errors are ignored: another process may remove it at the same time.
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
     }
 
     /// Size of the trees, bytes; 0 if there are none.
@@ -210,11 +200,6 @@ impl Cache {
     }
 }
 
-/// Whether this is the name of a folder that is being written or removed: `.NAME.PID`.
-fn is_temporary(name: &str) -> bool {
-    name.starts_with('.')
-}
-
 /// Seconds since 1970.
 pub(crate) fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
@@ -233,7 +218,7 @@ fn size(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, Manifest};
+    use super::{Cache, Manifest, TEMPORARY};
     use crate::scratch::Scratch;
     use std::fs;
 
@@ -253,17 +238,19 @@ mod tests {
             let kernel = cache.put(name, &program, &manifest(version, built)).unwrap();
             assert_eq!((kernel.name(), kernel.bytes()), (name, 3));
         }
-        // A build that is killed between writing the manifest and the rename leaves a complete folder.
-        fs::create_dir_all(cache.kernels().join(".ddd.1")).unwrap();
-        for file in ["linux", "manifest.json"] {
-            fs::copy(cache.kernels().join("aaa").join(file), cache.kernels().join(".ddd.1").join(file)).unwrap();
+        // A build that was killed between its manifest and the final name leaves a complete folder, at worst in the place of a kernel.
+        let stale = cache.kernels().join(format!("{TEMPORARY}-{}-00000000000000aa", u32::MAX));
+        for place in [stale.clone(), stale.join("ddd")] {
+            fs::create_dir(&place).unwrap();
+            for file in ["linux", "manifest.json"] {
+                fs::copy(cache.kernels().join("aaa").join(file), place.join(file)).unwrap();
+            }
         }
         fs::create_dir_all(cache.kernels().join("ddd")).unwrap();
         let names = || cache.list().iter().map(|k| k.name().to_owned()).collect::<Vec<_>>();
         assert_eq!(names(), ["ccc", "bbb", "aaa"]);
-        cache.remove_leftovers();
-        assert!(!cache.kernels().join(".ddd.1").exists());
         cache.remove(&cache.get("ccc").unwrap()).unwrap();
+        assert!(!stale.exists(), "a removal cleans up as well");
         assert_eq!(names(), ["bbb", "aaa"]);
         assert!(cache.get("ccc").is_none() && !cache.kernels().join("ccc").exists());
     }
@@ -272,14 +259,15 @@ mod tests {
     fn leftovers_of_killed_builds_are_removed() {
         let place = Scratch::new();
         let cache = Cache::at(place.path());
-        let (ended, running) = (format!(".aaa.{}", u32::MAX), format!(".bbb.{}", std::process::id()));
-        for name in [&ended, &running] {
-            fs::create_dir_all(cache.kernels().join(name)).unwrap();
-        }
+        let used = cache.temporary().unwrap();
+        let stale = cache.kernels().join(format!("{TEMPORARY}-{}-00000000000000aa", std::process::id()));
+        fs::create_dir_all(stale.join("aaa")).unwrap();
         let program = place.path().join("program");
         fs::write(&program, "ELF").unwrap();
         cache.put("ccc", &program, &manifest("6.12.1", 1)).unwrap();
-        assert!(!cache.kernels().join(ended).exists() && cache.kernels().join(running).exists());
+        assert!(!stale.exists(), "its lock is free, whatever process has its number now");
+        assert!(used.path().exists(), "another process fills it");
+        assert_eq!(fs::read_dir(cache.kernels()).unwrap().count(), 2);
     }
 
     #[test]
