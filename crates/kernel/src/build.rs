@@ -65,7 +65,7 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
     if let Some(kernel) = cache.get(&name) {
         return Ok(Outcome { kernel, new: false });
     }
-    let _lock = match cache.try_lock()? {
+    let lock = match cache.try_lock()? {
         Some(lock) => lock,
         None => {
             progress(Step::Waiting);
@@ -86,8 +86,8 @@ pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step
     };
     tree.bring(recipe)?;
     progress(Step::Configuring);
-    configure(&tree, recipe.text("um/config")?)?;
-    let program = compile(&tree, request.jobs, &mut |files| progress(Step::Compiling(files)))?;
+    configure(&tree, recipe.text("um/config")?, &lock)?;
+    let program = compile(&tree, request.jobs, &lock, &mut |files| progress(Step::Compiling(files)))?;
     let manifest = Manifest {
         version: tree.version.to_string(),
         recipe: recipe.name(),
@@ -139,5 +139,6 @@ mod tests {
         let request = Request { sha256: Some(&sum), ..request };
         let said = build(&cache, &request, &mut |_| {}).unwrap_err().to_string();
         assert!(!said.contains("SHA-256"), "{said}");
+        assert_eq!(fs::read_dir(cache.trees()).unwrap().count(), 0, "nothing of it stays");
     }
 }

@@ -196,7 +196,7 @@ impl Cache {
     fn lock_file(&self) -> Result<File, Error> {
         fs::create_dir_all(&self.root).at(&self.root)?;
         let path = self.root.join("kernels.lock");
-        File::options().create(true).truncate(false).write(true).open(&path).at(&path)
+        File::options().create(true).truncate(false).read(true).write(true).open(&path).at(&path)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{At, Error};
 use crate::tree::Tree;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -39,23 +39,25 @@ const FOREIGN: [&str; 16] = [
     "O",
 ];
 
-fn make(tree: &Tree, words: &[&str]) -> Command {
+/// Calls make in a tree. Its standard input is the file of the build lock, which is empty: should this process be killed, the lock is held until the last
+/// compiler has ended, so that the next build does not work in the same tree.
+fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
     let mut make = Command::new("make");
     for key in FOREIGN {
         make.env_remove(key);
     }
     make.env("LC_ALL", "C").envs(BUILD).arg("-C").arg(&tree.root).arg("ARCH=um").args(words);
     make.args(["tcp_bbr", "tcp_cdg", "trim_builtin"].map(|law| format!("CFLAGS_{law}.o={DRAWS}")));
-    make.stdin(Stdio::null());
-    make
+    make.stdin(lock.try_clone().map_err(|e| Error::new(format!("the lock of the build: {e}")))?);
+    Ok(make)
 }
 
-fn cannot_start(e: &std::io::Error) -> Error {
+fn cannot_start(e: &io::Error) -> Error {
     Error::new(format!("make: {e}; `forebay doctor` says what is missing and how to install it"))
 }
 
 /// Writes `.config`, unless the tree has the one that follows from `config`.
-pub(crate) fn configure(tree: &Tree, config: &str) -> Result<(), Error> {
+pub(crate) fn configure(tree: &Tree, config: &str, lock: &File) -> Result<(), Error> {
     let (ours, all) = (tree.root.join("forebay.config"), tree.root.join(".config"));
     if all.exists() && fs::read_to_string(&ours).is_ok_and(|old| old == config) {
         return Ok(());
@@ -63,7 +65,8 @@ pub(crate) fn configure(tree: &Tree, config: &str) -> Result<(), Error> {
     // Whatever goes wrong from here on, the tree must not be taken for configured.
     let _ = fs::remove_file(&all);
     fs::write(&ours, config).at(&ours)?;
-    let out = make(tree, &["-s", "KCONFIG_ALLCONFIG=forebay.config", "allnoconfig"]).output().map_err(|e| cannot_start(&e))?;
+    let mut make = make(tree, &["-s", "KCONFIG_ALLCONFIG=forebay.config", "allnoconfig"], lock)?;
+    let out = make.output().map_err(|e| cannot_start(&e))?;
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
         return Err(Error::new(format!(
@@ -89,30 +92,38 @@ fn missing<'a>(wanted: &'a str, made: &str) -> Vec<&'a str> {
 }
 
 /// Compiles, and returns the program without its symbols. `progress` gets the number of files compiled so far.
-pub(crate) fn compile(tree: &Tree, jobs: usize, progress: &mut dyn FnMut(usize)) -> Result<PathBuf, Error> {
+pub(crate) fn compile(tree: &Tree, jobs: usize, lock: &File, progress: &mut dyn FnMut(usize)) -> Result<PathBuf, Error> {
     let (log, program) = (tree.root.join(LOG), tree.root.join("linux"));
     let errors = File::create(&log).at(&log)?;
     let mut said = errors.try_clone().at(&log)?;
-    let mut child = make(tree, &[&format!("-j{jobs}"), "linux"])
-        .stdout(Stdio::piped())
-        .stderr(errors)
-        .spawn()
-        .map_err(|e| cannot_start(&e))?;
-    let mut done = 0;
-    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
-        let line = line.at(&log)?;
-        if line.starts_with("  CC ") || line.starts_with("  AS ") {
-            done += 1;
-            progress(done);
+    let mut make = make(tree, &[&format!("-j{jobs}"), "linux"], lock)?;
+    let mut child = make.stdout(Stdio::piped()).stderr(errors).spawn().map_err(|e| cannot_start(&e))?;
+    let out = child.stdout.take().map(BufReader::new);
+    let follow = || -> io::Result<()> {
+        let mut done = 0;
+        for line in out.into_iter().flat_map(|out| out.split(b'\n')) {
+            let line = line?;
+            if line.starts_with(b"  CC ") || line.starts_with(b"  AS ") {
+                done += 1;
+                progress(done);
+            }
+            said.write_all(&line)?;
+            said.write_all(b"\n")?;
         }
-        writeln!(said, "{line}").at(&log)?;
+        Ok(())
+    };
+    let followed = follow();
+    if followed.is_err() {
+        // It may have ended already.
+        let _ = child.kill();
     }
     let status = child.wait().at(&program)?;
+    followed.at(&log)?;
     if !status.success() {
         return Err(Error::new(format!(
             "Linux {} does not compile ({status}):\n{}\nAll that was said is in {}.",
             tree.version,
-            mistakes(&fs::read_to_string(&log).unwrap_or_default()),
+            mistakes(&String::from_utf8_lossy(&fs::read(&log).unwrap_or_default())),
             log.display()
         )));
     }
@@ -140,7 +151,58 @@ fn strip(program: &Path, to: &Path) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{missing, mistakes};
+    use super::{compile, make, missing, mistakes};
+    use crate::cache::Cache;
+    use crate::scratch::Scratch;
+    use crate::tree::Tree;
+    use crate::version::Version;
+    use std::fs::{self, File};
+    use std::process::Command;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    fn tree(place: &Scratch, makefile: &str) -> Tree {
+        fs::write(place.path().join("Makefile"), makefile).unwrap();
+        Tree { root: place.path().to_owned(), version: Version::DEFAULT }
+    }
+
+    #[test]
+    fn lock_outlives_builds_that_are_killed() {
+        let place = Scratch::new();
+        let (cache, pipe) = (Cache::at(place.path().join("cache")), place.path().join("pipe"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // A compiler that runs until the pipe is written to.
+        let tree = tree(&place, "linux:\n\t@echo begun >begun\n\t@cat pipe\n");
+        let lock = cache.try_lock().unwrap().unwrap();
+        let mut child = make(&tree, &["linux"], &lock).unwrap().spawn().unwrap();
+        let limit = Instant::now() + Duration::from_secs(60);
+        while !place.path().join("begun").exists() {
+            assert!(Instant::now() < limit, "make begins");
+            thread::sleep(Duration::from_millis(5));
+        }
+        // As after `kill -9`: this process has the lock no more, and the compiler goes on.
+        drop(lock);
+        assert!(cache.try_lock().unwrap().is_none());
+        drop(File::options().write(true).open(&pipe).unwrap());
+        child.wait().unwrap();
+        while cache.try_lock().unwrap().is_none() {
+            assert!(Instant::now() < limit, "the lock is free in the end");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn output_of_any_bytes_is_counted_and_kept() {
+        let place = Scratch::new();
+        let tree = tree(&place, "linux:\n\t@printf '  CC a.o\\n  CC \\377.o\\n'; exit 1\n");
+        let lock = Cache::at(place.path().join("cache")).try_lock().unwrap().unwrap();
+        let mut seen = Vec::new();
+        let said = compile(&tree, 1, &lock, &mut |files| seen.push(files)).unwrap_err().to_string();
+        assert_eq!(seen, [1, 2]);
+        assert!(said.contains("does not compile"), "{said}");
+        let (log, line) = (fs::read(place.path().join(super::LOG)).unwrap(), b"  CC \xff.o\n");
+        assert!(log.windows(line.len()).any(|w| w == line), "{}", String::from_utf8_lossy(&log));
+    }
 
     #[test]
     fn an_option_that_a_kernel_does_not_take_is_named() {

@@ -40,7 +40,10 @@ impl Tree {
             fs::remove_dir_all(root).at(root)?;
         }
         fs::create_dir_all(root).at(root)?;
-        unpack(source, root)?;
+        unpack(source, root).inspect_err(|_| {
+            // A gigabyte of files that no build uses; the first failure is the one to report.
+            let _ = fs::remove_dir_all(root);
+        })?;
         let makefile = root.join("Makefile");
         let version = Version::of_makefile(&fs::read_to_string(&makefile).at(&makefile)?);
         let version = version.ok_or_else(|| Error::new(format!("{}: its Makefile names no version", source.path().display())))?;

@@ -15,7 +15,7 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
     match source {
         Source::Archive(path, program) => {
             let mut child = Command::new(program)
-                .arg("-dc")
+                .args(["-dc", "--"])
                 .arg(path)
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
