@@ -150,8 +150,14 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
     let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
     let wire = Wire::new(Switch::new(network, seed), devices, told, clock, Book::new(book.clone())).holding(holds);
     let (groups, segments, keepers) = (setup.groups.clone(), setup.segments(), programs.keepers()?);
+    let ends = Ends::new(interfaces, groups)?;
     thread::scope(|scope| {
-        let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, || wire.run(&stop))?;
+        let stopping = StopOnDrop(&stop);
+        let carry = || {
+            let _stopping = StopOnDrop(&stop);
+            wire.run(&stop)
+        };
+        let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, carry)?;
         let mut timers = Vec::new();
         for keeper in keepers {
             let keep = || {
@@ -161,8 +167,9 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
             };
             timers.push(thread::Builder::new().name("timers".into()).spawn_scoped(scope, keep)?);
         }
-        let talked = Talk { link, frames, ends: Ends::new(interfaces, groups)?, segments, book, teller, programs, clock }.run();
-        stop.store(true, Ordering::Relaxed);
+        let talked = Talk { link, frames, ends, segments, book, teller, programs, clock, stop: &stop }.run();
+        drop(stopping);
+        // What ended the switch says more than that it has ended.
         let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         for timer in timers {
             timer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -174,6 +181,15 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
         }
         Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays, counters })
     })
+}
+
+/// Stops the threads of a run when it is dropped: when one of them ends, also by an error or a panic, the others end, too.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Makes interface number `i`.
@@ -244,6 +260,8 @@ struct Talk<'a> {
     teller: Teller,
     programs: Programs,
     clock: Clock,
+    /// Set when the switch has ended.
+    stop: &'a AtomicBool,
 }
 
 impl<'a> Talk<'a> {
@@ -253,6 +271,9 @@ impl<'a> Talk<'a> {
         let (mut wake, mut look, mut report) = (Time::ZERO, LOOK_EVERY, REPORT_EVERY);
         self.sleep(Time::ZERO)?;
         let cut = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the switch has ended"));
+            }
             let now = self.clock.now();
             self.ends.poll(now)?;
             let touched = std::mem::take(&mut self.book.open().touched);
