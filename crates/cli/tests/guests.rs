@@ -36,10 +36,13 @@ fn start(s: &Scratch) -> Child {
 fn guest(of: &mut Child) -> (PathBuf, String) {
     let begin = Instant::now();
     loop {
-        let all = fs::read_dir("/dev/shm").unwrap().flatten().map(|e| e.path());
+        // The second where the first has too little space, as in a container.
+        let places = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+        let mut all = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|e| e.path());
         let own = format!("forebay-guest-{}-", of.id());
-        let found = all.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with(&own)).find_map(|p| {
-            let child = fs::read_to_string(p.join("child")).ok()?;
+        let found = all.find_map(|p| {
+            let is_own = p.file_name().unwrap().to_string_lossy().starts_with(&own);
+            let child = fs::read_to_string(p.join("child")).ok().filter(|_| is_own)?;
             Some((p, child.trim().to_owned()))
         });
         if let Some(found) = found {
@@ -56,9 +59,6 @@ fn runs(pid: &str) -> bool {
 
 #[test]
 fn next_run_ends_guests_of_killed_runs() {
-    if !PathBuf::from("/dev/shm").is_dir() {
-        return;
-    }
     let s = Scratch::new("guests");
     s.file("s.toml", SCENARIO);
     s.file("kernel", GUEST);

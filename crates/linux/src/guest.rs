@@ -26,6 +26,9 @@ const QUOTED: usize = 8;
 /// Time that a killed process has to end.
 const ENDING: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
 
+/// With less space left a guest could not get more memory, bytes. Our choice.
+const LEAST_SPACE: u64 = 1 << 20;
+
 /// Prefix of the names of guests' folders.
 const FOLDER: &str = "forebay-guest";
 
@@ -50,7 +53,7 @@ pub(crate) struct Guest {
 impl Guest {
     /// Starts `kernel`.
     pub(crate) fn start(kernel: &Path, options: Options) -> io::Result<Guest> {
-        let private = private_folder()?;
+        let private = private_folder(options.memory_mib << 20)?;
         let folder = private.path();
         let (guest_reads, to_guest) = io::pipe()?;
         let (from_guest, guest_writes) = io::pipe()?;
@@ -101,6 +104,15 @@ impl Guest {
         lines[lines.len().saturating_sub(QUOTED)..].join("\n")
     }
 
+    /// If its file system has no space left, which ends a guest without a word: says so, with what to do.
+    pub(crate) fn lacks_space(&self) -> Option<String> {
+        let folder = self.folder.path();
+        (free_space(folder) < LEAST_SPACE).then(|| {
+            let parent = folder.parent().unwrap_or(folder).display();
+            format!("`{parent}`, where guests keep their memory, is full: free or enlarge it (docker run --shm-size), or use fewer --threads")
+        })
+    }
+
     /// Waits at most `limit` for its end, which it has announced.
     pub(crate) fn wait(&mut self, limit: Duration) {
         let begin = Instant::now();
@@ -137,19 +149,24 @@ fn place(fd: i32, number: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder that no other user can enter, on a file system that allows execution, because the guest's memory is a file there. Ends
-/// guests of killed runs first.
-fn private_folder() -> io::Result<TempDir> {
-    // In memory if possible: the guest's memory is a file.
-    private_folder_in(&[PathBuf::from("/dev/shm"), std::env::temp_dir()])
+/// A new folder that no other user can enter, where files may be executed: the guest's memory, `bytes` at most, is one. Guests of killed runs end first.
+fn private_folder(bytes: u64) -> io::Result<TempDir> {
+    // In memory if possible: the guest's memory is a file. A container has 64 MB there, which is enough for one guest.
+    private_folder_in(&[PathBuf::from("/dev/shm"), std::env::temp_dir()], bytes)
 }
 
-/// As [`private_folder`], in the first of `parents` that allows it.
-fn private_folder_in(parents: &[PathBuf]) -> io::Result<TempDir> {
+/// Free space of the file system at `path`, bytes.
+fn free_space(path: &Path) -> u64 {
+    statvfs(path).map_or(0, |s| s.f_bavail.saturating_mul(s.f_frsize))
+}
+
+/// The same in the first of these places that has the space, or else in the first that can have one.
+fn private_folder_in(parents: &[PathBuf], bytes: u64) -> io::Result<TempDir> {
     parents.iter().for_each(|p| remove_stale(p, FOLDER, end_processes_in));
     let executable = |p: &&PathBuf| statvfs(p.as_path()).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    let (ample, scarce): (Vec<_>, Vec<_>) = parents.iter().filter(executable).partition(|p| free_space(p) >= bytes);
     let mut last = io::Error::other("no folder for temporary files in which files may be executed: set TMPDIR to one");
-    for parent in parents.iter().filter(executable) {
+    for parent in ample.into_iter().chain(scarce) {
         match TempDir::create(parent, FOLDER) {
             Ok(folder) => return Ok(folder),
             Err(e) => last = io::Error::new(e.kind(), format!("`{}`: {e}", parent.display())),
@@ -190,7 +207,7 @@ mod tests {
 
     /// A script in the place of a kernel.
     fn script(text: &str) -> (TempDir, PathBuf) {
-        let folder = private_folder().unwrap();
+        let folder = private_folder(0).unwrap();
         let path = folder.path().join("kernel");
         fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -239,7 +256,8 @@ mod tests {
     #[test]
     fn failed_start_leaves_no_folder() {
         let left = || {
-            let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|e| e.path());
+            let places = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+            let entries = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|e| e.path());
             let own = format!("{FOLDER}-{}-", std::process::id());
             entries.filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&own))).collect::<Vec<_>>()
         };
@@ -253,7 +271,24 @@ mod tests {
         }
     }
 
-    /// State after `kill -9` of a run: the folder exists, its lock is not held, and a traced process still runs.
+    #[test]
+    fn places_with_too_little_space_come_last() {
+        let parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+        let space = parents.each_ref().map(|p| free_space(p));
+        let (least, most) = (space[0].min(space[1]), space[0].max(space[1]));
+        if most - least < 64 << 20 {
+            return eprintln!("not tested: both places have the same space");
+        }
+        let place = |bytes| private_folder_in(&parents, bytes).unwrap().path().parent().map(Path::to_owned);
+        assert_eq!(
+            place(least + (most - least) / 2),
+            parents.iter().find(|p| free_space(p) > least + (most - least) / 2).cloned()
+        );
+        assert_eq!(place(0).as_ref(), parents.first());
+        assert_eq!(place(u64::MAX).as_ref(), parents.first(), "where none has it, the first is taken");
+    }
+
+    /// As `kill -9` of a run leaves it: the folder is there, its lock is not held, and a process that was traced still runs.
     #[test]
     fn next_guest_ends_those_of_killed_runs() {
         // A separate parent folder, because guests of other tests would clean up a common one.
@@ -266,7 +301,7 @@ mod tests {
             command.spawn().unwrap()
         };
         let (mut child, mut other) = (sleep(&stale), sleep(place.path()));
-        let folder = private_folder_in(&[place.path().to_owned()]);
+        let folder = private_folder_in(&[place.path().to_owned()], 0);
         let goes_on = other.try_wait().unwrap().is_none();
         other.kill().unwrap();
         other.wait().unwrap();

@@ -90,6 +90,7 @@ impl World for Linux {
             Failed::Interrupted => RunError::Interrupted,
             Failed::Guest(why) => {
                 guest.wait(LAST_WORDS);
+                let why = guest.lacks_space().map_or(why.clone(), |lack| format!("{why}: {lack}"));
                 let console = guest.console();
                 RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
             }
