@@ -26,9 +26,6 @@ const QUOTED: usize = 8;
 /// Time that a killed process has to end.
 const ENDING: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// With less space left a guest could not get more memory, bytes. Our choice.
-const LEAST_SPACE: u64 = 1 << 20;
-
 /// Prefix of the names of guests' folders.
 const FOLDER: &str = "forebay-guest";
 
@@ -46,6 +43,8 @@ pub(crate) struct Options {
 pub(crate) struct Guest {
     child: Child,
     folder: TempDir,
+    /// The most that its memory may take, bytes.
+    memory: u64,
     /// The conversation with it.
     pub(crate) link: Link,
 }
@@ -53,7 +52,8 @@ pub(crate) struct Guest {
 impl Guest {
     /// Starts `kernel`.
     pub(crate) fn start(kernel: &Path, options: Options) -> io::Result<Guest> {
-        let private = private_folder(options.memory_mib << 20)?;
+        let memory = options.memory_mib << 20;
+        let private = private_folder(memory)?;
         let folder = private.path();
         let (guest_reads, to_guest) = io::pipe()?;
         let (from_guest, guest_writes) = io::pipe()?;
@@ -89,7 +89,7 @@ impl Guest {
             });
         }
         let child = command.spawn()?;
-        Ok(Guest { child, folder: private, link: Link::new(to_guest, from_guest) })
+        Ok(Guest { child, folder: private, memory, link: Link::new(to_guest, from_guest) })
     }
 
     /// The last lines of its console, for messages.
@@ -104,12 +104,18 @@ impl Guest {
         lines[lines.len().saturating_sub(QUOTED)..].join("\n")
     }
 
-    /// If its file system has no space left, which ends a guest without a word: says so, with what to do.
+    /// If the file system of its folder has less space left than its memory may take: says so, with what to do. A guest that gets no memory ends
+    /// without a word (SIGBUS), and its memory is free again then.
     pub(crate) fn lacks_space(&self) -> Option<String> {
-        let folder = self.folder.path();
-        (free_space(folder) < LEAST_SPACE).then(|| {
-            let parent = folder.parent().unwrap_or(folder).display();
-            format!("`{parent}`, where guests keep their memory, is full: free or enlarge it (docker run --shm-size), or use fewer --threads")
+        let (folder, left) = (self.folder.path(), free_space(self.folder.path()));
+        (left < self.memory).then(|| {
+            format!(
+                "`{}`, where guests keep their memory, has {} MB left, and a guest may take {}: free or enlarge it (docker run --shm-size), set TMPDIR to \
+                 a folder with more, or use fewer --threads",
+                folder.parent().unwrap_or(folder).display(),
+                left >> 20,
+                self.memory >> 20
+            )
         })
     }
 
@@ -269,6 +275,18 @@ mod tests {
             assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", left());
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    #[test]
+    fn lack_of_space_is_named() {
+        let (folder, kernel) = script("exit 1");
+        let mut guest = Guest::start(&kernel, OPTIONS).unwrap();
+        guest.memory = 0;
+        assert_eq!(guest.lacks_space(), None);
+        guest.memory = u64::MAX;
+        let said = guest.lacks_space().unwrap();
+        assert!(said.contains("MB left") && said.contains("TMPDIR"), "{said}");
+        drop(folder);
     }
 
     #[test]
