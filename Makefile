@@ -206,6 +206,6 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
 	$(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
 
-clean: ## remove everything that was built
+clean: ## remove everything that was built, and the results in out/
 	$(CARGO) clean
 	rm -rf benches/peers/build out

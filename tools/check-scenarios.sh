@@ -12,7 +12,7 @@ passed=0 failed=0
 while IFS= read -r -d '' file; do
     if "$forebay" check "$file" >"$scratch/log" 2>&1 &&
         "$forebay" run "$file" --set duration=20ms --set observe.warmup=0s --runs 1 --max-time 2s \
-            --progress none --out "$scratch/out-$passed" >>"$scratch/log" 2>&1; then
+            --progress none --out "$scratch/out-$((passed + failed))" >>"$scratch/log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -2,7 +2,7 @@
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-bpf] [--with-mpi]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-kernel] [--with-bpf] [--with-mpi]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
