@@ -1,13 +1,10 @@
 //! Guests of killed runs, with a script instead of a kernel: the next process removes files that a killed one left outside of its output folder.
 
-use crate::scratch::{Scratch, command};
+use crate::scratch::{Scratch, command, wait_until};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
-
-const LIMIT: Duration = Duration::from_secs(120);
 
 const SCENARIO: &str = r#"
 duration = "1s"
@@ -34,23 +31,20 @@ fn start(s: &Scratch) -> Child {
 
 /// The folder of the guest of a process, once it has started its own process, and that one.
 fn guest(of: &mut Child) -> (PathBuf, String) {
-    let begin = Instant::now();
-    loop {
-        // The second where the first has too little space, as in a container.
-        let places = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
-        let mut all = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|e| e.path());
-        let own = format!("forebay-guest-{}-", of.id());
-        let found = all.find_map(|p| {
+    let own = format!("forebay-guest-{}-", of.id());
+    // The second where the first has too little space, as in a container.
+    let places = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+    let mut found = None;
+    wait_until("the guest starts", || {
+        assert!(of.try_wait().unwrap().is_none(), "the run goes on");
+        found = places.iter().flat_map(fs::read_dir).flatten().flatten().map(|e| e.path()).find_map(|p| {
             let is_own = p.file_name().unwrap().to_string_lossy().starts_with(&own);
             let child = fs::read_to_string(p.join("child")).ok().filter(|_| is_own)?;
             Some((p, child.trim().to_owned()))
         });
-        if let Some(found) = found {
-            return found;
-        }
-        assert!(of.try_wait().unwrap().is_none() && begin.elapsed() < LIMIT, "the guest starts");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        found.is_some()
+    });
+    found.unwrap()
 }
 
 fn runs(pid: &str) -> bool {
@@ -74,11 +68,7 @@ fn next_run_ends_guests_of_killed_runs() {
     let mut next = start(&s);
     let (own, child) = guest(&mut next);
     // By this run, or by another one of this user that starts at the same time.
-    let begin = Instant::now();
-    while left.iter().any(|(folder, child)| folder.exists() || runs(child)) {
-        assert!(begin.elapsed() < LIMIT, "{left:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("they are gone: {left:?}"), || !left.iter().any(|(folder, child)| folder.exists() || runs(child)));
     assert!(own.exists() && runs(&child), "a guest in use stays");
     let mut another = start(&s);
     guest(&mut another);
@@ -90,11 +80,7 @@ fn next_run_ends_guests_of_killed_runs() {
     // Clean up as a user would: by one more run.
     let mut last = start(&s);
     let (folder, child) = guest(&mut last);
-    let begin = Instant::now();
-    while own.exists() {
-        assert!(begin.elapsed() < LIMIT, "{} stays", own.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("{} is removed", own.display()), || !own.exists());
     last.kill().unwrap();
     last.wait().unwrap();
     let _ = std::process::Command::new("kill").args(["-9", &child]).status();

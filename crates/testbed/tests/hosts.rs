@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 fn host(n: u8) -> io::Result<(Namespace, File, Ipv4Addr)> {
     let space = Namespace::create()?;
@@ -37,7 +38,9 @@ fn carry(mut from: &File, mut to: &File, buffer: &mut [u8]) -> Vec<u32> {
 }
 
 fn wait_for(what: &AtomicBool) {
+    let begin = Instant::now();
     while !what.load(Ordering::Acquire) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the other thread has ended");
         std::thread::yield_now();
     }
 }
@@ -62,7 +65,7 @@ fn a_transfer_begins_with_the_window_of_its_route_in_single_segments() {
             wait_for(&written);
             // Of the first flight nothing has arrived, so that nothing is acknowledged before it is complete.
             let first = carry(&at_a, &at_b, &mut buffer);
-            let begin = std::time::Instant::now();
+            let begin = Instant::now();
             let mut rest = 0;
             let sum: u32 = first.iter().sum();
             while sum + rest < 20_000 && begin.elapsed().as_secs() < 60 {

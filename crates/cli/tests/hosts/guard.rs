@@ -1,6 +1,6 @@
 //! A guard rolls back however it ends, except by its user's decision, and other users of the machine cannot prevent that.
 
-use crate::check::{check, equal};
+use crate::check::{check, equal, wait_until};
 use crate::lab::Lab;
 use crate::traffic::{Transfer, connect};
 use crate::{fails, forebay, nothing_left, prepare, traces, works};
@@ -14,22 +14,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Limit of every wait, far above what an idle machine takes.
-const LIMIT: Duration = Duration::from_secs(120);
 /// A condition that is never met here: nine of ten segments retransmitted.
 const NEVER: &str = "retransmissions>900";
 
 /// Waits until something holds, and checks that it did.
 pub(crate) fn until(what: &str, holds: impl Fn() -> bool) -> bool {
-    let begin = Instant::now();
-    let mut held = holds();
-    while !held && begin.elapsed() < LIMIT {
-        std::thread::sleep(Duration::from_millis(20));
-        held = holds();
-    }
-    check(held, what)
+    check(wait_until(holds), what)
 }
 
 fn state() -> serde_json::Value {

@@ -12,7 +12,7 @@ const ATTEMPTS: u32 = 3;
 const MEASUREMENTS: u32 = 20;
 
 /// Longest wait for a condition, also on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until the condition holds, `PATIENCE` at most; whether it does.
 pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
