@@ -72,21 +72,21 @@ impl Limits {
         }
         if let Some((folder, kind)) = held.filter(|_| files_take > f.memory as f64) {
             return Err(Failure::Usage(format!(
-                "it would take about {}, and {} {}. {} of it are results and samples in `{}`, which is memory, too ({kind}): {}, observe less, \
-                 or say --yes",
+                "it would take about {} of memory, more than the {} that {}. {} of it are results and samples in `{}`, which is memory, too ({kind}): \
+                 {}, observe less, or pass --yes",
                 bytes(all),
-                limit.by,
                 bytes(limit.bytes as f64),
+                limit.by,
                 bytes(files_take),
                 folder.display(),
                 files.remedy(),
             )));
         }
         Err(Failure::Usage(format!(
-            "it would take about {}, and {} {}. Most of it, {}, goes to `{}`: lower it, run less at the same time with --threads, or say --yes",
+            "it would take about {} of memory, more than the {} that {}. Most of it, {}, goes to `{}`: lower it, use fewer --threads, or pass --yes",
             bytes(all),
-            limit.by,
             bytes(limit.bytes as f64),
+            limit.by,
             bytes(f.costliest.1 as f64),
             f.costliest.0,
         )))
@@ -281,7 +281,7 @@ fn real_time(r: &RealTime, threads: usize) -> String {
 /// The cost of runs, in words.
 fn cost(f: &Forecast, threads: usize) -> String {
     let about = if f.exact { "" } else { "about " };
-    let of = memory::limit().map_or(String::new(), |l| format!(" ({} {})", l.by, bytes(l.bytes as f64)));
+    let of = memory::limit().map_or(String::new(), |l| format!(" of {} that {}", bytes(l.bytes as f64), l.by));
     let workers = threads.clamp(1, f.runs.max(1) as usize);
     let timeouts = match f.timeouts.round() {
         0.0 => String::new(),
@@ -289,7 +289,11 @@ fn cost(f: &Forecast, threads: usize) -> String {
     };
     // On a machine that others keep busy a second of a processor takes longer than one on the clock.
     let shared = if f.share < SHARED {
-        format!(", of a machine that gives each {:.0} % of a processor now: {} of processor time", 100.0 * f.share, clock(f.busy))
+        format!(
+            " ({} of processor time; other programs leave {:.0} % of a processor for each thread now)",
+            clock(f.busy),
+            100.0 * f.share
+        )
     } else {
         String::new()
     };

@@ -372,7 +372,7 @@ fn results_in_memory_count_as_memory() {
     let out = run(&there, &[]);
     let err = text(&out.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(out.status.code(), Some(2), "{err}");
-    for part in ["--max-memory allows 150 MB", "which is memory, too (tmpfs)", "--out", "--yes"] {
+    for part in ["150 MB that --max-memory allows", "which is memory, too (tmpfs)", "--out", "--yes"] {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(fs::read_dir(&shm.0).unwrap().next().is_none(), "nothing is left");

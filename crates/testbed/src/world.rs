@@ -129,8 +129,8 @@ impl World for Testbed {
             if let Ok(Some(law)) = guest_law(&group.tcp, route(experiment, id).as_ref()) {
                 let own = law.name.trim_start_matches("forebay_");
                 all.push(format!(
-                    "{}: the running kernel has `{own}` as a BPF program: `forebay attach {own} --name {} --default{}` before, with its parameters \
-                     as --param; those of the scenario's law do not reach it",
+                    "`{}`: needs the BPF program `{own}` in the running kernel; attach it first: `forebay attach {own} --name {} --default{}`, with \
+                     its parameters as --param; those of the scenario do not reach it",
                     group.name,
                     law.name,
                     trim_params(&law)

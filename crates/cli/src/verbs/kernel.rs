@@ -24,13 +24,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Build a kernel from sources of Linux, some minutes the first time
+    /// Build a kernel from the sources of Linux (minutes the first time)
     Build(Build),
-    /// What a run would use, and how much space kernels take
+    /// Show which kernel a run uses, and how much space kernels take
     Status,
-    /// All kernels that were built, the newest version first
+    /// List all kernels that were built, the newest version first
     List,
-    /// Remove kernels or what builds have left
+    /// Remove kernels, or the sources and objects of builds
     Remove(Remove),
 }
 
@@ -39,13 +39,13 @@ struct Build {
     /// Archive (.tar.xz, .tar.gz, .tar.bz2, .tar.zst) or folder with the sources [default: the distribution's package in /usr/src, 6.12 first]
     #[arg(long, value_name = "DIR|TARBALL")]
     source: Option<PathBuf>,
-    /// SHA-256 that the sources must have, as published by their author; without it, sources that forebay does not know are used, too
+    /// Refuse sources with another SHA-256 than this one, which their author publishes; without it, unknown sources are accepted
     #[arg(long, value_name = "HEX", value_parser = parse_sha256)]
     sha256: Option<String>,
-    /// How many files are compiled at a time [default: the machine's cores]
+    /// Number of files to compile at the same time [default: the machine's cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Remove sources and objects after the build; the next one, after a change of drivers or laws, then takes minutes again instead of seconds
+    /// Remove sources and objects after the build; the next build then takes minutes instead of seconds
     #[arg(long)]
     no_tree: bool,
 }
@@ -53,15 +53,15 @@ struct Build {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
 struct Remove {
-    /// Names of kernels, as `forebay kernel list` says them
+    /// Names of kernels, as `forebay kernel list` shows them
     names: Vec<String>,
-    /// The kernels that another version of forebay has built
+    /// Remove the kernels that another version of forebay has built
     #[arg(long)]
     old: bool,
-    /// All kernels
+    /// Remove all kernels
     #[arg(long)]
     all: bool,
-    /// The sources and objects that were kept for the next build
+    /// Remove the sources and objects that were kept for the next build
     #[arg(long)]
     trees: bool,
 }
@@ -159,7 +159,14 @@ fn status(cache: &Cache) -> String {
     }
     let (all, old) = (cache.list(), cache.list().into_iter().filter(|k| !is_current(k)).count());
     let size: u64 = all.iter().map(Kernel::bytes).sum();
-    let _ = writeln!(out, "{} kernels in {}: {}", all.len(), cache.kernels().display(), megabytes(size));
+    let _ = writeln!(
+        out,
+        "{} kernel{} in {}: {}",
+        all.len(),
+        if all.len() == 1 { "" } else { "s" },
+        cache.kernels().display(),
+        megabytes(size)
+    );
     if old > 0 {
         let _ = writeln!(out, "{old} of them built by another version of forebay (`forebay kernel remove --old` removes them)");
     }

@@ -32,9 +32,13 @@ pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, varian
     }
     for (what, of) in said {
         let named: Vec<String> = of.iter().map(|label| format!("`{label}`")).collect();
-        let whom = if of.len() == variants.len() { "this".into() } else { format!("the variant {}", named.join(", ")) };
+        let whom = if of.len() == variants.len() {
+            "this".into()
+        } else {
+            format!("the variant{} {}", if of.len() == 1 { "" } else { "s" }, named.join(", "))
+        };
         let message = format!("the world `{}` does not run {whom}: {}", world.name(), what.reason);
-        let help = Some(format!("`{}` is what it cannot do; other worlds: `forebay list worlds`", what.key));
+        let help = Some(format!("change `{}`, or choose another world: `forebay list worlds`", what.key));
         cx.sink.error(place(root, what.key), message, "asked for here", help);
     }
 }
