@@ -6,6 +6,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// Stands between the name of a file and the ID of the process that writes it, in temporary names.
+pub const TEMPORARY: &str = ".tmp-";
+
 /// Attempts to find a free random name.
 const ATTEMPTS: u32 = 100;
 
@@ -67,7 +70,7 @@ pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBu
     let mut attempt = 0;
     loop {
         let mut name = name.clone();
-        name.push(format!(".tmp-{}-{}", std::process::id(), random::number()));
+        name.push(format!("{TEMPORARY}{}-{}", std::process::id(), random::number()));
         let temporary = path.with_file_name(name);
         match create(&temporary, mode) {
             Ok(file) => return Ok((file, temporary)),

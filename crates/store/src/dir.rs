@@ -117,9 +117,7 @@ fn occupant(path: &Path) -> Result<Occupant, StoreError> {
     if fs::read_dir(path).map_err(StoreError::io("read", path))?.next().is_none() {
         return Ok(Occupant::Nothing);
     }
-    let manifest = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
-    let ours = serde_json::from_str::<serde_json::Value>(&manifest).is_ok_and(|m| m["kind"] == Manifest::KIND);
-    Ok(if ours { Occupant::Run } else { Occupant::Other })
+    Ok(if leftovers::is_complete(path) { Occupant::Run } else { Occupant::Other })
 }
 
 /// A directory under construction; removed when dropped before [`Staging::publish`].

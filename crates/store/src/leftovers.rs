@@ -5,13 +5,10 @@
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
-use forebay_files::{Lock, is_shared, process_runs};
+use forebay_files::{Lock, TEMPORARY as MARK, is_shared, process_runs};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-
-/// Stands between a name and the number of the process.
-const MARK: &str = ".tmp-";
 
 /// The name under which this process writes what is to be called `name`.
 pub(crate) fn temporary_name(name: &OsStr) -> OsString {
@@ -46,7 +43,7 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
         }
         // Tidiness, not correctness: nobody reads these, so that a failure to remove them is not told.
         if kind.is_file()
-            && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(b".tmp-"))
+            && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(MARK.as_bytes()))
         {
             let _ = fs::remove_file(&path);
         } else if kind.is_dir() && ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
@@ -74,8 +71,8 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a directory of results has a complete manifest, which is written last.
-fn is_complete(path: &Path) -> bool {
+/// Whether this is a directory of complete results: its manifest, which is written last, is whole.
+pub(crate) fn is_complete(path: &Path) -> bool {
     let text = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }

@@ -7,6 +7,7 @@ use crate::manifest::Manifest;
 use crate::read::{manifest_text, parquet};
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
+use forebay_files::TEMPORARY;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,9 @@ impl SweepDir {
     pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         let taken = match fs::read_dir(path) {
-            Ok(entries) => {
-                entries.flatten().any(|e| !e.file_name().to_string_lossy().starts_with(&*format!("{}.tmp-", Manifest::FILE)))
-            }
+            Ok(entries) => entries
+                .flatten()
+                .any(|e| !e.file_name().to_string_lossy().starts_with(&*format!("{}{TEMPORARY}", Manifest::FILE))),
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => true,
             Err(e) => return Err(StoreError::io("read", path)(e)),
