@@ -116,6 +116,17 @@ fn not_over_what_is_to_come() {
     assert!(skipped(&said) > 40.0, "{said}");
 }
 
+/// A skip that ends in the window of a scheduled event would make it late: here points of deliveries and the end of the warm-up, in windows of 200 us,
+/// of which a packet takes more than half.
+#[test]
+fn skips_end_before_windows_of_events() {
+    let base = ["topology.senders=1", "topology.access.delay=200us", "topology.bottleneck.delay=200us", "transport.rto-min=10ms"];
+    for last in ["duration=40.0123s", "duration=44.777s"] {
+        let said = said(DUMBBELL, &[&base[..], &[last, "observe.warmup=10s"]].concat());
+        assert!(skipped(&said) > 1.0, "{said}");
+    }
+}
+
 /// A look at the state in the middle of a window leaves no mark in the next one. With one, an interval of deliveries ended when that window did,
 /// 2 us late.
 #[test]

@@ -242,8 +242,11 @@ impl Simulation {
             self.run_part(skip.writes());
             self.core.calendar().run_rest(end);
         }
-        let limit = self.due.or_never().min(self.duration.unwrap_or(Time::NEVER));
-        let ahead = Ahead { at, limit, every: self.core.noting_interval(), window: self.core.calendar().length() };
+        let window = self.core.calendar().length();
+        // The window in which time goes on is run from there to its end: it must hold no scheduled event.
+        let due = self.due.or_never();
+        let limit = (due - due % window).min(self.duration.unwrap_or(Time::NEVER));
+        let ahead = Ahead { at, limit, every: self.core.noting_interval(), window };
         match skip.look(&mut self.core, &self.apps, &ahead) {
             Some(later) => {
                 let wheel = self.core.calendar();

@@ -44,7 +44,7 @@ struct Kept {
 /// What is known of an instant.
 pub(super) struct Ahead {
     pub at: Time,
-    /// What is not skipped: the end of the run, of its warm-up, and the like.
+    /// What is not skipped: the end of the run, and the window of the next scheduled event.
     pub limit: Time,
     /// How often deliveries are noted.
     pub every: Time,
