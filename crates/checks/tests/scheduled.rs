@@ -6,7 +6,7 @@ use forebay_checks::processes::execute_among;
 use forebay_checks::{Outcome, execute, one, resolve, resolved, rows};
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::{EventKind, QueryRow};
-use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::traffic::{ReplayFlow, WorkloadKind};
 use forebay_experiment::workload::REGISTRY;
 use forebay_scenario::Variant;
 use forebay_sim::run::{Cores, Report, run_seeded};
@@ -283,7 +283,39 @@ fn links_fail_while_idle() {
     assert_eq!(events, [(700_000_000_100, EventKind::LinkDown, Some(0)), (800_000_000_000, EventKind::LinkUp, None)]);
 }
 
-/// A run without a duration ends with its last message, even if events are scheduled later.
+/// The run ends inside a window of 20 us, in the rest of which something is due: a repair, a failure, a change of tables, flows of a list.
+#[test]
+fn nothing_happens_after_the_duration() {
+    let text = LATE
+        .replace("duration = \"1s\"", "duration = \"1.0000307ms\"")
+        .replace("50us", "20us")
+        .replace("start = \"500ms\"", "size = \"20B\"");
+    let plain = one(&text, &[]).report;
+    for times in [
+        "down = \"1.0000306ms\"\nup = \"1.0000307ms\"",
+        "down = \"1.0000306ms\"\nup = \"1.000035ms\"",
+        "down = \"1.0000307ms\"",
+        "down = \"0.9ms\"\nup = \"1.00003ms\"\nreroute = \"1us\"",
+        "down = \"0.9ms\"\nup = \"1.00003ms\"\nreroute = \"700ps\"",
+    ] {
+        let failure = format!("[[topology.failure]]\nlink = \"bottleneck\"\n{times}\n[[workload]]");
+        let report = one(&text.replace("[[workload]]", &failure), &[]).report;
+        assert_eq!((report.end, report.fingerprint, &report.flows), (plain.end, plain.fingerprint, &plain.flows), "{times}");
+        assert!(report.events.iter().all(|e| e.time_ps < 1_000_030_700), "{times}: {:?}", report.events);
+    }
+    let mut config = resolve(&text, &[], None).remove(0).config;
+    let (src, dst) = (plain.flows[0].src, plain.flows[0].dst);
+    let flow = |start: u64| ReplayFlow { start: Time(start), src, dst, bytes: 20, deadline: Time::NEVER };
+    for late in [1_000_030_700, 1_000_030_701, 1_000_039_999, 1_000_040_000, 2_000_000_000] {
+        config.workloads[WorkloadId::new(0)].kind = WorkloadKind::Replay { flows: vec![flow(0), flow(late)] };
+        for cores in 1..=3 {
+            let report = on_cores(&config, cores);
+            assert_eq!((report.end, report.flows.len()), (plain.end, 1), "a flow at {late} ps, {cores} cores");
+        }
+    }
+}
+
+/// Without a duration a run ends with its last message, whatever is scheduled for later.
 #[test]
 fn run_without_duration_ends_with_traffic() {
     let text = LATE

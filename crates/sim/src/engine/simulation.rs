@@ -420,8 +420,11 @@ impl Simulation {
 
     /// Finds the next times that are not in the calendar.
     fn look_ahead(&mut self) {
-        self.due = self.injection.min(self.schedule.next());
-        self.stop = self.injection.min(self.schedule.next_stop());
+        // At the end of the run, or behind it, nothing takes effect. The last window may end before such a time and contain it all the same: it would be run
+        // again and again.
+        let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
+        self.due = in_time(self.injection.min(self.schedule.next()));
+        self.stop = in_time(self.injection.min(self.schedule.next_stop()));
     }
 
     /// The window has been run. Whether it was the last one.
