@@ -5,6 +5,7 @@
 use forebay_checks::processes::execute_among;
 use forebay_checks::{Outcome, execute, one, resolve, resolved, rows};
 use forebay_experiment::Experiment;
+use forebay_experiment::report::Cut;
 use forebay_experiment::rows::{EventKind, QueryRow};
 use forebay_experiment::traffic::{ReplayFlow, WorkloadKind};
 use forebay_experiment::workload::REGISTRY;
@@ -418,4 +419,23 @@ fn request_latency_of_zero_is_refused() {
         *request_latency = Some(Time::ZERO);
     }
     assert_eq!(config.check().unwrap_err().field, "workloads[0].request_latency");
+}
+
+/// A link delay holds 10^9 arrivals: a run reports its progress, and can be ended, long before all of them have begun.
+#[test]
+fn many_arrivals_in_a_link_delay_are_bounded() {
+    let workloads = [
+        "kind = \"poisson\"\nrate = 1e9\nsizes = \"1KB\"",
+        "kind = \"on-off\"\ngaps = \"1ns\"\nsizes = \"1KB\"\ngap-from = \"start\"",
+        "kind = \"udp\"\nrate = \"500Gbps\"\npacket = \"64B\"",
+    ];
+    for workload in workloads {
+        let text = format!(
+            "duration = \"100s\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"1Tbps\", delay = \"1s\" }}\n\
+             bottleneck = {{ rate = \"1Tbps\", delay = \"1s\" }}\n[[workload]]\n{workload}\n"
+        );
+        let config = resolve(&text, &[], None).remove(0).config;
+        let report = run_seeded(config.check().unwrap(), 1, Cores::exactly(1), &mut |_| ControlFlow::Break(Cut::Keep)).unwrap();
+        assert!(report.cut && report.end < Time::from_ms(500), "{workload}: {}", report.end);
+    }
 }

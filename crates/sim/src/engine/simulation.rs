@@ -23,6 +23,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
+use forebay_experiment::traffic::{Arrival, WorkloadKind};
 use forebay_traffic::{App, QueryIds};
 use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
@@ -38,6 +39,10 @@ const FIRST_LOOK: u64 = ACTIVATIONS_PER_LOOK / 10;
 
 /// Transmissions in a window from which on several cores are faster than one.
 const ENOUGH: u64 = 200;
+
+/// Messages or datagrams of one workload that begin in a window on average at the most, which bounds the memory and the time that it takes. Our choice: more
+/// than the shortest delay of a link lets through in any usual scenario.
+const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 
 /// A simulation ready to run.
 pub(crate) struct Simulation {
@@ -536,8 +541,8 @@ impl Simulation {
     }
 }
 
-/// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
-/// smallest packet), or a shorter request latency.
+/// Length of a window. At most the shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send
+/// the smallest packet), or a shorter request latency. Shorter where more than [`ARRIVALS_PER_WINDOW`] would begin in that.
 fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let shim = |c: &TcpConfig| c.shims.endpoint.as_ref().map_or(u32::MAX, |s| s.smallest_packet(c));
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
@@ -546,6 +551,21 @@ fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
     let links = config.network.ports.iter().map(link).min();
     let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
+    let gap = config.workloads.iter().map(|w| arrival_gap(&w.kind)).fold(f64::INFINITY, f64::min);
+    let arrivals = Time((gap * ARRIVALS_PER_WINDOW) as u64);
     // Keys of gathered packets hold 40 bits of time inside a window.
-    links.into_iter().chain(requests).min().unwrap_or(Time(1)).clamp(Time(1), Time(1 << 39))
+    links.into_iter().chain(requests).chain([arrivals]).min().unwrap_or(Time(1)).clamp(Time(1), Time(1 << 39))
+}
+
+/// Mean time between messages or datagrams of a workload that come whatever becomes of those before, ps; infinite where none do. A list is in memory anyway.
+fn arrival_gap(kind: &WorkloadKind) -> f64 {
+    match kind {
+        WorkloadKind::Poisson { flows_per_sec, .. } => 1e12 / flows_per_sec,
+        WorkloadKind::Queries { arrival: Arrival::Rate(per_sec), aggregators, fan_out, .. } => {
+            1e12 / per_sec / aggregators.len() as f64 / f64::from(*fan_out)
+        }
+        WorkloadKind::OnOff { gaps, pairs, after_completion: false, .. } => gaps.mean() / pairs.len() as f64,
+        WorkloadKind::Udp { rate, datagram, pairs, .. } => rate.tx_time(u64::from(datagram.wire)).0 as f64 / pairs.len() as f64,
+        _ => f64::INFINITY,
+    }
 }
