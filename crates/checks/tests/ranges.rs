@@ -806,31 +806,6 @@ fn topologies_at_both_ends() {
     bench.finish("topologies");
 }
 
-/// The greatest numbers of hosts and switches. Two of them together may be more than a network can have, which an error says.
-#[test]
-#[ignore = "takes 5 GB and minutes: networks of a million hosts"]
-fn largest_networks() {
-    let mut bench = Bench::default();
-    for t in topology::REGISTRY {
-        let Entry { name, params, .. } = t.entry;
-        let mut draft = Draft::new();
-        draft.topology = topology_table(name);
-        draft.more = "";
-        draft.workload = messages(name, false);
-        for p in params {
-            if let Kind::Int(_, most) = p.kind {
-                let text = draft.with(Place::Topology, p.key, &most.to_string()).text();
-                bench.number(
-                    &format!("{name} {} = {most}", p.key),
-                    p.key,
-                    &text.replace(OBSERVE, "[observe]\noccupancy = \"none\"\n"),
-                );
-            }
-        }
-    }
-    bench.finish("largest networks");
-}
-
 /// Times and numbers outside the registries: of the run, of failures, of damage and of what is observed.
 #[test]
 fn other_keys_at_both_ends() {
