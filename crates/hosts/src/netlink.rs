@@ -14,6 +14,7 @@ pub(crate) struct Netlink {
 }
 
 /// How a netlink request failed.
+#[derive(Debug)]
 pub(crate) struct Refused {
     /// The error number, positive.
     pub(crate) errno: i32,
@@ -58,6 +59,8 @@ impl Netlink {
                     continue;
                 }
                 match part.payload {
+                    // A dump that fails, at its start or later, ends with the error number.
+                    NetlinkPayload::Done(end) if end.code < 0 => return Ok(Err(Refused { errno: end.code.saturating_neg() })),
                     NetlinkPayload::Done(_) => return Ok(Ok(answers)),
                     NetlinkPayload::Error(e) => match e.raw_code() {
                         0 => return Ok(Ok(answers)),
@@ -74,5 +77,26 @@ impl Netlink {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Netlink;
+    use netlink_packet_core::NLM_F_DUMP;
+    use netlink_packet_sock_diag::SockDiagMessage;
+    use netlink_packet_sock_diag::constants::AF_INET;
+    use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
+    use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+
+    #[test]
+    fn failed_dump_is_no_empty_answer() {
+        // The kernel lists sockets of no such protocol (experimental, RFC 3692).
+        let protocol = 253;
+        let (states, socket_id) = (StateFlags::all(), SocketId::new_v4());
+        let request = InetRequest { family: AF_INET, protocol, extensions: ExtensionFlags::empty(), states, socket_id };
+        let mut netlink = Netlink::open(NETLINK_SOCK_DIAG, "sock_diag").unwrap();
+        let answer = netlink.ask(SockDiagMessage::InetRequest(request), NLM_F_DUMP).unwrap();
+        assert_eq!(answer.unwrap_err().errno, libc::ENOENT);
     }
 }
