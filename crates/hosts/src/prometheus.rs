@@ -4,10 +4,11 @@ use crate::Error;
 use crate::sample::quantile;
 use crate::status::Status;
 use std::fmt::Write;
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -50,21 +51,35 @@ pub fn text(all: &[Status]) -> String {
 
 /// Writes it in one piece, so that a collector never reads half of it.
 pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
-    // Only metrics of forebay are replaced. An empty file may have been created for them.
-    match fs::read(path) {
-        Ok(old) if !old.is_empty() && !old.starts_with(b"# HELP forebay_") => {
-            return Err(Error::new(format!("{} is not a metrics file of forebay and is not replaced", path.display()))
-                .fix("name another file"));
-        }
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::io(path.display(), &e)),
-        _ => {}
+    if !is_replaceable(path).map_err(|e| Error::io(path.display(), &e))? {
+        return Err(Error::new(format!("{}: this file is not one of forebay's metrics and is not replaced", path.display()))
+            .fix("name another file"));
     }
     let options = forebay_files::Options { mode: Some(0o644), sync: false };
     forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Writes the file once a second from now on, on a thread of its own, so that a hanging file system blocks only this thread. Calls
-/// `failed` with the first error of each series.
+/// Whether nothing is at the path, or a plain file that is empty or has metrics of forebay. Others may be able to write to its folder: no
+/// link is followed, no pipe is waited for, and no more is read than the answer takes.
+fn is_replaceable(path: &Path) -> io::Result<bool> {
+    const FIRST: &[u8] = b"# HELP forebay_";
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = match File::options().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
+        // A symbolic link, or a socket or device that nothing answers.
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ELOOP | libc::ENXIO | libc::ENODEV)) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    let mut start = Vec::new();
+    Ok(file.metadata()?.is_file() && {
+        file.take(FIRST.len() as u64).read_to_end(&mut start)?;
+        start.is_empty() || start == FIRST
+    })
+}
+
+/// Writes the file once a second from now on, on a thread of its own, so that a file system that hangs stops nothing else. Errors are
+/// given to `failed`: one for each time that writing begins to fail.
 pub fn keep_writing(path: PathBuf, failed: impl Fn(&Error) + Send + 'static) -> Result<(), Error> {
     let run = move || {
         let mut fails = false;
@@ -246,6 +261,33 @@ mod tests {
             socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
             let got = socket.read(&mut [0]).or_else(|e| if e.kind() == io::ErrorKind::ConnectionReset { Ok(0) } else { Err(e) });
             assert_eq!(got.expect("closed in time"), 0);
+        }
+    }
+
+    #[test]
+    fn only_metrics_and_empty_files_are_replaced() {
+        use std::os::unix::fs::symlink;
+        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-metrics").unwrap();
+        let path = |name: &str| place.path().join(name);
+        for (name, contents) in [("metrics", "# HELP forebay_sockets x\n"), ("empty", ""), ("other", "# HELP node_load1 x\n")] {
+            std::fs::write(path(name), contents).unwrap();
+        }
+        std::fs::create_dir(path("folder")).unwrap();
+        // One without an end, and one that nothing is ever written to.
+        symlink("/dev/zero", path("link")).unwrap();
+        let pipe = std::ffi::CString::new(path("pipe").into_os_string().into_encoded_bytes()).unwrap();
+        // SAFETY: the path ends in zero and lives through the call.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        for (name, wanted) in [
+            ("metrics", true),
+            ("empty", true),
+            ("missing", true),
+            ("other", false),
+            ("folder", false),
+            ("link", false),
+            ("pipe", false),
+        ] {
+            assert_eq!(is_replaceable(&path(name)).unwrap(), wanted, "{name}");
         }
     }
 
