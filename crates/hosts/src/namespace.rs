@@ -31,14 +31,17 @@ impl NetNs {
             return Ok(None);
         };
         std::thread::scope(|scope| {
-            let inside = scope.spawn(|| {
+            let inside = || {
                 // SAFETY: a plain system call on an open file; it changes this thread only.
                 if unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
                     return Err(Error::io("entering the network namespace", &std::io::Error::last_os_error()));
                 }
                 work().map(Some)
-            });
-            inside.join().unwrap_or_else(|_| Err(Error::new("the work in the other network namespace panicked")))
+            };
+            // Threads are limited (`pids.max` of a cgroup that others are in as well).
+            let thread = std::thread::Builder::new().spawn_scoped(scope, inside);
+            let thread = thread.map_err(|e| Error::io("a thread in the other network namespace", &e))?;
+            thread.join().unwrap_or_else(|_| Err(Error::new("the work in the other network namespace panicked")))
         })
     }
 
