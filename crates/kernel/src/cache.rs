@@ -6,6 +6,7 @@ use forebay_files::TempDir;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -196,7 +197,11 @@ impl Cache {
     fn lock_file(&self) -> Result<File, Error> {
         fs::create_dir_all(&self.root).at(&self.root)?;
         let path = self.root.join("kernels.lock");
-        File::options().create(true).truncate(false).read(true).write(true).open(&path).at(&path)
+        // Another user who can open the file can hold the lock. Earlier versions made it readable.
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.mode() & 0o077 != 0) {
+            fs::remove_file(&path).at(&path)?;
+        }
+        File::options().create(true).truncate(false).write(true).mode(0o600).open(&path).at(&path)
     }
 }
 
@@ -281,6 +286,21 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(cache.get("aaa").unwrap().program()).unwrap(), "three");
         assert_eq!(cache.list().len(), 1);
+    }
+
+    #[test]
+    fn lock_of_a_reader_is_not_waited_for() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = Scratch::new();
+        let cache = Cache::at(place.path());
+        let path = place.path().join("kernels.lock");
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let reader = fs::File::open(&path).unwrap();
+        reader.try_lock().unwrap();
+        let lock = cache.try_lock().unwrap();
+        assert!(lock.is_some() && cache.try_lock().unwrap().is_none());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     }
 
     #[test]
