@@ -143,9 +143,17 @@ pub(crate) fn files(root: &Path) -> Result<Vec<String>, Error> {
             let entry = entry.at(&at)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let name = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-            if entry.file_type().at(&at)?.is_dir() {
+            let kind = entry.file_type().at(&at)?;
+            if kind.is_dir() {
                 left.push(name);
             } else if wanted(&name) {
+                // Reading a pipe or a device may never end.
+                if !(kind.is_file() || kind.is_symlink()) {
+                    return Err(Error::new(format!(
+                        "{}: neither a file nor a link, and not part of Linux",
+                        entry.path().display()
+                    )));
+                }
                 found.push(name);
             }
         }
@@ -194,6 +202,17 @@ mod tests {
         assert!(
             Source::find(Some(Path::new("/nowhere/linux.tar.xz"))).unwrap_err().to_string().contains("/nowhere/linux.tar.xz")
         );
+    }
+
+    #[test]
+    fn pipes_in_a_folder_are_refused() {
+        let tree = Scratch::new();
+        fs::create_dir_all(tree.path().join("arch/um")).unwrap();
+        fs::write(tree.path().join("arch/um/Kconfig"), "a").unwrap();
+        let pipe = tree.path().join("arch/um/pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let said = Source::find(Some(tree.path())).unwrap().digest().unwrap_err().to_string();
+        assert!(said.contains("arch/um/pipe: neither a file nor a link"), "{said}");
     }
 
     #[test]
