@@ -3,6 +3,7 @@
 use crate::error::{At, Error};
 use crate::selection::wanted;
 use crate::source::{Source, files};
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -23,9 +24,9 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
                 .spawn()
                 .map_err(|e| Error::new(format!("{program}, which unpacks {}: {e}", path.display())))?;
             let Some(mut out) = child.stdout.take() else { return Err(Error::new(format!("{program} has no output"))) };
-            let read = extract(&mut out, tree).map_err(|e| Error::new(format!("unpacking {}: {e}", path.display())));
-            // What stands behind the end of the archive; the program would fail if it were not read.
-            let rest = io::copy(&mut out, &mut io::sink());
+            let read = extract(&mut out, tree, LIMITS).map_err(|e| Error::new(format!("unpacking {}: {e}", path.display())));
+            // What stands behind the end of the archive; the program would fail if it were not read. It ends if too much stands there.
+            let rest = if read.is_ok() { io::copy(&mut (&mut out).take(LIMITS.entry), &mut io::sink()) } else { Ok(0) };
             drop(out);
             let status = child.wait().at(path)?;
             read?;
@@ -68,20 +69,56 @@ fn stays_inside(name: &str, target: &Path) -> bool {
     climbs <= depth && rest.all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without that folder. Writes do not follow
-/// links, and no link leads out of the tree.
-fn extract(archive: &mut impl Read, tree: &Path) -> io::Result<()> {
-    let mut archive = Archive::new(archive);
+/// Most bytes that are read of an archive. Linux 6.18 has 1.7 GB; its longest file has 25 MB.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Of all of it.
+    total: u64,
+    /// Of an entry with what precedes it: long names and extended headers are kept in memory.
+    entry: u64,
+}
+
+const LIMITS: Limits = Limits { total: 8 << 30, entry: 256 << 20 };
+
+/// A reader that fails beyond the limits.
+struct Limited<'a, R> {
+    inner: R,
+    total: u64,
+    entry: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.total.min(self.entry.get());
+        if left == 0 {
+            return Err(io::Error::other("it is larger than sources of Linux; nothing of it is used"));
+        }
+        let most = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let n = self.inner.read(&mut to[..most])?;
+        self.total -= n as u64;
+        self.entry.set(self.entry.get() - n as u64);
+        Ok(n)
+    }
+}
+
+/// Reads an archive whose names all begin with one folder, and writes the wanted files below `tree` without it. Nothing is written through a
+/// link, and no link leads out of the tree.
+fn extract(archive: &mut impl Read, tree: &Path, limits: Limits) -> io::Result<()> {
+    let left = Cell::new(limits.entry);
+    let mut archive = Archive::new(Limited { inner: archive, total: limits.total, entry: &left });
     for entry in archive.entries()? {
+        left.set(limits.entry);
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
         let refused = |why: &str| io::Error::other(format!("it contains `{}`, {why}; no files of it are used", path.display()));
         if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
             return Err(refused("a name that leads out of the archive"));
         }
-        let Some(name) = path.to_str().map(|n| n.trim_start_matches("./")) else { continue };
-        let Some((_, name)) = name.split_once('/') else { continue };
-        let name = name.trim_end_matches('/');
+        // Without the first folder, and without parts that go nowhere (`a//b`, `a/./b`): they would count as folders in `stays_inside`.
+        let parts = path.components().filter(|c| matches!(c, Component::Normal(_))).skip(1);
+        let parts: Option<Vec<&str>> = parts.map(|c| c.as_os_str().to_str()).collect();
+        let Some(name) = parts.map(|p| p.join("/")) else { continue };
+        let name = name.as_str();
         let kind = entry.header().entry_type();
         if kind.is_dir() || name.is_empty() || !wanted(name) {
             continue;
@@ -129,7 +166,7 @@ fn make_folders(tree: &Path, name: &str) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{extract, stays_inside, unpack};
+    use super::{LIMITS, Limits, extract, stays_inside, unpack};
     use crate::scratch::Scratch;
     use crate::source::Source;
     use std::fs;
@@ -155,7 +192,7 @@ mod tests {
             ("linux-6.12/sound/core/pcm.c", "pcm"),
             ("linux-6.12/Makefile", "m"),
         ]);
-        extract(&mut &bytes[..], tree.path()).unwrap();
+        extract(&mut &bytes[..], tree.path(), LIMITS).unwrap();
         assert_eq!(fs::read_to_string(tree.path().join("net/ipv4/tcp.c")).unwrap(), "tcp");
         assert!(tree.path().join("Makefile").exists() && !tree.path().join("sound").exists());
     }
@@ -218,7 +255,7 @@ mod tests {
     #[test]
     fn hostile_archives_write_nothing_outside() {
         use Entry::{File, Link, Other};
-        let archives: [(&str, &[Entry]); 12] = [
+        let archives: [(&str, &[Entry]); 15] = [
             (
                 "a link in a folder that is a link",
                 &[Link("l/net/a", "."), Link("l/net/a/a/a/b", "../../../../escaped"), File("l/net/b/x.c")],
@@ -226,6 +263,9 @@ mod tests {
             ("a file through a link", &[Link("l/net/a", ".."), File("l/net/a/x.c")]),
             ("a file through a link to a folder", &[File("l/net/x/y.c"), Link("l/net/a", "x"), File("l/net/a/z.c")]),
             ("a link that leaves at once", &[Link("l/net/b", "../../escaped")]),
+            ("a link that leaves, behind an empty part", &[Link("l/net//b", "../../escaped")]),
+            ("a link that leaves, behind a dot", &[Link("l/net/./b", "../../escaped")]),
+            ("a link that leaves, behind an empty first part", &[Link("l//net/b", "../../escaped")]),
             ("an absolute link", &[Link("l/net/b", "/tmp")]),
             ("a link that leaves by way of another", &[Link("l/net/a", "."), Link("l/net/b", "a/../../escaped")]),
             ("a name with ..", &[File("l/../escaped/x.c")]),
@@ -241,10 +281,32 @@ mod tests {
             fs::create_dir_all(&tree).unwrap();
             fs::create_dir_all(escaped.join("b")).unwrap();
             fs::write(escaped.join("x.c"), "untouched").unwrap();
-            let message = extract(&mut &hostile(entries)[..], &tree).expect_err(what).to_string();
-            assert!(message.contains("no files of it are used"), "{what}: {message}");
+            let message = extract(&mut &hostile(entries)[..], &tree, LIMITS).expect_err(what).to_string();
+            assert!(message.contains("nothing of it is used"), "{what}: {message}");
             assert_eq!(fs::read_to_string(escaped.join("x.c")).unwrap(), "untouched", "{what}");
             assert_eq!(fs::read_dir(place.path().join("a/b")).unwrap().count(), 2, "{what}");
+        }
+    }
+
+    #[test]
+    fn archives_without_end_are_given_up() {
+        let long = "x".repeat(40_000);
+        let whole = archive(&[("l/net/a.c", long.as_str()), ("l/net/b.c", long.as_str())]);
+        // A long name is kept in memory.
+        let mut name = tar::Header::new_gnu();
+        name.set_entry_type(tar::EntryType::GNULongName);
+        name.set_size(40_000);
+        name.set_cksum();
+        let mut named = tar::Builder::new(Vec::new());
+        named.append(&name, long.as_bytes()).unwrap();
+        let named = named.into_inner().unwrap();
+        let (enough, files) = (Limits { total: 100_000, entry: 50_000 }, Limits { total: 60_000, entry: 50_000 });
+        extract(&mut &whole[..], Scratch::new().path(), enough).unwrap();
+        for (archive, limits) in
+            [(&whole, files), (&whole, Limits { entry: 30_000, ..enough }), (&named, Limits { entry: 30_000, ..enough })]
+        {
+            let said = extract(&mut &archive[..], Scratch::new().path(), limits).unwrap_err().to_string();
+            assert!(said.contains("larger than sources of Linux"), "{said}");
         }
     }
 
@@ -259,7 +321,7 @@ mod tests {
             Link("l/net/loop", "a.c"),
             File("l/net/loop"),
         ];
-        extract(&mut &hostile(&entries)[..], tree.path()).unwrap();
+        extract(&mut &hostile(&entries)[..], tree.path(), LIMITS).unwrap();
         assert_eq!(fs::read_to_string(tree.path().join("scripts/dtc/include/a.h")).unwrap(), "outside\n");
         assert!(fs::symlink_metadata(tree.path().join("net/loop")).unwrap().is_file(), "a later file replaces a link");
     }
