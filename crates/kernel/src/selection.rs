@@ -1,6 +1,8 @@
 //! Which files of a kernel's sources the guest needs: a fifth of them. The configuration system reads the descriptions of all folders, so these
 //! stay everywhere; C files stay where the guest's configuration (`um/config`) can reach them.
 
+/// The mark of a tree that is whole, which sources must not bring.
+pub(crate) const READY: &str = ".forebay";
 /// Folders of `drivers` that are built. Of `drivers/net` what lies there itself is enough.
 const DRIVERS: [&str; 6] = ["base", "char", "clocksource", "net", "of", "tty"];
 /// Folders of `fs` that are built, or whose headers others include.
@@ -17,7 +19,9 @@ fn describes(name: &str) -> bool {
 /// What a build leaves behind; a folder that was built before has it.
 fn built(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |n| n.1);
-    name.starts_with(".tmp_") || name == ".config" || ["o", "a", "cmd", "ko", "mod", "order", "symvers"].contains(&ending)
+    name.starts_with(".tmp_")
+        || [".config", READY].contains(&name)
+        || ["o", "a", "cmd", "ko", "mod", "order", "symvers"].contains(&ending)
 }
 
 /// Whether the file at `path`, from the top of the sources with `/` between, is needed.
@@ -73,6 +77,7 @@ mod tests {
             "tools/perf/perf.c",
             "net/ipv4/tcp_input.o",
             ".config",
+            ".forebay",
             "include/generated/autoconf.h",
             ".git/HEAD",
         ] {

@@ -4,6 +4,7 @@
 use crate::edits;
 use crate::error::{At, Error};
 use crate::recipe::Recipe;
+use crate::selection::READY;
 use crate::source::{Source, files};
 use crate::unpack::unpack;
 use crate::version::Version;
@@ -15,8 +16,6 @@ use std::process::Command;
 
 /// Our folder in the kernel's sources.
 const OURS: &str = "arch/um/kernel/forebay";
-/// Left when the sources are there with all changes.
-const READY: &str = ".forebay";
 /// The root file system of the guest: an empty one but for init.
 const ROOT: &str = "dir /dev 0755 0 0\nnod /dev/console 0600 0 0 c 5 1\ndir /proc 0755 0 0\nfile /init arch/um/kernel/forebay/init.bin 0755 0 0\n";
 
@@ -40,10 +39,16 @@ impl Tree {
             fs::remove_dir_all(root).at(root)?;
         }
         fs::create_dir_all(root).at(root)?;
-        unpack(source, root).inspect_err(|_| {
-            // A gigabyte of files that no build uses; the first failure is the one to report.
+        // What stays of refused sources is of no use, and may be all that the disk takes.
+        let version = Tree::fill(root, source, recipe).inspect_err(|_| {
             let _ = fs::remove_dir_all(root);
         })?;
+        Ok(Tree { root: root.to_owned(), version })
+    }
+
+    /// Unpacks the sources, changes them and returns their version.
+    fn fill(root: &Path, source: &Source, recipe: Recipe) -> Result<Version, Error> {
+        unpack(source, root)?;
         let makefile = root.join("Makefile");
         let version = Version::of_makefile(&fs::read_to_string(&makefile).at(&makefile)?);
         let version = version.ok_or_else(|| Error::new(format!("{}: its Makefile names no version", source.path().display())))?;
@@ -56,7 +61,7 @@ impl Tree {
         }
         edits::apply(&edits::parse(recipe.text("um/edits.toml")?)?, root, version)?;
         fs::write(root.join(READY), format!("{version}\n")).at(root)?;
-        Ok(Tree { root: root.to_owned(), version })
+        Ok(version)
     }
 
     /// Brings our files up to date: a file whose text is the same is not touched, so that it is not compiled again.
@@ -182,6 +187,19 @@ mod tests {
         assert_eq!(["driver/a.c", "init.bin"].map(time), before);
         assert!(ours.join("driver/b.c").exists() && !ours.join("driver/gone.c").exists());
         assert!(fs::read_to_string(ours.join("Makefile")).unwrap().contains("driver/b.o"));
+    }
+
+    #[test]
+    fn nothing_stays_of_refused_sources() {
+        let place = Scratch::new();
+        let sources = place.path().join("sources");
+        fs::create_dir_all(sources.join("arch/um")).unwrap();
+        fs::write(sources.join("arch/um/Kconfig"), "").unwrap();
+        fs::write(sources.join("Makefile"), "no version\n").unwrap();
+        let source = crate::source::Source::find(Some(&sources)).unwrap();
+        let root = place.path().join("tree");
+        let said = Tree::unpack(&root, &source, Recipe::new(&[])).unwrap_err().to_string();
+        assert!(said.contains("names no version") && !root.exists(), "{said}");
     }
 
     #[test]
