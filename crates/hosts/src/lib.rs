@@ -17,6 +17,7 @@ pub mod helper;
 pub mod inet_diag;
 mod lease;
 mod libbpf_log;
+mod limited;
 mod loader;
 mod namespace;
 mod netlink;

@@ -1,6 +1,7 @@
 //! How the connections that an attachment is for are doing: one look at the sockets, and the difference between two.
 
 use crate::inet_diag::{self, Socket};
+use crate::limited::limited;
 use crate::state::Attachment;
 use crate::{Error, NetNs, Prefix};
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,14 @@ pub(crate) struct Look {
 impl Look {
     pub(crate) fn take(of: &Of) -> Result<Look, Error> {
         let ended = || Error::new("the network namespace of the attachment has ended");
-        let all = of.namespace.run(inet_diag::sockets)?.ok_or_else(ended)?;
+        let held = || {
+            Error::new(
+                "the kernel did not list the connections within 10 s: there are too many, or a process holds the lock of one",
+            )
+            .fix("a process in `ss -tp` that hangs, or has memory in a FUSE file system, may be the reason: end it")
+        };
+        let namespace = of.namespace;
+        let all = limited(move || namespace.run(inet_diag::sockets))?.ok_or_else(held)?.ok_or_else(ended)?;
         let sockets = all.into_iter().filter(|s| of.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
         Ok(Look { at: Instant::now(), sockets })
     }

@@ -126,19 +126,24 @@ impl Attachment {
         }
         // The name is that of this attachment only if it was registered.
         let law = self.law().filter(|_| self.complete || !links.is_empty());
-        let undone = self.namespace.run(|| {
-            let mut first = Ok(());
-            for step in self.steps.iter().rev() {
-                first = first.and(step.undo());
+        let undo = |steps: &mut dyn Iterator<Item = &Step>| {
+            let (mut first, mut notes) = (Ok(()), Vec::new());
+            for step in steps {
+                match step.undo() {
+                    Ok(note) => notes.extend(note),
+                    Err(e) => first = first.and(Err(e)),
+                }
             }
-            first
-        });
-        let undone = match undone {
-            // The namespace has ended, and its routes, settings and filters with it; what is left belongs to the machine.
-            Ok(None) => self.steps.iter().rev().filter(|s| s.outlives_namespace()).try_for_each(Step::undo),
-            other => other.map(|_| ()),
+            (first, notes)
         };
-        let notes = registered::end(law, &links)?;
+        let undone = self.namespace.run(|| Ok(undo(&mut self.steps.iter().rev())));
+        let (undone, mut notes) = match undone {
+            // The namespace has ended, and its routes, settings and filters with it; what is left belongs to the machine.
+            Ok(None) => undo(&mut self.steps.iter().rev().filter(|s| s.outlives_namespace())),
+            Ok(Some(done)) => done,
+            Err(e) => (Err(e), Vec::new()),
+        };
+        notes.extend(registered::end(law, &links)?);
         undone?;
         self.forget()?;
         Ok(notes)

@@ -1,5 +1,6 @@
 //! The changes that an attachment makes, each with its undoing. Undoing is safe at any time: before the change, after it, and twice.
 
+use crate::limited::limited;
 use crate::route::Route;
 use crate::sockets::{Whom, swap};
 use crate::tc::Filter;
@@ -31,11 +32,18 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Takes it back.
-    pub(crate) fn undo(&self) -> Result<(), Error> {
+    /// Takes it back. Returns what the user should know, if anything.
+    pub(crate) fn undo(&self) -> Result<Option<String>, Error> {
+        match self {
+            Step::Sockets { law, memory } => leave(law, memory),
+            other => other.undo_alone().map(|()| None),
+        }
+    }
+
+    fn undo_alone(&self) -> Result<(), Error> {
         match self {
             Step::Pins { folder } => pins::remove(folder),
-            Step::Sockets { law, memory } => leave(law, memory),
+            Step::Sockets { .. } => Ok(()),
             Step::Cgroup { link, .. } | Step::Option { link, .. } => pins::remove_pin(link),
             Step::Route(route) => route.remove(),
             Step::Filter(filter) => filter.remove(),
@@ -79,13 +87,19 @@ impl Step {
     }
 }
 
-/// Gives the sockets that use the congestion control what they used before, or what new connections use.
-fn leave(law: &str, memory: &Path) -> Result<(), Error> {
+/// Gives the sockets that use the congestion control what they used before, or what new connections use. Sockets whose lock a process does not
+/// release are not waited for.
+fn leave(law: &str, memory: &Path) -> Result<Option<String>, Error> {
     // A program without this pin is not in use; a folder without pins was never filled.
     if !loader::registered()?.iter().any(|n| n == law) || !memory.parent().is_some_and(Path::exists) {
-        return Ok(());
+        return Ok(None);
     }
     let default = sysctl::get(DEFAULT_LAW)?;
-    let next = if default == law { "reno" } else { &default };
-    swap(&Whom { law: next, only: Some(law), back: true, ..Whom::default() }, memory).map(|_| ())
+    let next = if default == law { "reno".to_owned() } else { default };
+    let (only, path) = (law.to_owned(), memory.to_owned());
+    let swapped = limited(move || swap(&Whom { law: &next, only: Some(&only), back: true, ..Whom::default() }, &path).map(drop))?;
+    let held = || {
+        format!("a process holds the lock of a socket: connections may use {law} until the process releases it, or they close")
+    };
+    Ok(swapped.map_or_else(|| Some(held()), |()| None))
 }
