@@ -4,7 +4,8 @@
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_LAW;
 use crate::tune::named;
-use crate::{Error, pins, privileges, registered, route, sysctl, tc};
+use crate::{Error, loader, pins, privileges, registered, route, sysctl, tc};
+use std::path::Path;
 use std::{fs, thread};
 
 /// Takes one attachment off; returns what was done.
@@ -13,12 +14,15 @@ use std::{fs, thread};
 /// It is not attached, or part of it is still in the kernel. Its file stays then, so that the command can be repeated.
 pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
-    // If its guard has ended, `tidy` may undo it.
-    let attachment = named(name);
-    lock.tidy()?;
+    // Tidying up may take it off, if its guard has ended.
+    // By its own file first: a damaged file of another attachment is no reason not to take this one off.
+    let own = if loader::is_name(name) { state::load(name) } else { Ok(None) };
+    let attachment = own.and_then(|own| own.map_or_else(|| named(name), Ok));
+    let tidied = lock.tidy();
     let attachment = attachment?;
     let mut done = attachment.undo()?;
     done.push(format!("detached {}", attachment.name));
+    done.extend(tidied.err().map(|e| format!("something else is left: {}", e.what())));
     Ok(done)
 }
 
@@ -30,7 +34,10 @@ pub fn expired() -> Result<Vec<String>, Error> {
     }
     // Dropping capabilities concerns one thread: the caller keeps its own.
     let work = || privileges::keep_needed().and_then(|()| Lock::take()?.tidy());
-    thread::scope(|s| s.spawn(work).join()).unwrap_or_else(|_| Err(Error::new("rolling back panicked")))
+    thread::scope(|s| match thread::Builder::new().spawn_scoped(s, work) {
+        Ok(thread) => thread.join().unwrap_or_else(|_| Err(Error::new("rolling back panicked"))),
+        Err(e) => Err(Error::io("a thread for rolling back", &e)),
+    })
 }
 
 /// Takes everything off, also what no file remembers.
@@ -39,24 +46,31 @@ pub fn expired() -> Result<Vec<String>, Error> {
 /// At least one attachment could not be undone completely; the others were.
 pub fn detach_all() -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
-    let mut done = Vec::new();
+    let (mut done, mut first) = (Vec::new(), Ok(()));
     // A damaged file is no reason to leave something behind: what it stood for is found below.
     for (file, attachment) in state::each()? {
         match attachment {
-            Ok(attachment) => {
-                done.extend(attachment.undo()?);
-                done.push(format!("detached {}", attachment.name));
-            }
-            Err(e) => done.push(format!("ignored {}: {}", file.display(), e.what())),
+            Ok(attachment) => match attachment.undo() {
+                Ok(notes) => {
+                    done.extend(notes);
+                    done.push(format!("detached {}", attachment.name));
+                }
+                Err(e) => first = first.and(Err(e)),
+            },
+            Err(e) => done.push(format!("did not use {}: {}", file.display(), e.what())),
         }
     }
     for route in route::ours()? {
-        route.remove()?;
-        done.push(format!("removed the route to {} that no file remembers", route.prefix));
+        match route.remove() {
+            Ok(()) => done.push(format!("removed the route to {} that no file remembers", route.prefix)),
+            Err(e) => first = first.and(Err(e)),
+        }
     }
     for filter in tc::ours()? {
-        filter.remove()?;
-        done.push(format!("removed the filter at {} that no file remembers", filter.device));
+        match filter.remove() {
+            Ok(()) => done.push(format!("removed the filter at {} that no file remembers", filter.device)),
+            Err(e) => first = first.and(Err(e)),
+        }
     }
     for folder in pins::folders()? {
         let folder = match folder {
@@ -70,16 +84,14 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
             fs::read_dir(&folder).map_err(|e| Error::io(folder.display(), &e))?.flatten().map(|e| e.path()).collect();
         left.sort();
         for dir in left {
-            let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if let Some(line) = leave_default(&name)? {
-                done.push(line);
+            match remove_pins(&dir) {
+                Ok(lines) => done.extend(lines),
+                Err(e) => first = first.and(Err(e)),
             }
-            let links = pins::links(&dir);
-            pins::remove(&dir)?;
-            done.extend(registered::end(Some(&name).filter(|_| !links.is_empty()).map(String::as_str), &links)?);
-            done.push(format!("removed {} that no file remembers", dir.display()));
         }
     }
+    // The files of attachments that could not be taken off are needed again.
+    first?;
     lock.clear()?;
     for (name, link) in registered::others(&[]) {
         done.push(format!(
@@ -87,6 +99,17 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
              it, run `bpftool link detach id {link}`"
         ));
     }
+    Ok(done)
+}
+
+/// Removes a folder of pins that no file remembers, and ends what was pinned there.
+fn remove_pins(dir: &Path) -> Result<Vec<String>, Error> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut done: Vec<String> = leave_default(&name)?.into_iter().collect();
+    let links = pins::links(dir);
+    pins::remove(dir)?;
+    done.extend(registered::end(Some(name.as_str()).filter(|_| !links.is_empty()), &links)?);
+    done.push(format!("removed {} that no file remembers", dir.display()));
     Ok(done)
 }
 

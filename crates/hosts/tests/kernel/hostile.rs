@@ -10,6 +10,8 @@ use forebay_hosts::privileges;
 use forebay_hosts::status::{status, unaccounted};
 use std::ffi::CStr;
 use std::fs::{self, File, Permissions};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -30,6 +32,8 @@ const CASES: &[(&str, fn())] = &[
     ("umask", umask),
     ("folder", folder),
     ("forged", forged),
+    ("beside", beside),
+    ("socket", socket),
     ("pins", pins),
     ("moved", moved),
     ("moved-cgroup", moved_cgroup),
@@ -169,7 +173,81 @@ fn folder() {
     detached();
 }
 
-/// A state file of root with forged fields: `detach` does not touch the files that it names.
+/// One attachment that cannot be taken off keeps no other from it.
+fn beside() {
+    const OTHER_STATE: &str = "/run/forebay/fbt_other.json";
+    attached();
+    fs::write(OTHER_STATE, "damaged").expect("a file");
+    assert!(detached().iter().any(|l| l.contains("fbt_other.json")), "it is named");
+    fs::remove_file(OTHER_STATE).expect("the file");
+    // Looks right, but its folder of pins is none.
+    attached();
+    let place = std::env::temp_dir().join(format!("forebay-test-beside-{}", std::process::id()));
+    fs::create_dir_all(place.join("forebay/fbt_other")).expect("a folder");
+    let text = fs::read_to_string(STATE).expect("the state").replace("/sys/fs/bpf", &place.display().to_string());
+    let text = text.replace(NAME, "fbt_other").replace("\"complete\": true", "\"complete\": false");
+    fs::write(OTHER_STATE, &text).expect("a file");
+    assert!(detached().iter().any(|l| l.contains("not in a BPF file system")), "it is named");
+    // Without a file, so that its pins are all that is found of it.
+    for lost in [false, true] {
+        fs::remove_file(OTHER_STATE).expect("the file");
+        attached();
+        if lost {
+            fs::remove_file(STATE).expect("the state");
+        }
+        fs::write(OTHER_STATE, &text).expect("a file");
+        let said = detach_all().expect_err("one stays").to_string();
+        assert!(said.contains("not in a BPF file system") && !registered(), "{said}");
+        assert!(!Path::new(STATE).exists() && Path::new(OTHER_STATE).exists());
+    }
+    fs::remove_file(OTHER_STATE).expect("the file");
+    fs::remove_dir_all(&place).expect("the folder of this test");
+}
+
+/// A process holds the lock of one of its sockets, as one that sends data from a FUSE file system can: here, from memory whose page faults
+/// nothing handles (userfaultfd). Detaching takes off what it can.
+fn socket() {
+    const SIZE: usize = 1 << 16;
+    const UFFDIO_API: libc::Ioctl = 0xc018_aa3f_u32 as libc::Ioctl;
+    const UFFDIO_REGISTER: libc::Ioctl = 0xc020_aa00_u32 as libc::Ioctl;
+    attached();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+    // SAFETY: plain system calls; structures and memory live until the process ends or the last call is over.
+    let (faults, memory) = unsafe {
+        let faults = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | libc::O_NONBLOCK);
+        if faults < 0 {
+            println!("skipped: this kernel has no userfaultfd");
+            detached();
+            return;
+        }
+        let faults = libc::c_int::try_from(faults).expect("a descriptor");
+        let mut api = [0xaa_u64, 0, 0];
+        assert_eq!(libc::ioctl(faults, UFFDIO_API, api.as_mut_ptr()), 0, "{}", std::io::Error::last_os_error());
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let memory = libc::mmap(std::ptr::null_mut(), SIZE, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        assert_ne!(memory, libc::MAP_FAILED);
+        let mut register = [memory as u64, SIZE as u64, 1, 0];
+        assert_eq!(libc::ioctl(faults, UFFDIO_REGISTER, register.as_mut_ptr()), 0, "{}", std::io::Error::last_os_error());
+        (faults, memory as usize)
+    };
+    let descriptor = sender.as_raw_fd();
+    // SAFETY: the memory is mapped and the socket open until this thread has ended.
+    let sending = std::thread::spawn(move || unsafe { libc::send(descriptor, memory as *const libc::c_void, SIZE, 0) });
+    let mut pending = libc::pollfd { fd: faults, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one descriptor, which lives through the call.
+    assert_eq!(unsafe { libc::poll(&raw mut pending, 1, 60_000) }, 1, "the sender waits for its data");
+    let begin = Instant::now();
+    let done = detached();
+    let took = begin.elapsed();
+    assert!(done.iter().any(|l| l.contains("holds the lock of a socket")), "{done:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    // SAFETY: the descriptor is open and used by nothing else. Faults are handled as usual from here on.
+    unsafe { libc::close(faults) };
+    assert_eq!(sending.join().expect("it ends"), SIZE as isize);
+}
+
+/// A file of root that names other things than `attach` does: nothing of them is touched.
 fn forged() {
     fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").expect("a default");
     attached();
