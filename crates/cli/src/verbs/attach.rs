@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// With --rollback-on: leave it attached and end after so many seconds
     #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
     pub(crate) watch_for: Option<u64>,
-    /// With --rollback-on: on Ctrl-C, end the guard and leave the program attached
+    /// With --rollback-on: Ctrl-C ends the guard and leaves it attached, once it is attached
     #[arg(long, requires = "rollback_on")]
     pub(crate) keep_on_interrupt: bool,
 }

@@ -130,8 +130,13 @@ pub(crate) fn endings_of_attach() {
     nothing_left(&lab, &before, "SIGKILL to attach");
 
     // In the five seconds of measuring, nothing is attached yet.
-    for (number, code, words) in [(libc::SIGINT, Some(130), "Ctrl-C (SIGINT): nothing was attached"), (libc::SIGKILL, None, "")] {
-        let mut command = prepare(&attach);
+    let cancelled = "Ctrl-C (SIGINT): nothing was attached";
+    for (option, number, code, words) in [
+        ("", libc::SIGINT, Some(130), cancelled),
+        (" --keep-on-interrupt", libc::SIGINT, Some(130), cancelled),
+        ("", libc::SIGKILL, None, ""),
+    ] {
+        let mut command = prepare(&format!("{attach}{option}"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = lab.left.run(move || command.spawn()).expect("the binary starts");
         let mut first = String::new();

@@ -26,7 +26,9 @@ pub struct Foreground {
     copy: Option<Attachment>,
     done: Vec<String>,
     keep_on_interrupt: bool,
-    /// Seconds without a report, and their limit.
+    /// Whether the guard makes the attachment.
+    is_new: bool,
+    /// Seconds without a report, and how many of them there may be.
     quiet: u32,
     allowed: u32,
     state: State,
@@ -91,6 +93,7 @@ impl Foreground {
             copy: None,
             done: Vec::new(),
             keep_on_interrupt: order.keep_on_interrupt,
+            is_new: matches!(order.subject, Subject::New(_)),
             quiet: 0,
             allowed: BUSY,
             state: State::Starting,
@@ -144,7 +147,9 @@ impl Foreground {
             )));
         }
         let name = signals::name(signal);
-        if signal == libc::SIGINT && self.keep_on_interrupt {
+        // A new attachment is not kept before it is guarded: it may not be there yet.
+        let is_there = !self.is_new || self.state != State::Starting;
+        if signal == libc::SIGINT && self.keep_on_interrupt && is_there {
             self.state = State::Keeping;
             self.channel.send(&Command::Keep);
             return None;
