@@ -95,7 +95,7 @@ pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
 }
 
 pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
-    // Callers without privileges see that a guard has ended, but cannot roll back.
+    // Callers who may not read the lease see no ended guard.
     match off::expired() {
         Ok(done) => done.iter().for_each(|line| warn(line)),
         Err(e) => warn(&format!("an attachment whose guard has ended cannot be rolled back: {e}")),
