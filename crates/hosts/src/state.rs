@@ -275,6 +275,9 @@ mod tests {
     #[test]
     fn written_state_passes_its_check() {
         check(written()).unwrap();
+        let mut elsewhere = written();
+        elsewhere["steps"][5]["filter"]["device"] = json!("büro0");
+        check(elsewhere).unwrap();
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl Filter {
     /// Checks that it is a filter of that program.
     pub(crate) fn check(&self, program: &str) -> Result<(), String> {
         let name = &self.device;
-        let letter = |c: char| c.is_ascii_graphic() && c != '/' && c != ':';
+        // As dev_valid_name of the kernel, which takes letters of every language.
+        let letter = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
         if name.is_empty() || name.len() >= libc::IF_NAMESIZE || !name.chars().all(letter) {
             return Err(format!("device `{}`: not a name of an interface", name.escape_default()));
         }
