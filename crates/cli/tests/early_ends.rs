@@ -28,24 +28,6 @@ pattern = "all-pairs"
 size = "217KB"
 "#;
 
-/// A shim with a period of 1 ps.
-const PROBOSCIS_TICK_1PS: &str = r#"
-name = "tick"
-duration = "60ms"
-[topology]
-kind = "many-to-one"
-senders = 4
-access = { rate = "1Gbps", delay = "20us" }
-bottleneck = { rate = "1Gbps", delay = "20us", buffer = "100pkt", queue = { kind = "dctcp-step", k = "10pkt" } }
-[transport]
-cc = "dctcp"
-shim = { kind = "proboscis", tick = "1ps" }
-[[workload]]
-kind = "incast"
-block = "30KB"
-rounds = 3
-"#;
-
 /// Windows of 20 ms, in which each host sends a hundred thousand packets.
 const LONG_WINDOWS: &str = r#"
 name = "windows"
@@ -79,8 +61,7 @@ kind = "long"
 queue = { port = "bottleneck", every = "30ns" }
 "#;
 
-const SLOW: [(&str, &str); 3] =
-    [("pie.toml", PIE_FAST_UPDATES), ("tick.toml", PROBOSCIS_TICK_1PS), ("windows.toml", LONG_WINDOWS)];
+const SLOW: [(&str, &str); 2] = [("pie.toml", PIE_FAST_UPDATES), ("windows.toml", LONG_WINDOWS)];
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
