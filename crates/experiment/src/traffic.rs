@@ -268,6 +268,22 @@ impl WorkloadKind {
         }
     }
 
+    /// Mean time between messages or datagrams that begin whatever becomes of those before, ps, if such do. Those of a list are not counted, as all of
+    /// them are in memory from the start.
+    pub fn arrival_gap(&self) -> Option<f64> {
+        match self {
+            WorkloadKind::Poisson { flows_per_sec, .. } => Some(1e12 / flows_per_sec),
+            WorkloadKind::Queries { arrival: Arrival::Rate(per_sec), aggregators, fan_out, .. } => {
+                Some(1e12 / per_sec / aggregators.len() as f64 / f64::from(*fan_out))
+            }
+            WorkloadKind::OnOff { gaps, pairs, after_completion: false, .. } => Some(gaps.mean() / pairs.len() as f64),
+            WorkloadKind::Udp { rate, datagram, pairs, .. } => {
+                Some(rate.tx_time(u64::from(datagram.wire)).0 as f64 / pairs.len() as f64)
+            }
+            _ => None,
+        }
+    }
+
     /// The latency that it sets for requests which travel outside of the network, if it does.
     pub fn request_latency(&self) -> Option<Time> {
         match self {

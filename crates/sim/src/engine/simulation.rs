@@ -23,7 +23,6 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
-use forebay_experiment::traffic::{Arrival, WorkloadKind};
 use forebay_traffic::{App, QueryIds};
 use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
@@ -551,21 +550,8 @@ fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
     let links = config.network.ports.iter().map(link).min();
     let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
-    let gap = config.workloads.iter().map(|w| arrival_gap(&w.kind)).fold(f64::INFINITY, f64::min);
+    let gap = config.workloads.iter().filter_map(|w| w.kind.arrival_gap()).fold(f64::INFINITY, f64::min);
     let arrivals = Time((gap * ARRIVALS_PER_WINDOW) as u64);
     // Keys of gathered packets hold 40 bits of time inside a window.
     links.into_iter().chain(requests).chain([arrivals]).min().unwrap_or(Time(1)).clamp(Time(1), Time(1 << 39))
-}
-
-/// Mean time between messages or datagrams of a workload that come whatever becomes of those before, ps; infinite where none do. A list is in memory anyway.
-fn arrival_gap(kind: &WorkloadKind) -> f64 {
-    match kind {
-        WorkloadKind::Poisson { flows_per_sec, .. } => 1e12 / flows_per_sec,
-        WorkloadKind::Queries { arrival: Arrival::Rate(per_sec), aggregators, fan_out, .. } => {
-            1e12 / per_sec / aggregators.len() as f64 / f64::from(*fan_out)
-        }
-        WorkloadKind::OnOff { gaps, pairs, after_completion: false, .. } => gaps.mean() / pairs.len() as f64,
-        WorkloadKind::Udp { rate, datagram, pairs, .. } => rate.tx_time(u64::from(datagram.wire)).0 as f64 / pairs.len() as f64,
-        _ => f64::INFINITY,
-    }
 }
