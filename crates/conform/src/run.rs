@@ -246,7 +246,7 @@ impl<E: Endpoint> Runner<E> {
             return Err(failure(
                 0,
                 format!("at most {MOST_STEPS} timer events"),
-                format!("more timer events; shorten the script"),
+                "more timer events; shorten the script".into(),
             ));
         }
         Ok(())
