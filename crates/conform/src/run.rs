@@ -243,11 +243,7 @@ impl<E: Endpoint> Runner<E> {
             ));
         }
         if self.steps > MOST_STEPS {
-            return Err(failure(
-                0,
-                format!("at most {MOST_STEPS} timer events"),
-                "more timer events; shorten the script".into(),
-            ));
+            return Err(failure(0, format!("at most {MOST_STEPS} timer events"), "more timer events; shorten the script"));
         }
         Ok(())
     }

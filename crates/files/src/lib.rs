@@ -3,7 +3,7 @@
 //! * [`replace`] and [`write_new`] write files for the user: no symbolic link is followed, temporary names are random and made exclusively, and
 //!   only a plain file is replaced.
 //! * [`TempDir`] is a temporary directory with a lock, so that the next process finds and removes those of processes that were killed.
-//! * [`lock`], [`process_runs`] and [`is_shared`] tell whether a process still uses a temporary file or directory.
+//! * [`lock`], [`process_runs`] and [`is_shared`] find out whether a process still uses a temporary file or directory.
 //! * `Dir` (Linux) holds privileged files: owner and mode are checked, each file has the mode that the caller gives whatever the umask, and the
 //!   lock file cannot be opened by other users.
 
@@ -18,4 +18,4 @@ mod write;
 pub use dir::{Dir, Error};
 pub use in_use::{Lock, is_shared, lock, process_runs};
 pub use temp_dir::{TempDir, remove_stale};
-pub use write::{Options, TEMPORARY, create_beside, replace, write_new};
+pub use write::{Options, TEMPORARY, create_beside, read_plain, replace, write_new};

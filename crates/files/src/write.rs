@@ -3,7 +3,7 @@
 use crate::random;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Stands between the name of a file and the ID of the process that writes it, in temporary names.
@@ -50,7 +50,28 @@ pub fn replace(path: &Path, contents: &[u8], options: Options) -> io::Result<()>
     })
 }
 
-/// Writes a file that must not exist. A file that could not be written completely is removed.
+/// Reads a plain file. A pipe, which another user may have made there, is not waited for.
+///
+/// # Errors
+/// Those of the system; it is something else than a plain file, or no text.
+pub fn read_plain(path: &Path) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let refused = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file");
+    if cfg!(not(target_os = "linux")) && !fs::metadata(path)?.is_file() {
+        return Err(refused());
+    }
+    let mut file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(refused());
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map(|_| text)
+}
+
+/// Writes a file that must not exist yet. A file that could not be written to its end is removed.
 ///
 /// # Errors
 /// Those of the system; `AlreadyExists` where anything is at `path`, a dangling symbolic link included.
@@ -97,7 +118,7 @@ fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{Options, create_beside, replace, write_new};
+    use super::{Options, create_beside, read_plain, replace, write_new};
     use crate::TempDir;
     use std::fs;
     use std::io::ErrorKind;
@@ -115,6 +136,20 @@ mod tests {
         assert_eq!(write_new(&path, b"other", None).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"mine");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn only_plain_files_are_read() {
+        let dir = scratch();
+        let (file, link, pipe) = (dir.path().join("file"), dir.path().join("link"), dir.path().join("pipe"));
+        fs::write(&file, "text").unwrap();
+        assert_eq!(read_plain(&file).unwrap(), "text");
+        // Without an end.
+        symlink("/dev/zero", &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for other in [&link, &pipe] {
+            assert_eq!(read_plain(other).unwrap_err().kind(), ErrorKind::InvalidInput);
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
 
 /// Whether this is a directory of complete results: its manifest, which is written last, is whole.
 pub(crate) fn is_complete(path: &Path) -> bool {
-    let text = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
+    let text = forebay_files::read_plain(&path.join(Manifest::FILE)).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
@@ -107,6 +107,21 @@ fn free(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_are_not_opened() {
+        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        // A number that no process has.
+        let pipe = place.path().join(format!("x.tmp-{}", u32::MAX));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // A directory with one in the place of the manifest.
+        let results = place.path().join(format!("x.tmp-{}-1", u32::MAX));
+        fs::create_dir(&results).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(results.join(Manifest::FILE)).status().unwrap().success());
+        remove(place.path(), OsStr::new("x"));
+        assert!(complete(place.path(), OsStr::new("x")).is_empty() && pipe.exists());
+    }
 
     #[test]
     fn complete_results_without_name_are_found() {
