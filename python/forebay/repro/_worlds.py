@@ -24,7 +24,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     }
 }
 
-_KEY = re.compile(r"`([a-z.-]+)` is what it cannot do")
+_KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
 
 
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
