@@ -229,17 +229,17 @@ fn max_time_ends_writing() {
     assert!(ends(&s, &words(&["report", "r", "--force"])).status.success(), "what is there is whole");
 }
 
-/// A single window makes ten million connections: memory is full before the run looks at its limits.
+/// A thousand million flows a second over links on which only thousands begin: the run looks at its memory often enough.
 #[test]
-fn max_memory_ends_one_long_step() {
+fn max_memory_ends_floods_of_flows() {
     let s = Scratch::new("brim");
-    let many = "[[workload]]\nkind = \"poisson\"\nsizes = \"1B\"\nrate = 1e12\n";
+    let many = "[[workload]]\nkind = \"poisson\"\nsizes = \"1B\"\nrate = 1e9\n";
     s.file("flood.toml", &SMALL.replace(SMALL.split_once("[[workload]]").unwrap().1, "").replace("[[workload]]", many));
-    let out = ends(&s, &words(&["run", "flood.toml", "--yes", "--max-memory", "400MB", "--quiet", "--out", "r"]));
-    let err = text(&out.stderr);
-    assert_eq!(out.status.code(), Some(1), "{err}");
-    assert!(err.contains("ended by --max-memory") && err.contains("did not end by themselves"), "{err}");
-    assert_eq!(s.entries(""), ["flood.toml"]);
+    let out = ends(&s, &words(&["run", "flood.toml", "--yes", "--max-memory", "400MB", "--quiet", "--no-report", "--out", "r"]));
+    let said = text(&out.stdout);
+    assert!(out.status.success(), "{said}{}", text(&out.stderr));
+    assert!(said.contains("ended by --max-memory") && said.contains("of 400 MB"), "{said}");
+    assert!(rows(&manifest(&s, "r"), "flows") > 0, "finished flows are kept");
 }
 
 /// A network of a million hosts is not ready when the time is over.

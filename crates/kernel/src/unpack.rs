@@ -91,7 +91,7 @@ impl<R: Read> Read for Limited<'_, R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let left = self.total.min(self.entry.get());
         if left == 0 {
-            return Err(io::Error::other("it is larger than sources of Linux; nothing of it is used"));
+            return Err(io::Error::other("it is larger than sources of Linux; no files of it are used"));
         }
         let most = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let n = self.inner.read(&mut to[..most])?;
@@ -282,7 +282,7 @@ mod tests {
             fs::create_dir_all(escaped.join("b")).unwrap();
             fs::write(escaped.join("x.c"), "untouched").unwrap();
             let message = extract(&mut &hostile(entries)[..], &tree, LIMITS).expect_err(what).to_string();
-            assert!(message.contains("nothing of it is used"), "{what}: {message}");
+            assert!(message.contains("no files of it are used"), "{what}: {message}");
             assert_eq!(fs::read_to_string(escaped.join("x.c")).unwrap(), "untouched", "{what}");
             assert_eq!(fs::read_dir(place.path().join("a/b")).unwrap().count(), 2, "{what}");
         }
