@@ -20,7 +20,7 @@ const FIRST: Time = Time(1_000_000);
 /// Connections are looked at no more often than once in so many packet transmissions, so that it costs next to nothing,
 const TRANSMISSIONS_PER_LOOK: u64 = 32;
 /// beside so many looks, some milliseconds of a run, so that in small ones the points do not depend on what else is sent.
-const FREE_LOOKS: u64 = 1 << 16;
+const FREE_LOOKS: u64 = 1 << 14;
 
 /// The sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
