@@ -54,6 +54,16 @@ fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(time.as_secs_f64()))
 }
 
+/// Gives free memory back to the system. The allocator of glibc keeps what each thread has freed, and a forecast, runs and the page are made by
+/// different threads.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes no pointers and may be called at any time (malloc_trim(3)).
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 impl Limits {
     /// Refuses runs that would not fit into memory, including results on a file system in memory. Small runs are not checked.
     pub(crate) fn admit(&self, resolved: &Resolved, threads: usize, files: &Files<'_>) -> Result<(), Failure> {
@@ -63,7 +73,9 @@ impl Limits {
         }
         let Some(limit) = self.limit() else { return Ok(()) };
         // A backend that cannot start reports it when it runs.
-        let Outlook::Cost(f) = outlook(resolved, threads)? else { return Ok(()) };
+        let outlook = outlook(resolved, threads)?;
+        give_back();
+        let Outlook::Cost(f) = outlook else { return Ok(()) };
         // A limit on address space does not count files, which are not mapped.
         let files_take = if held.is_none() || limit.mapped { 0.0 } else { files.bytes(&f) };
         let all = f.memory as f64 + files_take;
@@ -242,6 +254,7 @@ impl Watch {
 
     /// What the page of the results may take, and who says so; `None` where nothing limits it.
     pub(crate) fn for_the_page(&self) -> Option<(u64, &'static str)> {
+        give_back();
         let limit = self.limit?;
         let part = if limit.mapped { FULL_MAPPED } else { FULL };
         Some((((limit.bytes as f64 * part) as u64).saturating_sub(memory::used(limit)), limit.by))

@@ -24,8 +24,6 @@ use forebay_scenario::{Resolved, Variant};
 use forebay_units::{IndexVec, Time, WorkloadId};
 use std::mem::size_of;
 use std::ops::ControlFlow;
-use std::panic::resume_unwind;
-use std::thread;
 use std::time::Duration;
 
 /// Variants whose first moments are run; the others are taken to be as these on average.
@@ -141,9 +139,7 @@ struct Pilot {
 /// What a run fails with, such as a host that cannot be reached.
 pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
     let among = resolved.variants.len().min(VARIANTS);
-    let pilots = || resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>();
-    // On a thread of its own, as runs are: the allocator gives the memory of a thread that has ended to the next one, and not to one that goes on.
-    let seen = thread::scope(|scope| scope.spawn(pilots).join()).unwrap_or_else(|panic| resume_unwind(panic))?;
+    let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>()?;
     let runs = resolved.variants.len() as u64 * u64::from(resolved.repetitions());
     let each = runs as f64 / seen.len().max(1) as f64;
     let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
