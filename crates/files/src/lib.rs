@@ -18,4 +18,4 @@ mod write;
 pub use dir::{Dir, Error};
 pub use in_use::{Lock, is_shared, lock, process_runs};
 pub use temp_dir::{TempDir, remove_stale};
-pub use write::{Options, TEMPORARY, create_beside, read_plain, replace, write_new};
+pub use write::{Options, TEMPORARY, create, create_beside, read_plain, replace, write_new};

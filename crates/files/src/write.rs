@@ -101,8 +101,11 @@ pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBu
     }
 }
 
-/// Creates a file with exactly these permission bits. `create_new` is `O_EXCL`, which follows no symbolic link.
-fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
+/// Creates a file that must not exist, with exactly these permission bits. `create_new` is `O_EXCL`, which follows no symbolic link.
+///
+/// # Errors
+/// Those of the system; `AlreadyExists` where anything is at `path`, a dangling symbolic link included.
+pub fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -2,9 +2,9 @@
 //! lease has ended is undone by the next command that takes the lock of the folder (`Lock::tidy`).
 
 use crate::{Error, clock};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,8 +23,7 @@ impl Lease {
     pub(crate) fn take(path: PathBuf) -> Result<Lease, Error> {
         remove(&path)?;
         let open = || -> io::Result<File> {
-            // `create_new` follows no link.
-            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+            let file = forebay_files::create(&path, Some(0o600))?;
             file.lock()?;
             Ok(file)
         };
