@@ -38,18 +38,18 @@ struct Results {
     kept: Option<PathBuf>,
     /// The process is ending: results are not renamed.
     ending: bool,
-    /// How the process ends if the work does not end by itself.
+    /// End of the process if the work does not end by itself.
     forced: Option<Forced>,
 }
 
-/// How the process ends if the work does not end by itself after a signal.
+/// End of the process if the work does not end by itself after a signal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forced {
     /// Time that the work has.
     pub(crate) grace: Duration,
-    /// Whether to report it as a JSON event.
+    /// Report it as a JSON event.
     pub(crate) json: bool,
-    /// Whether finished runs are kept, as by a sweep.
+    /// Finished runs are kept, as by a sweep.
     pub(crate) continues: bool,
 }
 

@@ -117,7 +117,7 @@ impl Limits {
     }
 }
 
-/// Whether samples are taken; a small scenario may have many.
+/// True if samples are taken; a small scenario may have many.
 fn observes(resolved: &Resolved) -> bool {
     resolved
         .variants
@@ -182,7 +182,7 @@ impl Watch {
         self.folder = std::fs::canonicalize(folder).ok().filter(|_| in_memory);
     }
 
-    /// Whether the runs are to end; their reports would take `to_report` bytes in addition to the memory in use.
+    /// True if the runs must end; their reports would take `to_report` bytes in addition to the memory in use.
     pub(crate) fn over(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
             self.why = self.reason(self.began.elapsed(), to_report);
@@ -203,7 +203,7 @@ impl Watch {
         Some(format!("ended after {:.1} s by --max-time", max.as_secs_f64()))
     }
 
-    /// Whether to abandon runs that have not ended after a limit. `since` is the time since the limit, or since another run ended: it exceeds
+    /// True if runs that have not ended after a limit must be abandoned. `since` is the time since the limit, or since another run ended: it exceeds
     /// [`Watch::slack`], or memory is full.
     pub(crate) fn gives_up(&self, since: Duration) -> bool {
         let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * BRIM;
@@ -226,7 +226,7 @@ impl Watch {
         Some(max.saturating_add(slack).saturating_sub(self.began.elapsed()))
     }
 
-    /// Whether the time to write results is over.
+    /// True if the time to write results is over.
     pub(crate) fn overdue(&self) -> bool {
         self.left() == Some(Duration::ZERO)
     }

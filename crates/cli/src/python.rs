@@ -25,7 +25,7 @@ const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(nam
 /// An interpreter that has what is needed.
 pub(crate) struct Python {
     program: OsString,
-    /// Whether it supports `-P`.
+    /// True if it supports `-P`.
     safe_path: bool,
 }
 

@@ -320,7 +320,7 @@ fn complete_copies_are_named() {
     assert!(!text(&out.stderr).contains("holds complete results"), "of another name");
 }
 
-/// Whether a folder is on a tmpfs, by the kernel's list of mounts.
+/// True if a folder is on a tmpfs, by the kernel's list of mounts.
 fn is_tmpfs(folder: &str) -> bool {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     mounts.lines().any(|l| l.split(' ').skip(1).take(2).eq([folder, "tmpfs"])) && fs::metadata(folder).is_ok()

@@ -291,7 +291,7 @@ mod tests {
                 vec![
                     json!("/root"),
                     json!("/sys/fs/bpf/forebay"),
-                    json!("/sys/fs/bpf/forebay/../../../../root/forebay/fb_dctcp"),
+                    json!("/sys/fs/bpf/forebay/../../../../srv/forebay/fb_dctcp"),
                     json!("forebay/fb_dctcp"),
                     json!("/sys/fs/bpf/forebay/other"),
                 ],

@@ -98,7 +98,7 @@ pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
     // Callers who may not read the lease see no ended guard.
     match off::expired() {
         Ok(done) => done.iter().for_each(|line| warn(line)),
-        Err(e) => warn(&format!("an attachment whose guard has ended cannot be rolled back: {e}")),
+        Err(e) => warn(&format!("attachments whose guards have ended cannot be found or rolled back: {e}")),
     }
     let all = what::status()?;
     if let Some(path) = &args.prometheus {
