@@ -104,18 +104,18 @@ LINKS = ("link1", "link2")
 
 def delayed_acks(run: Run, linux: Run) -> Rows:
     """Small flows of the testbed by how many packets an ACK is for; below the shim in a kernel, too."""
-    laws: dict[str, Any] = {"Reno": "reno", "CUBIC": "cubic", "DCTCP": "dctcp"}
-    for name, law in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic")):
-        laws[name] = {"kind": law, "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}}
-        laws[f"{name}, all throttled"] = {"kind": law, "shim": "proboscis"}
+    congestion_controls: dict[str, Any] = {"Reno": "reno", "CUBIC": "cubic", "DCTCP": "dctcp"}
+    for name, cc in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic")):
+        congestion_controls[name] = {"kind": cc, "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}}
+        congestion_controls[f"{name}, all throttled"] = {"kind": cc, "shim": "proboscis"}
     # The shim's own least window is two segments where not every packet is acknowledged.
     forced = {
-        f"{name}, least window 1": {"kind": law, "shim": {"kind": "proboscis", "elephant-bytes": "100KB", "floor": 1}}
-        for name, law in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic"))
+        f"{name}, least window 1": {"kind": cc, "shim": {"kind": "proboscis", "elephant-bytes": "100KB", "floor": 1}}
+        for name, cc in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic"))
     }
     few = {"workload.0.flows-per-source": 60}
-    points = [(name, cc, every) for name, cc in laws.items() for every in (1, 2)] + [(n, cc, 2) for n, cc in forced.items()]
-    in_kernel = [n for n in (*laws, *forced) if "ProBoSCIS" in n and "throttled" not in n]
+    points = [(name, cc, every) for name, cc in congestion_controls.items() for every in (1, 2)] + [(n, cc, 2) for n, cc in forced.items()]
+    in_kernel = [n for n in (*congestion_controls, *forced) if "ProBoSCIS" in n and "throttled" not in n]
     asked = []
     for name, cc, every in points:
         sets = {**few, "transport.cc": cc, "transport.ack-every": every}
@@ -160,20 +160,20 @@ def five_and_five(run: Run) -> Rows:
     return rows
 
 
-LAWS: list[Any] = ["reno", "newreno", "cubic", "dctcp", "d2tcp", "l2dct", {"kind": "trim", "min-rtt-seed": "idle-data"}]
+CONGESTION_CONTROLS: list[Any] = ["reno", "newreno", "cubic", "dctcp", "d2tcp", "l2dct", {"kind": "trim", "min-rtt-seed": "idle-data"}]
 STACKS = ("ns2", "linux")
 
 
 def trains(run: Run) -> Rows:
     """Long trains after short ones on the same connections (TRIM, Fig. 4), on both stacks."""
-    sets = {"transport.cc": LAWS, "topology.bottleneck.queue": {"kind": "dctcp-step", "k": "20pkt"}, "transport.rto-min": "200ms"}
+    sets = {"transport.cc": CONGESTION_CONTROLS, "topology.bottleneck.queue": {"kind": "dctcp-step", "k": "20pkt"}, "transport.rto-min": "200ms"}
     asked = {s: run("fig04.toml", {**sets, "transport.stack": s}, seeds=10) for s in STACKS}
 
     def last(t: Any) -> float:
         long = t.rows(t["size_bytes"] == 140_000)
         return float((long["acked_ns"].astype(float) - long["start_ns"]).max()) / 1e6
 
-    rows = [["law", *(f"{s}: last of five trains [ms]" for s in STACKS), *(f"{s}: timeouts" for s in STACKS)]]
+    rows = [["cc", *(f"{s}: last of five trains [ms]" for s in STACKS), *(f"{s}: timeouts" for s in STACKS)]]
     for i, variant in enumerate(asked["ns2"].variants):
         times = [told(r.per_run(last, variant=r.variants[i])) for r in asked.values()]
         late = [told(r.per_run(lambda t: float(t["rtos"].sum()), variant=r.variants[i])) for r in asked.values()]
@@ -183,13 +183,13 @@ def trains(run: Run) -> Rows:
 
 def queries(run: Run) -> Rows:
     """1 MB from 40 servers, 100 packets (DCTCP's incast), on both stacks."""
-    sets = {"transport.cc": LAWS, "transport.rto-min": "200ms", "workload.0.rounds": 200}
+    sets = {"transport.cc": CONGESTION_CONTROLS, "transport.rto-min": "200ms", "workload.0.rounds": 200}
     asked = {s: run("incast.toml", {**sets, "transport.stack": s, "transport.recovery": r}, seeds=3) for s, r in RECOVERY.items()}
 
     def quantile(q: float) -> Callable[[Any], float]:
         return lambda t: float(np.quantile(t["qct_ns"].astype(float), q)) / 1e6
 
-    rows = [["law", *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]"))]]
+    rows = [["cc", *(f"{s}: {what}" for s in STACKS for what in ("median [ms]", "99th percentile [ms]", "with a timeout [%]"))]]
     for i, variant in enumerate(asked["ns2"].variants):
         cells = []
         for r in asked.values():
@@ -294,9 +294,9 @@ def offloaded(run: Run, linux: Run) -> Rows:
     base = {"transport.stack": "linux", "transport.rto-min": "200ms", "transport.cc": [TRIM, "newreno"]}
     asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
     what = ("short trains [ms]", "last of five long trains [ms]", "lost", "timeouts")
-    rows = [["offload", "law", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    rows = [["offload", "cc", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
     for name, both in asked.items():
-        for i, law in enumerate(("TRIM", "Reno")):
+        for i, cc in enumerate(("TRIM", "Reno")):
             cells = []
             for r in both:
                 of = {"variant": r.variants[i]}
@@ -304,7 +304,7 @@ def offloaded(run: Run, linux: Run) -> Rows:
                 cells.append(told(r.per_run(last_train, **of)))
                 cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
                 cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
-            rows.append([name, law, *cells])
+            rows.append([name, cc, *cells])
     return rows
 
 
@@ -329,9 +329,9 @@ def inherited(run: Run, linux: Run) -> Rows:
     base = {"transport.rto-min": "200ms", "transport.cc": ["newreno", TRIM]}
     asked = {n: [w("fig04.toml", {**base, **sets}, seeds=5) for w in (run, linux)] for n, sets in ways.items()}
     what = ("largest window inherited", "last of five long trains [ms]", "lost", "timeouts")
-    rows = [["stack", "law", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
+    rows = [["stack", "cc", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
     for name, both in asked.items():
-        for i, law in enumerate(("Reno", "TRIM")):
+        for i, cc in enumerate(("Reno", "TRIM")):
             cells = []
             for r in both:
                 of = {"variant": r.variants[i]}
@@ -339,7 +339,7 @@ def inherited(run: Run, linux: Run) -> Rows:
                 cells.append(told(r.per_run(last_train, **of)))
                 cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
                 cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
-            rows.append([name, law, *cells])
+            rows.append([name, cc, *cells])
     return rows
 
 

@@ -12,7 +12,7 @@ from .cluster import Grid, size
 from .trace import injected, timeouts
 
 KAPPA2, ICWND = 0.9, 10
-LAWS: dict[str, Any] = {
+CONGESTION_CONTROLS: dict[str, Any] = {
     "repaired": {"kind": "newreno", "shim": "proboscis"},
     # One segment for everyone: the largest window that the printed formula gives.
     "printed": {"kind": "newreno", "shim": {"kind": "proboscis", "icwnd": 1}},
@@ -51,11 +51,11 @@ def formula(run: Run) -> dict[str, dict[str, Result]]:
     """One flow on an idle path, twenty beside a long one, and the cluster at half load."""
     one = {"kind": "long", "class": "short", "from": "s1", "to": "recv", "size": "14600B", "start": "1ms"}
     made: dict[str, dict[str, Result]] = {"idle": {}, "trace": {}, "cluster": {}}
-    for name, cc in LAWS.items():
+    for name, cc in CONGESTION_CONTROLS.items():
         made["idle"][name] = run("fig04.toml", {"transport.cc": cc, "workload": [one], "observe": {}})
         made["trace"][name] = run("fig04.toml", {"transport.cc": cc}, seeds=run.pick(3, 12, of="seeds"))
     # As `load`, whose run at half load has the repaired formula.
-    sets = {**size(run, "websearch"), "workload.0.load": 0.5, "transport.cc": LAWS["printed"]}
+    sets = {**size(run, "websearch"), "workload.0.load": 0.5, "transport.cc": CONGESTION_CONTROLS["printed"]}
     made["cluster"]["printed"] = run("fig06.toml", sets, seeds=run.pick(1, 3, of="seeds"))
     return made
 
@@ -94,7 +94,7 @@ def gains(x: dict[str, dict[str, Result]], load: Grid) -> dict[str, float]:
     """Completion times with one segment for everyone over those with the repaired formula."""
     made = {}
     for name in ("idle", "trace"):
-        times = {law: mean(r.per_run(shorts, **{"class": "short"})) for law, r in x[name].items()}
+        times = {cc: mean(r.per_run(shorts, **{"class": "short"})) for cc, r in x[name].items()}
         made[{"idle": "10 segments, idle path", "trace": "20 flows beside a long one"}[name]] = (
             times["printed"] / times["repaired"]
         )
@@ -105,4 +105,4 @@ def gains(x: dict[str, dict[str, Result]], load: Grid) -> dict[str, float]:
 
 def burst(x: dict[str, dict[str, Result]]) -> dict[str, tuple[float, float]]:
     """First windows relative to ten segments a flow, and timeouts, of the twenty flows."""
-    return {law: (mean(injected(r, VARIANT)), mean(timeouts(r, VARIANT))) for law, r in x["trace"].items()}
+    return {cc: (mean(injected(r, VARIANT)), mean(timeouts(r, VARIANT))) for cc, r in x["trace"].items()}

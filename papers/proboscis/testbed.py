@@ -27,8 +27,8 @@ THROTTLED = Reading(
 )
 
 
-def shim(law: str, **options: Any) -> dict[str, Any]:
-    return {"kind": law, "shim": {"kind": "proboscis", **options}}
+def shim(cc: str, **options: Any) -> dict[str, Any]:
+    return {"kind": cc, "shim": {"kind": "proboscis", **options}}
 
 
 VARIANTS: dict[str, Any] = {
@@ -136,7 +136,7 @@ def reduction(x: Tests, plain: str, shimmed: str, of: Any, measure: Any) -> list
 
 
 def both(x: Tests, of: Any, measure: Any, kind: str = "p") -> dict[str, list[float]]:
-    return {law: reduction(x, law, f"{law}_{kind}", of, measure) for law in ("reno", "cubic")}
+    return {cc: reduction(x, cc, f"{cc}_{kind}", of, measure) for cc in ("reno", "cubic")}
 
 
 def readings(of: Any) -> list[Measured]:
@@ -201,8 +201,8 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def gap(kind: str) -> dict[str, list[float]]:
         misses = {n: tests(r, small, late) for n, r in x["one-dm"].items()}
         return {
-            law: pooled(lambda p, d, plain: 100 * (p - d) / (plain or 1), misses[f"{law}_{kind}"], misses["dctcp"], misses[law])
-            for law in ("reno", "cubic")
+            cc: pooled(lambda p, d, plain: 100 * (p - d) / (plain or 1), misses[f"{cc}_{kind}"], misses["dctcp"], misses[cc])
+            for cc in ("reno", "cubic")
         }
 
     return readings(gap)
@@ -225,13 +225,13 @@ def _(x: dict[str, Any]) -> list[Measured]:
 def _(x: dict[str, Any]) -> list[Measured]:
     def ratio(kind: str) -> dict[str, dict[str, list[float]]]:
         return {
-            f"{law}_p": {
+            f"{cc}_p": {
                 name: pooled(
-                    lambda p, d: p / d, tests(x[e][f"{law}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean)
+                    lambda p, d: p / d, tests(x[e][f"{cc}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean)
                 )
                 for name, e in (("websearch", "one-ws"), ("datamining", "one-dm"))
             }
-            for law in ("reno", "cubic")
+            for cc in ("reno", "cubic")
         }
 
     return readings(ratio)
@@ -363,9 +363,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def best(kind: str) -> dict[str, float]:
         def ratio(measure: Any) -> float:
             return max(
-                mean(tests(x[e][law], small, measure)) / mean(tests(x[e][f"{law}_{kind}"], small, measure))
+                mean(tests(x[e][cc], small, measure)) / mean(tests(x[e][f"{cc}_{kind}"], small, measure))
                 for e in ("one-dm", "all-ws", "background")
-                for law in ("reno", "cubic")
+                for cc in ("reno", "cubic")
             )
 
         return {"average": ratio(np.mean), "maximum": ratio(np.max)}
@@ -417,15 +417,15 @@ ALL = ("average FCT, all [ms]", whole, np.mean, "all_flows")
 
 def bars(ax: Any, x: Tests, of: Any, measure: Any, published: dict[str, float]) -> None:
     for i, n in enumerate(NAMES):
-        law = n.split("_")[0]
+        cc = n.split("_")[0]
         v, low, high = interval(tests(x[n], of, measure), least=0.0)
-        ax.bar(i, v, 0.7, color=look(law).color, hatch="////" if n != law else None, ec="white", lw=0)
+        ax.bar(i, v, 0.7, color=look(cc).color, hatch="////" if n != cc else None, ec="white", lw=0)
         if low is not None:
             ax.errorbar(i, v, [[min(v, v - low)], [high - v]], color="0.25", lw=0.8, capsize=2)
-        if n != law:
-            ax.plot([i], [mean(tests(x[f"{law}_t"], of, measure))], ls="", marker="D", ms=4.5, color="#000000", mec="white")
-            if law in published:
-                y = mean(tests(x[law], of, measure)) * (1 - published[law] / 100)
+        if n != cc:
+            ax.plot([i], [mean(tests(x[f"{cc}_t"], of, measure))], ls="", marker="D", ms=4.5, color="#000000", mec="white")
+            if cc in published:
+                y = mean(tests(x[cc], of, measure)) * (1 - published[cc] / 100)
                 ax.plot([i - 0.42, i + 0.42], [y, y], color=PUBLISHED, lw=2)
     ax.set_xticks(range(len(NAMES)), list(NAMES.values()), rotation=30, ha="right", fontsize=6.5)
     ax.set_ylim(0, None)

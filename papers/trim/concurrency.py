@@ -14,7 +14,7 @@ from .common import LABEL, PACKET, paper, rtos
 if TYPE_CHECKING:
     from forebay.repro import Run
 
-LAWS = ["reno", "dctcp", "l2dct", "trim"]
+CONGESTION_CONTROLS = ["reno", "dctcp", "l2dct", "trim"]
 CASES = {"normal": "persistent", "base": "per-train"}
 LOADS = {
     # Log-uniform from 0.2 to 5 ms, mean 1.49 ms: 1000 connections ask for up to 4 times the link's rate.
@@ -29,7 +29,7 @@ READING = Reading(
     found_afterwards=True,
 )
 CC: list[Any] = ["newreno", "dctcp", "l2dct", {"kind": "trim", "at": "on"}]
-#: Timeouts by (connections, case, buffer in KB) and law: one for each seed.
+#: Timeouts by (connections, case, buffer in KB) and congestion control: one for each seed.
 Counts = dict[tuple[int, str, int], dict[str, list[float]]]
 
 
@@ -52,7 +52,7 @@ def ask(run: Run, load: str, seeds: int) -> Counts:
         if run.quick:
             sets |= {"workload.0.trains": 16, "workload.0.total": "128KiB"}
         asked[n, case, kb] = run("fig11.toml", sets, seeds=run.pick(quick=1, full=seeds if n == 1000 else 1))
-    return {key: rtos(r, LAWS) for key, r in asked.items()}
+    return {key: rtos(r, CONGESTION_CONTROLS) for key, r in asked.items()}
 
 
 @paper.experiment("high-concurrency")
@@ -87,8 +87,8 @@ def readings(run: Run) -> Any:
     return found
 
 
-def mean(counts: Counts, law: str, n: int, case: str, kb: int) -> float:
-    return float(np.mean(counts[n, case, kb][law]))
+def mean(counts: Counts, cc: str, n: int, case: str, kb: int) -> float:
+    return float(np.mean(counts[n, case, kb][cc]))
 
 
 def axis(counts: Counts, index: int) -> list[Any]:
@@ -106,7 +106,7 @@ USES = ["high-concurrency", "high-concurrency-even-gaps"]
     "trim-fig11-order",
     uses=USES,
     explanation="""With the recommended gaps 1000 connections ask for four times what the link carries. Buffers that cannot hold
-    two packets of each connection are then always full, whatever the law, and it only decides who loses: at 512 KB
+    two packets of each connection are then always full, whatever the congestion control, and it only decides who loses: at 512 KB
     DCTCP and L2DCT have fewer timeouts than TRIM (one seed: 573 and 583, TRIM 795, TCP 1001), whose
     trains of two probes are short of duplicate ACKs. With even gaps up to 8 ms, a reading tried after the failure, TRIM has the
     fewest at 512 KB, too, but that is not the reading that the specification recommends.""",
@@ -114,12 +114,12 @@ USES = ["high-concurrency", "high-concurrency-even-gaps"]
 def _(x: Any) -> Any:
     def points(counts: Counts) -> dict[str, dict[str, float]]:
         return {
-            f"{n} {case} {kb} KB": {law: mean(counts, law, n, case, kb) for law in LAWS} for n, case, kb in counts if n == 1000
+            f"{n} {case} {kb} KB": {cc: mean(counts, cc, n, case, kb) for cc in CONGESTION_CONTROLS} for n, case, kb in counts if n == 1000
         }
 
     def fewest(counts: Counts) -> str:
         here = [k for k in counts if k[0] == 1000]
-        led = sum(all(mean(counts, "trim", *k) <= mean(counts, law, *k) for law in LAWS) for k in here)
+        led = sum(all(mean(counts, "trim", *k) <= mean(counts, cc, *k) for cc in CONGESTION_CONTROLS) for k in here)
         return f"1000 connections; TRIM has the fewest at {led} of {len(here)} points"
 
     first, second = both(x)
@@ -155,8 +155,8 @@ def _(x: Any) -> Any:
     first, second = both(x)
     others = {
         f"{name}, {case} {kb} KB": v[0]
-        for (case, kb), laws in x["high-concurrency-readings"].items()
-        for name, v in laws.items()
+        for (case, kb), congestion_controls in x["high-concurrency-readings"].items()
+        for name, v in congestion_controls.items()
         if kb >= 1024
     }
     note = "; other readings: " + ", ".join(f"{k} {v:.0f}" for k, v in others.items())
@@ -198,16 +198,16 @@ def _(x: Any) -> Any:
     counts = x["high-concurrency"]
     numbers = axis(counts, 0)
     points = {}
-    for law, case, kb in itertools.product(LAWS, CASES, axis(counts, 2)):
-        order = {str(n): mean(counts, law, n, case, kb) for n in numbers}
-        points[f"{law} {case} {kb} KB"] = order
+    for cc, case, kb in itertools.product(CONGESTION_CONTROLS, CASES, axis(counts, 2)):
+        order = {str(n): mean(counts, cc, n, case, kb) for n in numbers}
+        points[f"{cc} {case} {kb} KB"] = order
     return Measured(points, n=1)
 
 
 @paper.claim("trim-fig11-base-lower", uses=USES[:1])
 def _(x: Any) -> Any:
     counts = x["high-concurrency"]
-    points = {law: {case: sum(mean(counts, law, *key) for key in counts if key[1] == case) for case in CASES} for law in LAWS}
+    points = {cc: {case: sum(mean(counts, cc, *key) for key in counts if key[1] == case) for case in CASES} for cc in CONGESTION_CONTROLS}
     return Measured(points, n=1, note="sums over connections and buffers; timeouts of SYNs are not counted")
 
 
@@ -232,9 +232,9 @@ def draw(fig: Any, counts: Counts) -> None:
     for i, n in enumerate(numbers):
         for j, case in enumerate(CASES):
             ax = axes[i][j]
-            for law in LAWS:
-                s = look(law)
-                found = [counts[n, case, kb][law] for kb in buffers]
+            for cc in CONGESTION_CONTROLS:
+                s = look(cc)
+                found = [counts[n, case, kb][cc] for kb in buffers]
                 ax.errorbar(
                     buffers,
                     [np.mean(v) for v in found],
@@ -242,7 +242,7 @@ def draw(fig: Any, counts: Counts) -> None:
                     color=s.color,
                     ls=s.dash,
                     marker=s.marker,
-                    label=LABEL[law],
+                    label=LABEL[cc],
                 )
             ax.set_yscale("symlog", linthresh=10, linscale=0.5)
             ax.set(ylim=(-1.5, 4e4), yticks=[0, 10, 100, 1000, 10000])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table
 
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle"]
-LAWS = NAMES[:4]
+CONGESTION_CONTROLS = NAMES[:4]
 #: Phases of 2 s: flows 1 to 5 join, then leave in the order in which they came. The last has one flow.
 PHASES = 9
 
@@ -109,7 +109,7 @@ def _(x: Any) -> Any:
 )
 def _(x: Any) -> Any:
     r = x["convergence"]
-    index = {n: list(np.mean(all_of(r, NAMES, n, "jain"), axis=1)) for n in LAWS}
+    index = {n: list(np.mean(all_of(r, NAMES, n, "jain"), axis=1)) for n in CONGESTION_CONTROLS}
     long = [float(np.mean(v)) for v in all_of(x["convergence-weights"], ["l2dct"], "l2dct", "jain")]
     return Measured.over(
         index, note=f"mean over the phases; L2DCT with weights that fall between 20 and 200 MB: {np.mean(long):.3f}"
@@ -130,14 +130,14 @@ def _(x: Any) -> Any:
 def _(fig: Any, x: Any) -> None:
     axes = fig.subplots(2, 2, sharex=True, sharey=True)
     tcp = rows(x["convergence"], "tcp", NAMES, ["time_ns", "conn_id", "bytes_acked"])
-    for ax, law, letter in zip(axes.flat, LAWS, "abcd", strict=True):
-        r = rates(tcp[law], 0)
+    for ax, cc, letter in zip(axes.flat, CONGESTION_CONTROLS, "abcd", strict=True):
+        r = rates(tcp[cc], 0)
         at = np.arange(len(r)) * 0.1 + 0.1
         for c in range(5):
             keep = (at >= 0.1 + 2 * c - 1e-6) & (at < 12.1 + 2 * c - 1e-6)
             edges = np.append(at[keep], at[keep][-1] + 0.1)
             ax.stairs(r[keep, c], edges, baseline=None, color=look(c).color, lw=0.9, label=f"c{c + 1}")
-        ax.set(title=f"({letter}) {LABEL[law]}", ylim=(0, 1050), xlim=(0, 20.2), xticks=range(0, 21, 4))
+        ax.set(title=f"({letter}) {LABEL[congestion control]}", ylim=(0, 1050), xlim=(0, 20.2), xticks=range(0, 21, 4))
     for ax in axes[1]:
         ax.set_xlabel("time (s)")
     for row in axes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forebay.repro import Run
 
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle", "no-timer"]
-LAWS = NAMES[:4]
+CONGESTION_CONTROLS = NAMES[:4]
 
 
 def senders(k: int) -> list[str]:
@@ -61,8 +61,8 @@ def _(x: Any) -> Any:
     r = x["fat-tree"]
     points = {}
     for k, result in r.items():
-        points[f"mean, {k} pods"] = {law: float(np.mean(statistic(result, law, np.mean))) for law in LAWS}
-        points[f"maximum, {k} pods"] = {law: float(np.mean(statistic(result, law, np.max))) for law in LAWS}
+        points[f"mean, {k} pods"] = {cc: float(np.mean(statistic(result, cc, np.mean))) for cc in CONGESTION_CONTROLS}
+        points[f"maximum, {k} pods"] = {cc: float(np.mean(statistic(result, cc, np.max))) for cc in CONGESTION_CONTROLS}
     ratio = [points[f"mean, {k} pods"]["trim"] / points[f"mean, {k} pods"]["reno"] for k in r]
     saved = [points[f"mean, {k} pods"]["reno"] - points[f"mean, {k} pods"]["trim"] for k in r]
     n = r[4].seeds
@@ -91,8 +91,8 @@ def _(x: Any) -> Any:
     return Measured(large / small, n=r[4].seeds, note=f"{small:.2f} s with 4 pods, {large:.2f} s with 10")
 
 
-def counts(r: Any, law: str) -> float:
-    return float(np.mean(rtos(r, NAMES)[law]))
+def counts(r: Any, cc: str) -> float:
+    return float(np.mean(rtos(r, NAMES)[cc]))
 
 
 @paper.claim(
@@ -104,12 +104,12 @@ def counts(r: Any, law: str) -> float:
     seed of the smallest RTT, K at the upper bound, cuts once a round trip, ssthresh left alone, 25 us links, 10
     or 150 small objects; only smaller buffers do (version 0.1.0, 100 packets: 0, 27 and 193 with 6, 8 and
     10 pods). A sink of
-    its own for each server gives hardly any timeouts in any law, so the document's servers had a common one.""",
+    its own for each server gives hardly any timeouts in any congestion control, so the document's servers had a common one.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
-    own = ", ".join(f"{LABEL[law]} {counts(x['fat-tree-sinks'][10], law):.0f}" for law in LAWS)
-    value = {f"k{k}": [counts(result, law) for law in LAWS] for k, result in r.items()}
+    own = ", ".join(f"{LABEL[congestion control]} {counts(x['fat-tree-sinks'][10], congestion control):.0f}" for cc in CONGESTION_CONTROLS)
+    value = {f"k{k}": [counts(result, cc) for cc in CONGESTION_CONTROLS] for k, result in r.items()}
     return Measured(value, n=r[4].seeds, note=f"with a sink for each server and 10 pods: {own}")
 
 
@@ -121,8 +121,8 @@ def _(x: Any) -> Any:
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
-    points = {f"{k} pods": {law: counts(result, law) for law in LAWS} for k, result in r.items()}
-    lowest = all(p["trim"] < min(v for law, v in p.items() if law != "trim") for k, p in points.items() if not k.startswith("4"))
+    points = {f"{k} pods": {cc: counts(result, cc) for cc in CONGESTION_CONTROLS} for k, result in r.items()}
+    lowest = all(p["trim"] < min(v for cc, v in p.items() if cc != "trim") for k, p in points.items() if not k.startswith("4"))
     swapped = {k: p | {"l2dct": min(p["l2dct"], p["dctcp"]), "dctcp": max(p["l2dct"], p["dctcp"])} for k, p in points.items()}
     checks = {"TRIM is lowest from 6 pods on": lowest}
     return [
@@ -170,16 +170,16 @@ def _(x: Any) -> Any:
 def _(fig: Any, x: Any) -> None:
     axes = fig.subplots(1, 2)
     for ax, of, title in ((axes[0], np.mean, "(a) mean"), (axes[1], np.max, "(b) maximum")):
-        for i, law in enumerate(LAWS):
+        for i, cc in enumerate(CONGESTION_CONTROLS):
             for j, (_, r) in enumerate(x["fat-tree"].items()):
-                v = statistic(r, law, of)
+                v = statistic(r, cc, of)
                 ax.bar(
                     j + 0.2 * (i - 1.5),
                     np.mean(v),
                     0.18,
                     yerr=half(v),
-                    color=look(law).color,
-                    label=LABEL[law] if j == 0 else None,
+                    color=look(cc).color,
+                    label=LABEL[cc] if j == 0 else None,
                     error_kw={"lw": 0.8, "capsize": 1.5},
                 )
         # 50 of the 1000 KB are small objects of 4 KB on average; the rest of all goes through one link.
@@ -206,22 +206,22 @@ def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
     for j, (k, r) in enumerate(x["fat-tree"].items()):
         found = rtos(r, NAMES)
-        for i, law in enumerate(LAWS):
+        for i, cc in enumerate(CONGESTION_CONTROLS):
             at = 5 * j + i
-            v = found[law]
+            v = found[cc]
             ax.bar(
                 at - 0.2,
                 np.mean(v),
                 0.38,
                 yerr=half(v),
-                color=look(law).color,
-                label=LABEL[law] if j == 0 else None,
+                color=look(cc).color,
+                label=LABEL[cc] if j == 0 else None,
                 error_kw={"lw": 0.8, "capsize": 1.5},
             )
             if np.mean(v) == 0:
                 ax.annotate("0", (at - 0.2, 0), xytext=(0, 1), textcoords="offset points", ha="center", fontsize=6.5)
             published = paper.expected["table2"][f"k{k}"][i]
-            ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=look(law).color, hatch="////", lw=0.8)
+            ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=look(cc).color, hatch="////", lw=0.8)
     ax.bar(0, 0, 0, facecolor="white", edgecolor="0.4", hatch="////", lw=0.8, label="published")
     ax.set_yscale("symlog", linthresh=10)
     ax.set_xticks([5 * j + 1.5 for j in range(4)], [f"{k} pods" for k in x["fat-tree"]])

@@ -198,9 +198,9 @@ def _(x: Any) -> Any:
 def _(x: Any) -> Any:
     r = x["first-rtt"]
     sent = {}
-    for law in ("trim", "reno"):
-        flows = rows(r, "flows", ["trim", "reno"], ["size_bytes", "segs_sent"])[law]
-        sent[law] = flows.rows(flows["size_bytes"] == 140_000)["segs_sent"]
+    for cc in ("trim", "reno"):
+        flows = rows(r, "flows", ["trim", "reno"], ["size_bytes", "segs_sent"])[cc]
+        sent[cc] = flows.rows(flows["size_bytes"] == 140_000)["segs_sent"]
     trim = sent["trim"]
     return Measured(
         {f"{of.__name__} over connections and seeds": float(of(trim)) for of in (min, max)},

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from forebay.repro import Result, Run
 
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle"]
-LAWS = NAMES[:4]
+CONGESTION_CONTROLS = NAMES[:4]
 GROUPS = "ABC"
 #: The reading of Table I: one for all of its claims.
 SMALL = Reading("100 packets of buffer on every port", named="specification 5.9")
@@ -91,7 +91,7 @@ WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
     354 / 633 / 289 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
-    TRIM: a second simulation of network and law, second.py, gives 127 / 873 / 409 where we measure 127 / 873 / 409,
+    TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 / 409,
     and 214 / 736 / 373 with 100 packets on every port (ours 213 / 738 / 374). All of the specification's readings of K,
     buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
     What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
@@ -108,7 +108,7 @@ WHY_SMALL = (
 )
 
 WHY_A = (
-    """In neither reading is A the best off under TRIM. With 350 KB it has 127 Mbit/s, the least of all laws (DCTCP 180, TCP 213,
+    """In neither reading is A the best off under TRIM. With 350 KB it has 127 Mbit/s, the least of all congestion controls (DCTCP 180, TCP 213,
     L2DCT 217; three seeds of 3 s), because of its threshold, see below. With 100 packets TRIM has 213, L2DCT 209 and DCTCP
     183, in the published order, but TCP has 246 as NewReno and 235 as plain Reno: it fills both links, or most of them, where the
     document's has 73 %. """
@@ -166,10 +166,10 @@ def _(x: Any) -> Any:
 
 
 def views(x: Any) -> list[tuple[Reading | None, dict[str, dict[str, float]]]]:
-    """Averages by law under the recommended reading and under the named ones."""
-    first = {law: mean(x["multihop"], law) for law in LAWS}
+    """Averages by congestion control under the recommended reading and under the named ones."""
+    first = {cc: mean(x["multihop"], cc) for cc in CONGESTION_CONTROLS}
     idle = first | {"trim": mean(x["multihop"], "idle")}
-    small = {law: mean(x["multihop-100"], law, NAMES_100) for law in LAWS}
+    small = {cc: mean(x["multihop-100"], cc, NAMES_100) for cc in CONGESTION_CONTROLS}
     plain = small | {"reno": mean(x["multihop-100"], "plain", NAMES_100)}
     return [(None, first), (IDLE, idle), (SMALL, small), (PLAIN, plain)]
 
@@ -182,7 +182,7 @@ def compared(x: Any, measure: Any) -> list[Measured]:
     for reading, view in views(x):
         experiment, names, name = used.get(reading, ("multihop-100", NAMES_100, "trim"))
         busy = [float(np.mean(port(x[experiment], names, "busy", link)[name])) for link in ("link1", "link2")]
-        value = {law: measure(v) for law, v in view.items()}
+        value = {cc: measure(v) for cc, v in view.items()}
         found.append(Measured(value, n=n, reading=reading, note=f"links busy under TRIM {busy[0]:.0%} and {busy[1]:.0%}"))
     return found
 
@@ -278,12 +278,12 @@ def _(fig: Any, x: Any) -> None:
         )
     net.text(4.85, 2.75, "link 1", ha="center", fontsize=6)
     net.text(7.75, 2.75, "link 2", ha="center", fontsize=6)
-    published = {law: paper.expected["table1"][law] for law in LAWS}
+    published = {cc: paper.expected["table1"][cc] for cc in CONGESTION_CONTROLS}
     for ax, measure, label in ((total, sum, "sum of averages (Mbit/s)"), (spread, np.std, "standard deviation (Mbit/s)")):
-        for i, law in enumerate(LAWS):
-            ours = [float(measure(seed)) for seed in zip(*groups(x["multihop"], NAMES, law).values(), strict=True)]
-            beside(ax, i, ours, float(measure(published[law])), look(law).color, whiskers=True)
-        ax.set_xticks(range(4), [LABEL[law] for law in LAWS])
+        for i, cc in enumerate(CONGESTION_CONTROLS):
+            ours = [float(measure(seed)) for seed in zip(*groups(x["multihop"], NAMES, cc).values(), strict=True)]
+            beside(ax, i, ours, float(measure(published[cc])), look(cc).color, whiskers=True)
+        ax.set_xticks(range(4), [LABEL[cc] for cc in CONGESTION_CONTROLS])
         ax.tick_params(axis="x", length=0)
         ax.set_ylabel(label)
         ax.grid(axis="x", visible=False)
@@ -307,7 +307,7 @@ def _(fig: Any, x: Any) -> None:
 )
 def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
-    series = [(LABEL[law], groups(x["multihop"], NAMES, law), paper.expected["table1"][law], look(law).color) for law in LAWS]
+    series = [(LABEL[cc], groups(x["multihop"], NAMES, cc), paper.expected["table1"][cc], look(cc).color) for cc in CONGESTION_CONTROLS]
     for name, r in x["multihop-balanced"]:
         delays = ", ".join(name.split()[1::3])
         label = "TRIM,\nlinks of 1\nand 50 us" if name == SHORT else f"TRIM,\nK - D of\n{delays} us"

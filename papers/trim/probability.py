@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = ["reno", "dctcp", "l2dct", "trim"]
 LINKS = {"1 Gbps": ("1Gbps", "50us", 20), "10 Gbps": ("10Gbps", "25us", 65)}
-#: Hits by (link, whether with ON/OFF, senders, buffer in KB, size in KB) and law: a value for each seed.
+#: Hits by (link, whether with ON/OFF, senders, buffer in KB, size in KB) and congestion control: a value for each seed.
 Hits = dict[tuple[str, bool, int, int, int], dict[str, list[bool]]]
 
 
@@ -55,10 +55,10 @@ def timeout_probability(run: Run) -> Hits:
     return hits
 
 
-def probability(hits: Hits, law: str, **where: Any) -> float:
+def probability(hits: Hits, cc: str, **where: Any) -> float:
     """Share of runs with a timeout among the points whose link, on_off, senders, buffer and size are the given ones."""
     at = {"link": 0, "on_off": 1, "senders": 2, "buffer": 3, "size": 4}
-    runs = [h for key, laws in hits.items() if all(key[at[w]] == v for w, v in where.items()) for h in laws[law]]
+    runs = [h for key, congestion_controls in hits.items() if all(key[at[w]] == v for w, v in where.items()) for h in congestion_controls[cc]]
     return float(np.mean(runs))
 
 
@@ -68,7 +68,7 @@ def values(hits: Hits, index: int) -> list[Any]:
 
 
 def runs_of(hits: Hits, **where: Any) -> int:
-    return round(sum(len(laws["reno"]) for key, laws in hits.items() if all(key[i] == v for i, v in enumerate(where.values()))))
+    return round(sum(len(congestion_controls["reno"]) for key, congestion_controls in hits.items() if all(key[i] == v for i, v in enumerate(where.values()))))
 
 
 @paper.claim("trim-fig5-tcp-60pct", uses=["timeout-probability"])
@@ -88,18 +88,18 @@ def _(x: Any) -> Any:
 def _(x: Any) -> Any:
     hits = x["timeout-probability"]
     points = {}
-    for law in ("reno", "dctcp", "l2dct"):
+    for cc in ("reno", "dctcp", "l2dct"):
         for link, buffer in itertools.product(values(hits, 0), values(hits, 3)):
-            pair = [probability(hits, law, link=link, on_off=o, buffer=buffer) for o in (False, True)]
-            points[f"{law} {link} {buffer} KB"] = {"without ON/OFF": pair[0], "with ON/OFF": pair[1]}
+            pair = [probability(hits, cc, link=link, on_off=o, buffer=buffer) for o in (False, True)]
+            points[f"{cc} {link} {buffer} KB"] = {"without ON/OFF": pair[0], "with ON/OFF": pair[1]}
     n = sum(len(h["reno"]) for h in hits.values())
-    return Measured(points, n=n, note="over senders and sizes, by law, link type and buffer")
+    return Measured(points, n=n, note="over senders and sizes, by congestion control, link type and buffer")
 
 
 @paper.claim("trim-fig5-ecn-between", uses=["timeout-probability"])
 def _(x: Any) -> Any:
     hits = x["timeout-probability"]
-    value = {law: probability(hits, law, on_off=True) for law in ("dctcp", "l2dct", "reno")}
+    value = {cc: probability(hits, cc, on_off=True) for cc in ("dctcp", "l2dct", "reno")}
     n = sum(len(h["reno"]) for key, h in hits.items() if key[1])
     return Measured({"zero": 0.0, **value}, n=n, note="over links, senders, sizes and buffers")
 
@@ -115,7 +115,7 @@ def _(x: Any) -> Any:
     literal, led = {}, {}
     margin = paper.claims["trim-fig7c-order"].tolerance["value"]
     for link, buffer in itertools.product(values(hits, 0), values(hits, 3)):
-        p = {law: probability(hits, law, link=link, on_off=True, buffer=buffer) for law in NAMES}
+        p = {cc: probability(hits, cc, link=link, on_off=True, buffer=buffer) for cc in NAMES}
         literal[f"{link} {buffer} KB"] = p
         led[f"{link} {buffer} KB"] = p["trim"] <= (1 - margin) * min(p["reno"], p["dctcp"], p["l2dct"])
     n = sum(len(h["reno"]) for key, h in hits.items() if key[1])
@@ -135,20 +135,20 @@ def _(x: Any) -> Any:
 def half_width(hits: Hits, p: float, **where: Any) -> float:
     """Half width of the 95 % confidence interval of a probability over the runs of the given points."""
     at = {"link": 0, "on_off": 1, "buffer": 3}
-    n = sum(len(laws["reno"]) for key, laws in hits.items() if all(key[at[w]] == v for w, v in where.items()))
+    n = sum(len(congestion_controls["reno"]) for key, congestion_controls in hits.items() if all(key[at[w]] == v for w, v in where.items()))
     return float(1.96 * np.sqrt(p * (1 - p) / n))
 
 
-#: Laws that come to the same lie on one another: the one below is drawn wider.
+#: Congestion controls that come to the same lie on one another: the one below is drawn wider.
 WIDTHS = {"reno": (2.4, 6.4), "dctcp": (1.5, 4.4), "l2dct": (0.7, 2.6), "trim": (1.4, 4.0)}
 
 
-def draw_probability(ax: Any, hits: Hits, link: str, law: str, *, on_off: bool, label: str, dash: Any = None) -> None:
-    """Probability of a law over the buffer size, with a confidence band."""
+def draw_probability(ax: Any, hits: Hits, link: str, cc: str, *, on_off: bool, label: str, dash: Any = None) -> None:
+    """Probability of a congestion control over the buffer size, with a confidence band."""
     buffers = values(hits, 3)
-    s = look(law)
-    width, size = WIDTHS[law]
-    y = np.array([probability(hits, law, link=link, on_off=on_off, buffer=b) for b in buffers])
+    s = look(cc)
+    width, size = WIDTHS[cc]
+    y = np.array([probability(hits, cc, link=link, on_off=on_off, buffer=b) for b in buffers])
     d = np.array([half_width(hits, p, link=link, on_off=on_off, buffer=b) for p, b in zip(y, buffers, strict=True)])
     ax.fill_between(buffers, y - d, y + d, color=s.color, alpha=0.12, lw=0)
     ax.plot(
@@ -173,7 +173,7 @@ def draw_probability(ax: Any, hits: Hits, link: str, law: str, *, on_off: bool, 
     uses=["timeout-probability"],
     claims=["trim-fig5-tcp-60pct", "trim-fig5-onoff-worse", "trim-fig5-ecn-between"],
     caption="""Full lines: long trains on connections that have sent 200 small responses; dotted: on fresh ones. Each point
-    is over 2 to 40 senders and trains of 32 to 256 KB, with 95 % bands. Lines of laws that come to the same lie on one
+    is over 2 to 40 senders and trains of 32 to 256 KB, with 95 % bands. Lines of congestion controls that come to the same lie on one
     another, TCP's the widest. The grey line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with
     1 MB.""",
     width=7.0,
@@ -183,9 +183,9 @@ def _(fig: Any, x: Any) -> None:
     axes = fig.subplots(1, 2, sharey=True)
     for ax, link in zip(axes, LINKS, strict=True):
         for on_off in (True, False):
-            for law in ("reno", "dctcp", "l2dct"):
-                label = LABEL[law] + (" with ON/OFF" if on_off else " without")
-                draw_probability(ax, x["timeout-probability"], link, law, on_off=on_off, label=label)
+            for cc in ("reno", "dctcp", "l2dct"):
+                label = LABEL[cc] + (" with ON/OFF" if on_off else " without")
+                draw_probability(ax, x["timeout-probability"], link, cc, on_off=on_off, label=label)
         ax.axhline(paper.expected["fig5"]["tcp_1mb"], color="0.6", lw=0.9)
         ax.set_title(f"[{link}, {LINKS[link][1].replace('us', ' us')}]")
     axes[0].set_ylabel("probability of a timeout")
@@ -216,8 +216,8 @@ def _(fig: Any, x: Any) -> None:
 def _(fig: Any, x: Any) -> None:
     def draw(ax: Any) -> None:
         for link, dash in zip(LINKS, ("-", (0, (4, 1.5))), strict=True):
-            for law in ("reno", "trim"):
-                draw_probability(ax, x["timeout-probability"], link, law, on_off=True, label=f"{LABEL[law]}, {link}", dash=dash)
+            for cc in ("reno", "trim"):
+                draw_probability(ax, x["timeout-probability"], link, cc, on_off=True, label=f"{LABEL[congestion control]}, {link}", dash=dash)
         for line in ax.lines:
             line.set(linewidth=1.2, markersize=3.8)
         ax.set(ylabel="probability of a timeout", title="(c) with ON/OFF traffic")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table
 
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle"]
-LAWS = ["reno", "dctcp", "l2dct", "trim"]
+CONGESTION_CONTROLS = ["reno", "dctcp", "l2dct", "trim"]
 CALM = ["dctcp", "l2dct", "trim"]
 MS = 1_000_000
 
@@ -97,39 +97,39 @@ def _(x: Any) -> Any:
 @paper.claim("trim-fig8-stability", uses=["queue"])
 def _(x: Any) -> Any:
     r = x["queue"]
-    deviation = {n: [float(series(r, n, i)["pkts"].std()) for i in range(r.seeds)] for n in LAWS}
+    deviation = {n: [float(series(r, n, i)["pkts"].std()) for i in range(r.seeds)] for n in CONGESTION_CONTROLS}
     worst = {n: float(np.mean(v)) for n, v in deviation.items()}
     q = port(r, NAMES, "queue_mean_pkts")
     return Measured.over(
-        {n: q[n] for n in LAWS},
+        {n: q[n] for n in CONGESTION_CONTROLS},
         note="standard deviations " + ", ".join(f"{n} {v:.1f}" for n, v in worst.items()),
         checks={"TCP is the least steady": worst["reno"] == max(worst.values())},
     )
 
 
 def average(x: Any, name: str) -> tuple[list[int], list[float]]:
-    """Numbers of flows and the average queue of a law."""
+    """Numbers of flows and the average queue of a congestion control."""
     steady = x["aql"]["steady"]
     return list(steady), [float(np.mean(port(r, NAMES, "queue_mean_pkts")[name])) for r in steady.values()]
 
 
 @paper.claim("trim-fig8e-aql-rising", uses=["aql"])
 def _(x: Any) -> Any:
-    rank = {n: spearman(*average(x, n)) for n in LAWS}
-    return Measured(rank, n=len(x["aql"]["steady"]), note="rank correlation over the numbers of flows, in each law")
+    rank = {n: spearman(*average(x, n)) for n in CONGESTION_CONTROLS}
+    return Measured(rank, n=len(x["aql"]["steady"]), note="rank correlation over the numbers of flows, in each congestion control")
 
 
 @paper.claim(
     "trim-fig8e-aql-order",
     uses=["aql"],
-    explanation="""From 20 flows on nothing is left for a law to decide: every flow of TRIM, of L2DCT, and from 40 on of DCTCP
+    explanation="""From 20 flows on nothing is left for a congestion control to decide: every flow of TRIM, of L2DCT, and from 40 on of DCTCP
     stands at the smallest window, two packets, and the average queue is two packets a flow less what is on the path: 21.74,
     41.74 and 61.74 packets, the same for all of them. Up to 15 flows the order is the document's.""",
 )
 def _(x: Any) -> Any:
-    queues = {n: average(x, n)[1] for n in LAWS}
+    queues = {n: average(x, n)[1] for n in CONGESTION_CONTROLS}
     numbers = average(x, "trim")[0]
-    points = {f"N = {n}": {law: q[i] for law, q in queues.items()} for i, n in enumerate(numbers)}
+    points = {f"N = {n}": {cc: q[i] for cc, q in queues.items()} for i, n in enumerate(numbers)}
     above = all(queues["reno"][i] >= 1.3 * max(queues[c][i] for c in CALM) for i, n in enumerate(numbers) if n <= 20)
     seeds = next(iter(x["aql"]["steady"].values())).seeds
     return Measured(points, n=seeds, checks={"TCP is 30 % above the others up to 20 flows": above})
@@ -155,7 +155,7 @@ def _(x: Any) -> Any:
     uses=["aql"],
     explanation="""With 40 flows that start within 1 ms, slow start fills the queue to 97 to 100 packets of 100 under DCTCP and
     L2DCT before the first marks are back: in some seeds a packet or two are lost, and there are spurious timeouts, as
-    the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no law has any; TRIM has none at all,
+    the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no congestion control has any; TRIM has none at all,
     its queue stays below 80. With starts spread over 2, 5 or 10 ms the losses move to other numbers of flows (a single
     flow's slow start), with an initial window of one they vanish. The document does not say how many trains it went up
     to; up to 30 there is nothing. That this counts as a reading was decided after the failure.""",
@@ -164,8 +164,8 @@ def _(x: Any) -> Any:
     lost = {}
     for n, r in x["aql"]["whole"].items():
         drops, late = port(r, NAMES, "dropped_overflow"), rtos(r, NAMES)
-        for law in CALM:
-            lost[f"{law} {n} flows"] = max(a + b for a, b in zip(drops[law], late[law], strict=True))
+        for cc in CALM:
+            lost[f"{cc} {n} flows"] = max(a + b for a, b in zip(drops[cc], late[cc], strict=True))
     n = next(iter(x["aql"]["whole"].values())).seeds
     trim = max(v for k, v in lost.items() if k.startswith("trim"))
     fewer = {k: v for k, v in lost.items() if not k.endswith(" 40 flows")}
@@ -176,7 +176,7 @@ def _(x: Any) -> Any:
 
 
 def goodput(r: Any) -> dict[str, list[float]]:
-    """Mbit/s after the first 10 %, by law, for each seed."""
+    """Mbit/s after the first 10 %, by congestion control, for each seed."""
     found = rows(r, "flows", NAMES, ["bytes_measured"])
     return {n: [v * 8 / 0.72 / 1e6 for v in per_run(t, r.seeds, "bytes_measured")] for n, t in found.items()}
 
@@ -184,15 +184,15 @@ def goodput(r: Any) -> dict[str, list[float]]:
 @paper.claim("trim-fig8g-goodput-order", uses=["aql"])
 def _(x: Any) -> Any:
     steady = x["aql"]["steady"]
-    points = {f"N = {n}": {k: v for k, v in means(goodput(r)).items() if k in LAWS} for n, r in steady.items()}
+    points = {f"N = {n}": {k: v for k, v in means(goodput(r)).items() if k in CONGESTION_CONTROLS} for n, r in steady.items()}
     return Measured(points, n=next(iter(steady.values())).seeds, note="Mbit/s")
 
 
 @paper.claim("trim-fig8g-utilisation-98", uses=["aql"])
 def _(x: Any) -> Any:
     busy = {n: means(port(r, NAMES, "busy")) for n, r in x["aql"]["steady"].items()}
-    low = min(b[law] for b in busy.values() for law in CALM)
-    mean = float(np.mean([b[law] for b in busy.values() for law in CALM]))
+    low = min(b[cc] for b in busy.values() for cc in CALM)
+    mean = float(np.mean([b[cc] for b in busy.values() for cc in CALM]))
     return Measured(
         low,
         n=len(busy),
@@ -217,33 +217,33 @@ def _(x: Any) -> Any:
     ],
     caption="""(a) to (d) The queue of five flows from 0.1 to 0.9 s, one seed; dotted: the buffer of 100 packets and the
     marking threshold of 20. (e) Average queue, (f) drops, (g) goodput over the number of flows, RTO 1 ms, with 95 %
-    intervals over the seeds; dotted in (g): the published 98 %; its axis does not begin at 0. From 20 flows on all laws
+    intervals over the seeds; dotted in (g): the published 98 %; its axis does not begin at 0. From 20 flows on all congestion controls
     with a floor of two packets stand at 2 N - C D packets.""",
     width=7.0,
     height=6.2,
 )
 def _(fig: Any, x: Any) -> None:
     above, below = fig.subfigures(2, 1, height_ratios=[2, 1.1])
-    for i, (law, ax) in enumerate(zip(LAWS, above.subplots(2, 2, sharex=True, sharey=True).flat, strict=True)):
-        t = series(x["queue"], law, 0, 0)
-        ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(law).color, lw=0.6)
+    for i, (cc, ax) in enumerate(zip(CONGESTION_CONTROLS, above.subplots(2, 2, sharex=True, sharey=True).flat, strict=True)):
+        t = series(x["queue"], cc, 0, 0)
+        ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(cc).color, lw=0.6)
         for level in (paper.expected["fig8"]["limit_pkts"], paper.expected["fig8"]["marking_pkts"]):
             ax.axhline(level, color="0.5", ls=":", lw=0.9)
         ax.set(
-            xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[law]}", ylabel="queue (packets)" if i % 2 == 0 else ""
+            xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[congestion control]}", ylabel="queue (packets)" if i % 2 == 0 else ""
         )
         if i > 1:
             ax.set_xlabel("time (s)")
     e, f, g = below.subplots(1, 3)
     numbers = list(x["aql"]["steady"])
-    for law in LAWS:
-        s = look(law)
+    for cc in CONGESTION_CONTROLS:
+        s = look(cc)
         style = {"color": s.color, "marker": s.marker, "ls": s.dash}
-        queues = [port(r, NAMES, "queue_mean_pkts")[law] for r in x["aql"]["steady"].values()]
-        e.errorbar(numbers, [np.mean(q) for q in queues], [half(q) for q in queues], label=LABEL[law], **style)
-        drops = [port(r, NAMES, "dropped_overflow")[law] for r in x["aql"]["whole"].values()]
+        queues = [port(r, NAMES, "queue_mean_pkts")[cc] for r in x["aql"]["steady"].values()]
+        e.errorbar(numbers, [np.mean(q) for q in queues], [half(q) for q in queues], label=LABEL[cc], **style)
+        drops = [port(r, NAMES, "dropped_overflow")[cc] for r in x["aql"]["whole"].values()]
         f.errorbar(numbers, [np.mean(d) for d in drops], [half(d) for d in drops], **style)
-        rates = [goodput(r)[law] for r in x["aql"]["steady"].values()]
+        rates = [goodput(r)[cc] for r in x["aql"]["steady"].values()]
         g.errorbar(numbers, [np.mean(v) for v in rates], [half(v) for v in rates], **style)
     e.set(xlabel="flows", ylabel="average queue (packets)", title="(e)", ylim=(0, 108))
     f.set(xlabel="flows", ylabel="packets dropped", title="(f)")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from forebay.repro import Result, Run
 
 NAMES = ["reno", "cubic", "dctcp", "l2dct", "trim", "idle"]
-LAWS = NAMES[:5]
+CONGESTION_CONTROLS = NAMES[:5]
 MS = 1_000_000
 
 
@@ -51,7 +51,7 @@ EQUAL_RATES = """Hosts and port have exactly the same rate here, and no clock dr
     + """ So the queue does not come back to the limit but stays there: in seed 1 CUBIC's is full all the time (one visit in 30
     s, 532 drops, 14 timeouts), TCP's visits it 272 times. It depends on the seed: over 30 s seeds 1 to 4 have 272, 397, 3 and
     1 visits under TCP and 1, 4, 5 and 1 under CUBIC. Tested: with links of the hosts 0.1 % slower, 0.1 % or 1 % faster than
-    the port both laws visit the limit 255 to 461 times in 30 s, with 5600 to 9500 drops, in each of three seeds; with a
+    the port both congestion controls visit the limit 255 to 461 times in 30 s, with 5600 to 9500 drops, in each of three seeds; with a
     processing time of up to one packet time 8 to 54 times in 4 s. The document's machines have clocks of their own; its text
     states equal rates, which are used as stated.""",
 )
@@ -59,13 +59,13 @@ def _(x: Any) -> Any:
     r = x["testbed-queue"][4]
     t = rows(r, "queue", NAMES, ["pkts"])
     seconds = r.manifests[0]["runs"][0]["end_ns"] * 1e-9
-    full = {law: int((np.diff((t[law]["pkts"] >= 99).astype(int)) == 1).sum()) for law in ("reno", "cubic")}
-    drops = {law: port(r, NAMES, "dropped_overflow")[law][0] for law in full}
+    full = {cc: int((np.diff((t[cc]["pkts"] >= 99).astype(int)) == 1).sum()) for cc in ("reno", "cubic")}
+    drops = {cc: port(r, NAMES, "dropped_overflow")[cc][0] for cc in full}
     scale = 30 / seconds
     return Measured(
         {"visits": min(full.values()) * scale, "drops": min(drops.values()) * scale},
         n=None,
-        note=f"the smaller of the two laws, in 30 s, seen every 10 ms; {seconds:.0f} s were simulated",
+        note=f"the smaller of the two congestion controls, in 30 s, seen every 10 ms; {seconds:.0f} s were simulated",
     )
 
 
@@ -82,7 +82,7 @@ def _(x: Any) -> Any:
 )
 def _(x: Any) -> Any:
     found = x["testbed-queue"]
-    calm = {f"{law} {4}": port(found[4], NAMES, "dropped_overflow")[law][0] for law in ("dctcp", "l2dct", "trim")}
+    calm = {f"{cc} {4}": port(found[4], NAMES, "dropped_overflow")[cc][0] for cc in ("dctcp", "l2dct", "trim")}
     trim = {f"trim {n}": port(r, NAMES, "dropped_overflow")["trim"][0] for n, r in found.items()}
     slow = ", ".join(
         f"{n} flows {port(r, NAMES, 'dropped_overflow')['trim'][0]:.0f}" for n, r in x["testbed-queue-100mbps"].items()
@@ -98,7 +98,7 @@ def _(x: Any) -> Any:
 def _(x: Any) -> Any:
     # Ties at the floor of two packets a flow: equal to half a packet.
     points = {
-        f"{n} flows": {law: round(2 * port(r, NAMES, "queue_mean_pkts")[law][0]) / 2 for law in LAWS}
+        f"{n} flows": {cc: round(2 * port(r, NAMES, "queue_mean_pkts")[cc][0]) / 2 for cc in CONGESTION_CONTROLS}
         for n, r in x["testbed-queue"].items()
     }
     return Measured(points, n=1, note="to half a packet")
@@ -117,7 +117,7 @@ def _(x: Any) -> Any:
     share = {}
     for n, r in x["testbed-queue"].items():
         g = goodput(r)
-        share[f"{n} flows"] = g["trim"] / max(g[law] for law in LAWS)
+        share[f"{n} flows"] = g["trim"] / max(g[cc] for cc in CONGESTION_CONTROLS)
     return Measured(share, n=1)
 
 
@@ -139,20 +139,20 @@ def _(fig: Any, x: Any) -> None:
     boxes = [*top.subplots(1, 3, sharey=True), *middle.subplots(1, 2, sharey=True)]
     r = x["testbed-queue"][4]
     queue = rows(r, "queue", NAMES, ["time_ns", "pkts"])
-    for i, (law, ax) in enumerate(zip(LAWS, boxes, strict=True)):
-        t = queue[law]
-        ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(law).color, lw=0.4)
-        ax.set(ylim=(0, 104), xlim=(0, None), title=f"({'abcde'[i]}) {LABEL[law]}", xlabel="time (s)")
+    for i, (cc, ax) in enumerate(zip(CONGESTION_CONTROLS, boxes, strict=True)):
+        t = queue[cc]
+        ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(cc).color, lw=0.4)
+        ax.set(ylim=(0, 104), xlim=(0, None), title=f"({'abcde'[i]}) {LABEL[congestion control]}", xlabel="time (s)")
         if i in (0, 3):
             ax.set_ylabel("queue (packets)")
     f, g, h = bottom.subplots(1, 3)
     numbers = list(x["testbed-queue"])
-    for law in LAWS:
-        s = look(law)
-        style = {"color": s.color, "marker": s.marker, "ls": s.dash, "label": LABEL[law]}
-        f.plot(numbers, [port(r, NAMES, "queue_mean_pkts")[law][0] for r in x["testbed-queue"].values()], **style)
-        g.plot(numbers, [port(r, NAMES, "dropped_overflow")[law][0] for r in x["testbed-queue"].values()], **style)
-        h.plot(numbers, [goodput(r)[law] for r in x["testbed-queue"].values()], **style)
+    for cc in CONGESTION_CONTROLS:
+        s = look(cc)
+        style = {"color": s.color, "marker": s.marker, "ls": s.dash, "label": LABEL[cc]}
+        f.plot(numbers, [port(r, NAMES, "queue_mean_pkts")[cc][0] for r in x["testbed-queue"].values()], **style)
+        g.plot(numbers, [port(r, NAMES, "dropped_overflow")[cc][0] for r in x["testbed-queue"].values()], **style)
+        h.plot(numbers, [goodput(r)[cc] for r in x["testbed-queue"].values()], **style)
     for ax, title, label in (
         (f, "(f)", "average queue (packets)"),
         (g, "(g)", "packets dropped"),
@@ -213,19 +213,19 @@ def responses(r: Any, name: str) -> list[Any]:
     10 ms and equal rates CUBIC's slope is level with TRIM's (0.2445 and 0.2449).""",
 )
 def _(x: Any) -> Any:
-    times = {kb: {law: [float(np.mean(v)) for v in responses(r, law)] for law in LAWS} for kb, r in x["testbed-arct"].items()}
-    points = {f"{kb} KB": {law: float(np.mean(v)) for law, v in laws.items()} for kb, laws in times.items()}
+    times = {kb: {cc: [float(np.mean(v)) for v in responses(r, cc)] for cc in CONGESTION_CONTROLS} for kb, r in x["testbed-arct"].items()}
+    points = {f"{kb} KB": {cc: float(np.mean(v)) for cc, v in congestion_controls.items()} for kb, congestion_controls in times.items()}
     sizes = list(times)
-    slope = {law: float(np.polyfit(sizes, [points[f"{kb} KB"][law] for kb in sizes], 1)[0]) for law in LAWS}
+    slope = {cc: float(np.polyfit(sizes, [points[f"{kb} KB"][cc] for kb in sizes], 1)[0]) for cc in CONGESTION_CONTROLS}
     # One seed of the quick reproduction: a few timeouts of small responses tilt the slope of TCP and CUBIC.
     slack = 1.1 if x["testbed-arct"][sizes[0]].seeds == 1 else 1.0
-    grows = all(points[f"{a} KB"][law] < points[f"{b} KB"][law] for law in LAWS for a, b in itertools.pairwise(sizes))
+    grows = all(points[f"{a} KB"][cc] < points[f"{b} KB"][cc] for cc in CONGESTION_CONTROLS for a, b in itertools.pairwise(sizes))
     return Measured(
         points,
         n=x["testbed-arct"][sizes[0]].seeds,
-        note="ms; slopes in ms per KB: " + ", ".join(f"{law} {v:.3f}" for law, v in slope.items()),
+        note="ms; slopes in ms per KB: " + ", ".join(f"{cc} {v:.3f}" for cc, v in slope.items()),
         checks={
-            "it grows with the size in every law": grows,
+            "it grows with the size in every congestion control": grows,
             "TRIM's growth is the gentlest" + (" (to a tenth)" if slack > 1 else ""): slope["trim"]
             <= slack * min(slope.values()),
         },
@@ -263,11 +263,11 @@ def _(x: Any) -> Any:
     def quantile(name: str, q: float, of: str = "testbed-web") -> list[float]:
         return [float(np.quantile(v, q)) for v in responses(x[of], name)]
 
-    medians = ", ".join(f"{law} {np.mean(quantile(law, 0.5)):.2f}" for law in LAWS)
-    late = {law: [float((v >= 25).mean()) for v in responses(x["testbed-web"], law)] for law in LAWS}
-    deep = ", ".join(f"{law} {np.mean(quantile(law, 0.999)):.1f}" for law in LAWS)
+    medians = ", ".join(f"{cc} {np.mean(quantile(congestion control, 0.5)):.2f}" for cc in CONGESTION_CONTROLS)
+    late = {cc: [float((v >= 25).mean()) for v in responses(x["testbed-web"], cc)] for cc in CONGESTION_CONTROLS}
+    deep = ", ".join(f"{cc} {np.mean(quantile(congestion control, 0.999)):.1f}" for cc in CONGESTION_CONTROLS)
     return [
-        Measured.over({law: quantile(law, 0.99) for law in LAWS}, note=f"99th percentile in ms; medians {medians}"),
+        Measured.over({cc: quantile(cc, 0.99) for cc in CONGESTION_CONTROLS}, note=f"99th percentile in ms; medians {medians}"),
         Measured.over(
             late,
             note=f"share of responses that take 25 ms and more; 99.9th percentiles {deep}",
@@ -290,13 +290,13 @@ def _(x: Any) -> Any:
 def _(fig: Any, x: Any) -> None:
     a, b = fig.subplots(1, 2)
     sizes = list(x["testbed-arct"])
-    for law in LAWS:
-        s = look(law)
-        v = [[float(np.mean(t)) for t in responses(r, law)] for r in x["testbed-arct"].values()]
+    for cc in CONGESTION_CONTROLS:
+        s = look(cc)
+        v = [[float(np.mean(t)) for t in responses(r, cc)] for r in x["testbed-arct"].values()]
         a.errorbar(
-            sizes, [np.mean(t) for t in v], [half(t) for t in v], color=s.color, marker=s.marker, ls=s.dash, label=LABEL[law]
+            sizes, [np.mean(t) for t in v], [half(t) for t in v], color=s.color, marker=s.marker, ls=s.dash, label=LABEL[cc]
         )
-        times = np.sort(np.concatenate(responses(x["testbed-web"], law)))
+        times = np.sort(np.concatenate(responses(x["testbed-web"], cc)))
         y = np.arange(1, len(times) + 1) / len(times)
         b.plot(times, y, color=s.color, ls=s.dash)
     a.set_xscale("log", base=2)
@@ -313,9 +313,9 @@ def _(fig: Any, x: Any) -> None:
     b.minorticks_off()
     b.set(xlabel="completion time (ms)", ylabel="fraction", title="(b)", ylim=(0, 1.02))
     inset = b.inset_axes((0.52, 0.12, 0.45, 0.42))
-    for law in LAWS:
-        s = look(law)
-        times = np.sort(np.concatenate(responses(x["testbed-web"], law)))
+    for cc in CONGESTION_CONTROLS:
+        s = look(cc)
+        times = np.sort(np.concatenate(responses(x["testbed-web"], cc)))
         inset.plot(times, np.arange(1, len(times) + 1) / len(times), color=s.color, ls=s.dash)
     inset.axvline(25, color="0.5", ls=":", lw=0.9)
     inset.set(xscale="log", xlim=(3, 300), ylim=(0.99, 1.0005), xticks=[5, 25, 200], yticks=[0.99, 0.995, 1.0])

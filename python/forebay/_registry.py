@@ -23,7 +23,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that a scenario can name: a law, a queue, a topology, ..."""
+    """Something that a scenario can name: a congestion control, a queue, a topology, ..."""
 
     name: str
     """Name in the scenario."""
@@ -39,15 +39,15 @@ def registry() -> dict[str, dict[str, Entry]]:
     Returns
     -------
     dict
-        For each kind (laws, shims, stacks, queues, topologies, workloads, switches, speeds, worlds, size tables, mixtures)
+        For each kind (congestion controls, shims, stacks, queues, topologies, workloads, switches, speeds, worlds, size tables, mixtures)
         its entries by name.
 
     Examples
     --------
     >>> import forebay as fb
     >>> list(fb.registry())
-    ['laws', 'shims', 'stacks', 'queues', 'topologies', 'workloads', 'switches', 'speeds', 'worlds', 'size tables', 'mixtures']
-    >>> fb.registry()["laws"]["dctcp"].parameters["g"].default
+    ['congestion controls', 'shims', 'stacks', 'queues', 'topologies', 'workloads', 'switches', 'speeds', 'worlds', 'size tables', 'mixtures']
+    >>> fb.registry()["congestion controls"]["dctcp"].parameters["g"].default
     '0.0625'
     """
     return {

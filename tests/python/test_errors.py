@@ -17,7 +17,7 @@ BAD = {
     "syntax": "name = \n[topology\n",
     "empty": "",
     "key": GOOD.replace("senders", "sendres"),
-    "law": GOOD.replace('"newreno"', '"newrneo"'),
+    "cc": GOOD.replace('"newreno"', '"newrneo"'),
     "range": GOOD.replace("senders = 4", "senders = 0"),
     "unit": GOOD.replace('"64KB"', '"64"'),
     "many": GOOD.replace("64KB", "x").replace("many-to-one", "many-to-two").replace("[transport]", "[trasport]"),

@@ -82,13 +82,13 @@ def test_the_command(cli: Cli) -> None:
     usage = cli("run", "--nonsense")
     assert usage.returncode == 2
     assert "Usage: forebay run" in usage.stderr
-    assert cli("list", "laws").stdout.splitlines()
+    assert cli("list", "congestion-controls").stdout.splitlines()
 
 
 def test_a_closed_pipe_is_nobodys_fault() -> None:
     script = Path(sys.executable).parent / "forebay"
     out = subprocess.run(f"{script} list | head -1", shell=True, capture_output=True, text=True, check=True)
-    assert out.stdout.startswith("laws")
+    assert out.stdout.startswith("congestion controls")
     assert out.stderr == ""
 
 

@@ -183,10 +183,10 @@ def test_no_variant_of_that_name(small: dict[str, Any]) -> None:
 
 def test_what_there_is(cli: Cli) -> None:
     kinds = fb.registry()
-    for kind in ("laws", "queues", "topologies", "workloads"):
+    for kind in ("congestion controls", "queues", "topologies", "workloads"):
         names = [line.split()[0] for line in cli("list", kind).stdout.splitlines()]
         assert list(kinds[kind]) == names
-    g = kinds["laws"]["dctcp"].parameters["g"]
+    g = kinds["congestion controls"]["dctcp"].parameters["g"]
     assert g.default is not None
     assert float(g.default) == 0.0625
     assert g.doc

@@ -11,8 +11,8 @@ const OWN_CLASS: u8 = 5;
 /// What options are alternatives to each other: of each kind a plan takes at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Matter {
-    /// The law of some transports, with the marking that it needs, or a queue of its own.
-    Law,
+    /// The congestion control of some transports, with the marking that it needs, or a queue of its own.
+    CongestionControl,
     /// The smallest retransmission timeout.
     Timeout,
     /// The share of the switch's memory that one port may take.
@@ -41,7 +41,7 @@ struct Transport {
     key: String,
     name: String,
     /// It has a `cc` of its own.
-    law: bool,
+    cc: bool,
     /// It has shims.
     shim: bool,
 }
@@ -53,7 +53,7 @@ struct Subject<'a> {
     group: Option<Transport>,
     all: Vec<Transport>,
     /// `[transport]` has a `cc`, which must stay in use.
-    common_law: bool,
+    common_cc: bool,
     links: Vec<String>,
     rate: Rate,
 }
@@ -62,7 +62,7 @@ struct Subject<'a> {
 pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: WorkloadId) -> Vec<Choice> {
     let Some(subject) = Subject::new(scenario, resolved, class) else { return Vec::new() };
     let mut out = Vec::new();
-    laws(&subject, &mut out);
+    congestion_controls(&subject, &mut out);
     own_queues(&subject, &mut out);
     timeouts(&subject, &mut out);
     buffers(&subject, &mut out);
@@ -81,26 +81,26 @@ impl<'a> Subject<'a> {
             key: groups.map_or_else(|| "transport".into(), |_| format!("transport.group.{g}")),
             name: name.clone(),
             shim: !config.groups[GroupId::from_index(g)].tcp.shims.is_empty(),
-            law: groups.and_then(|list| list.get(g)).is_some_and(|t| !t["cc"].is_null()),
+            cc: groups.and_then(|list| list.get(g)).is_some_and(|t| !t["cc"].is_null()),
         };
         let all: Vec<Transport> = variant.transports.iter().take(tcp).enumerate().map(one).collect();
-        let common_law = groups.is_some() && !document["transport"]["cc"].is_null();
+        let common_cc = groups.is_some() && !document["transport"]["cc"].is_null();
         let used = (0..tcp).find(|g| own.uses(GroupId::from_index(*g)));
         let links = links(&echo["topology"]);
         let rate = config.network.ports.iter().map(|p| p.rate).min()?;
-        Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_law, links, rate })
+        Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_cc, links, rate })
     }
 
-    /// Sets that give a law to one transport, or to all. The law of `[transport]` cannot be taken back, only changed: it stays the law of
+    /// Sets that give a congestion control to one transport, or to all. The congestion control of `[transport]` cannot be taken back, only changed: it stays the congestion control of
     /// some group.
-    fn law(&self, whose: Option<&Transport>, law: &str) -> Vec<String> {
+    fn cc(&self, whose: Option<&Transport>, cc: &str) -> Vec<String> {
         let (changed, kept): (Vec<&Transport>, Vec<&Transport>) =
             self.all.iter().partition(|t| whose.is_none_or(|w| w.key == t.key));
-        if self.common_law && kept.iter().all(|t| t.law) {
-            let own = changed.iter().filter(|t| t.law).map(|t| format!("{}.cc={law}", t.key));
-            return std::iter::once(format!("transport.cc={law}")).chain(own).collect();
+        if self.common_cc && kept.iter().all(|t| t.cc) {
+            let own = changed.iter().filter(|t| t.cc).map(|t| format!("{}.cc={cc}", t.key));
+            return std::iter::once(format!("transport.cc={cc}")).chain(own).collect();
         }
-        changed.iter().map(|t| format!("{}.cc={law}", t.key)).collect()
+        changed.iter().map(|t| format!("{}.cc={cc}", t.key)).collect()
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -135,22 +135,22 @@ fn links(topology: &Json) -> Vec<String> {
     out
 }
 
-/// How to switch a law of the kernel on at hosts.
-fn install_law(law: &str, whose: &str) -> Vec<String> {
+/// How to switch a congestion control of the kernel on at hosts.
+fn install_cc(cc: &str, whose: &str) -> Vec<String> {
     let ends = format!("hosts of {whose}, both ends");
     let mut out = Vec::new();
-    let by_hand = if law == "dctcp" {
+    let by_hand = if cc == "dctcp" {
         out.push(format!(
             "{ends}: forebay attach dctcp --dst SUBNET, which asks for ECN there only; forebay detach takes it back"
         ));
         out.push(format!("or the kernel's own, {ends}: modprobe tcp_dctcp; sysctl -w net.ipv4.tcp_ecn=1"));
         "the kernel's own for"
     } else {
-        out.push(format!("{ends}: modprobe tcp_{law}"));
+        out.push(format!("{ends}: modprobe tcp_{cc}"));
         "for"
     };
-    out.push(format!("{by_hand} all their connections: sysctl -w net.ipv4.tcp_congestion_control={law}"));
-    out.push(format!("or {by_hand} one destination: ip route change SUBNET dev DEVICE congctl {law}"));
+    out.push(format!("{by_hand} all their connections: sysctl -w net.ipv4.tcp_congestion_control={cc}"));
+    out.push(format!("or {by_hand} one destination: ip route change SUBNET dev DEVICE congctl {cc}"));
     out
 }
 
@@ -174,38 +174,56 @@ fn install_k(k: u32) -> String {
     )
 }
 
-fn laws(s: &Subject, out: &mut Vec<Choice>) {
+fn congestion_controls(s: &Subject, out: &mut Vec<Choice>) {
     let Some(own) = &s.group else { return };
     let Transport { key, name, .. } = own;
     let usual = s.k();
     let whose = if s.all.len() > 1 { format!(" for {name}") } else { String::new() };
     let marked = |k: u32| s.queues(&format!("{{kind=\"dctcp-step\",k=\"{k}pkt\"}}"));
     for k in [usual, usual / 3] {
-        let sets = [marked(k), s.law(Some(own), "dctcp")].concat();
-        let install = [install_law("dctcp", name), vec![install_k(k)]].concat();
-        out.push(Choice { matter: Matter::Law, name: format!("dctcp{whose}, K = {k}"), sets, install, k: Some(k) });
+        let sets = [marked(k), s.cc(Some(own), "dctcp")].concat();
+        let install = [install_cc("dctcp", name), vec![install_k(k)]].concat();
+        out.push(Choice { matter: Matter::CongestionControl, name: format!("dctcp{whose}, K = {k}"), sets, install, k: Some(k) });
         if s.all.len() > 1 {
-            let sets = [marked(k), s.law(None, "dctcp")].concat();
-            let install = [install_law("dctcp", "all transports"), vec![install_k(k)]].concat();
-            out.push(Choice { matter: Matter::Law, name: format!("dctcp for all, K = {k}"), sets, install, k: Some(k) });
+            let sets = [marked(k), s.cc(None, "dctcp")].concat();
+            let install = [install_cc("dctcp", "all transports"), vec![install_k(k)]].concat();
+            out.push(Choice {
+                matter: Matter::CongestionControl,
+                name: format!("dctcp for all, K = {k}"),
+                sets,
+                install,
+                k: Some(k),
+            });
         }
     }
     let (min, max) = (usual / 2, usual * 3 / 2);
     let red = s.queues(&format!("{{kind=\"red\",min=\"{min}pkt\",max=\"{max}pkt\",p-max=0.1,gentle=true}}"));
     let ecn = s.all.iter().map(|t| format!("{}.ecn=classic", t.key)).collect();
-    let sets = [red, s.law(None, "cubic"), ecn].concat();
+    let sets = [red, s.cc(None, "cubic"), ecn].concat();
     let (low, high) = (u64::from(min) * 1500, u64::from(max) * 1500);
     let install = vec![
         "all hosts: sysctl -w net.ipv4.tcp_ecn=1; sysctl -w net.ipv4.tcp_congestion_control=cubic".into(),
         format!("switch: WRED with ECN on every port, minimum {low} B, maximum {high} B, probability 10 %"),
     ];
-    out.push(Choice { matter: Matter::Law, name: format!("cubic with ECN for all, RED {min} to {max}"), sets, install, k: None });
+    out.push(Choice {
+        matter: Matter::CongestionControl,
+        name: format!("cubic with ECN for all, RED {min} to {max}"),
+        sets,
+        install,
+        k: None,
+    });
     if s.text("recovery").is_none_or(|r| r == "rack" || r == "sack") {
-        let install = install_law("bbr", name);
-        out.push(Choice { matter: Matter::Law, name: format!("bbr{whose}"), sets: s.law(Some(own), "bbr"), install, k: None });
+        let install = install_cc("bbr", name);
+        out.push(Choice {
+            matter: Matter::CongestionControl,
+            name: format!("bbr{whose}"),
+            sets: s.cc(Some(own), "bbr"),
+            install,
+            k: None,
+        });
     }
-    let (sets, install) = (s.law(Some(own), "trim"), install_trim(s.rate, name));
-    out.push(Choice { matter: Matter::Law, name: format!("trim{whose}"), sets, install, k: None });
+    let (sets, install) = (s.cc(Some(own), "trim"), install_trim(s.rate, name));
+    out.push(Choice { matter: Matter::CongestionControl, name: format!("trim{whose}"), sets, install, k: None });
     let sets = [marked(usual), vec![format!("{key}.shim=proboscis")]].concat();
     let install = vec![
         format!(
@@ -215,23 +233,23 @@ fn laws(s: &Subject, out: &mut Vec<Choice>) {
         install_k(usual),
     ];
     let name = format!("ProBoSCIS below {name}, K = {usual}");
-    out.push(Choice { matter: Matter::Law, name, sets, install, k: Some(usual) });
+    out.push(Choice { matter: Matter::CongestionControl, name, sets, install, k: Some(usual) });
 }
 
-/// A queue of its own for the class's transport, where others share the ports: by weight with DCTCP or with the law that it has, or first.
+/// A queue of its own for the class's transport, where others share the ports: by weight with DCTCP or with the congestion control that it has, or first.
 fn own_queues(s: &Subject, out: &mut Vec<Choice>) {
     let Some(own) = s.group.as_ref().filter(|t| s.all.len() > 1 && !t.shim) else { return };
     let (k, name) = (s.k(), &own.name);
-    let mut add = |words: &str, queue: &str, law: Option<&str>, switch: String, k: Option<u32>| {
+    let mut add = |words: &str, queue: &str, cc: Option<&str>, switch: String, k: Option<u32>| {
         let tag = format!("{}.shim={{kind=\"service\",class={OWN_CLASS}}}", own.key);
-        let law_sets = law.map_or_else(Vec::new, |law| s.law(Some(own), law));
+        let cc_sets = cc.map_or_else(Vec::new, |cc| s.cc(Some(own), cc));
         let mut install = vec![format!(
             "hosts of {name}: iptables -t mangle -A POSTROUTING -p tcp --sport PORT -j DSCP --set-dscp-class CS{OWN_CLASS}"
         )];
-        install.extend(law.map_or_else(Vec::new, |law| install_law(law, name)));
+        install.extend(cc.map_or_else(Vec::new, |cc| install_cc(cc, name)));
         install.push(format!("switch, all ports: DSCP CS{OWN_CLASS} to a queue of its own; {switch}"));
-        let sets = [s.queues(queue), law_sets, vec![tag]].concat();
-        out.push(Choice { matter: Matter::Law, name: format!("own queue for {name}, {words}"), sets, install, k });
+        let sets = [s.queues(queue), cc_sets, vec![tag]].concat();
+        out.push(Choice { matter: Matter::CongestionControl, name: format!("own queue for {name}, {words}"), sets, install, k });
     };
     let bytes = u64::from(k) * 1500;
     add(

@@ -220,11 +220,11 @@ fn combinations(looked: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
     };
     let (timeout, buffer) = (best(Matter::Timeout, 0), best(Matter::Buffer, 0));
     let mut out = Vec::new();
-    for law in [best(Matter::Law, 0), best(Matter::Law, 1), None] {
+    for cc in [best(Matter::CongestionControl, 0), best(Matter::CongestionControl, 1), None] {
         for (t, b) in [(true, false), (false, true), (true, true)] {
             let parts: Vec<Choice> =
-                [law.clone(), timeout.clone().filter(|_| t), buffer.clone().filter(|_| b)].into_iter().flatten().collect();
-            let wanted = usize::from(law.is_some()) + usize::from(t) + usize::from(b);
+                [cc.clone(), timeout.clone().filter(|_| t), buffer.clone().filter(|_| b)].into_iter().flatten().collect();
+            let wanted = usize::from(cc.is_some()) + usize::from(t) + usize::from(b);
             if parts.len() == wanted && parts.len() > 1 {
                 out.push(Plan { parts });
             }

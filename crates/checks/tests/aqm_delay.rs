@@ -33,12 +33,11 @@ struct Measured {
     outcome: Outcome,
 }
 
-fn run(law: &str, senders: &str, queue: &str, more: &[&str]) -> Measured {
-    let sets =
-        [format!("transport.cc={law}"), format!("workload.0.from={senders}"), format!("topology.bottleneck.queue={queue}")];
+fn run(cc: &str, senders: &str, queue: &str, more: &[&str]) -> Measured {
+    let sets = [format!("transport.cc={cc}"), format!("workload.0.from={senders}"), format!("topology.bottleneck.queue={queue}")];
     let outcome = one(LONG, &[&sets.each_ref().map(String::as_str)[..], more].concat());
     let p = outcome.port("bottleneck");
-    assert_eq!(p.dropped_overflow, 0, "{law} on {queue}: the buffer is not what limits the queue");
+    assert_eq!(p.dropped_overflow, 0, "{cc} on {queue}: the buffer is not what limits the queue");
     let wait = (p.queue_mean_pkts - p.busy) * TX;
     let wait_99 = f64::from(p.queue_percentiles.expect("observed")[2]) * TX;
     Measured { busy: p.busy, wait, wait_99, outcome }
@@ -74,8 +73,8 @@ fn one_newreno_flow_under_codel_uses_what_the_sawtooth_says() {
 /// near the target or below.
 #[test]
 fn ten_flows_under_codel_wait_for_the_target() {
-    for (law, full) in [("newreno", 0.97), ("cubic", 0.99)] {
-        let m = run(law, "s0..s9", "codel", &[]);
+    for (cc, full) in [("newreno", 0.97), ("cubic", 0.99)] {
+        let m = run(cc, "s0..s9", "codel", &[]);
         within("utilisation", m.busy, full, 1.0);
         within("mean waiting time", m.wait, 2.0, 5.5);
         within("99 % of the waiting time", m.wait_99, 5.0, 10.0);
@@ -84,7 +83,7 @@ fn ten_flows_under_codel_wait_for_the_target() {
 
 /// Five NewReno flows against five of CUBIC. A queue for each flow divides the link evenly as far as each flow can use its share.
 #[test]
-fn fq_codel_is_fair_between_laws() {
+fn fq_codel_is_fair_between_congestion_controls() {
     let groups =
         "header = 40\n[[transport.group]]\nname = \"a\"\ncc = \"newreno\"\n[[transport.group]]\nname = \"b\"\ncc = \"cubic\"\n";
     let workloads = "kind = \"long\"\ntransport = \"a\"\nfrom = \"s0..s4\"\njitter = \"100ms\"\n[[workload]]\nkind = \"long\"\n\
@@ -105,13 +104,13 @@ fn fq_codel_is_fair_between_laws() {
 /// Pan et al. (HPSR 2013) and RFC 8033 section 4: PIE holds the waiting time near its target, here 15 ms, whatever the load.
 #[test]
 fn flows_under_pie_wait_for_the_target() {
-    for (law, senders, full, least) in
+    for (cc, senders, full, least) in
         [("newreno", "s0..s9", 0.98, 9.0), ("cubic", "s0..s9", 0.99, 9.0), ("cubic", "s0", 0.85, 2.0)]
     {
-        let m = run(law, senders, "pie", &[]);
-        within(&format!("utilisation of {law} from {senders}"), m.busy, full, 1.0);
-        within(&format!("mean waiting time of {law} from {senders}"), m.wait, least, 18.0);
-        within(&format!("99 % of the waiting time of {law} from {senders}"), m.wait_99, 15.0, 30.0);
+        let m = run(cc, senders, "pie", &[]);
+        within(&format!("utilisation of {cc} from {senders}"), m.busy, full, 1.0);
+        within(&format!("mean waiting time of {cc} from {senders}"), m.wait, least, 18.0);
+        within(&format!("99 % of the waiting time of {cc} from {senders}"), m.wait_99, 15.0, 30.0);
     }
     // With marks instead of drops the same controller holds the same queue.
     let marks = run("newreno", "s0..s9", "{ kind = \"pie\", ecn = true }", &["transport.ecn=classic"]);

@@ -1,4 +1,4 @@
-//! Laws in the whole numbers of the kernel (`arithmetic = "linux"`) against the same laws in real numbers, on whole connections.
+//! Congestion controls in the whole numbers of the kernel (`arithmetic = "linux"`) against the same congestion controls in real numbers, on whole connections.
 //!
 //! What may differ: a window of whole segments takes a step only when all of it has been earned, where a real one is on its way (less than a
 //! segment, and of that only whole segments are sent); a reduction rounds down (less than a segment), and so do alpha, K and averages of
@@ -14,10 +14,10 @@ use forebay_checks::{Outcome, one};
 use forebay_experiment::rows::TcpRow;
 use forebay_units::GroupId;
 
-/// A law, and the queue before the link.
+/// A congestion control, and the queue before the link.
 struct Case {
-    law: &'static str,
-    /// Parameters of the law beside its arithmetic, and the initial window.
+    cc: &'static str,
+    /// Parameters of the congestion control beside its arithmetic, and the initial window.
     with: &'static str,
     first: u32,
     queue: &'static str,
@@ -26,14 +26,14 @@ struct Case {
 const STEP: &str = "{ kind = \"dctcp-step\", k = \"20pkt\" }";
 
 const CASES: [Case; 6] = [
-    Case { law: "newreno", with: "", first: 10, queue: "\"drop-tail\"" },
-    Case { law: "dctcp", with: "", first: 10, queue: STEP },
-    Case { law: "l2dct", with: ", w-max = 1.0, w-min = 0.5", first: 10, queue: STEP },
-    Case { law: "d2tcp", with: "", first: 10, queue: STEP },
+    Case { cc: "newreno", with: "", first: 10, queue: "\"drop-tail\"" },
+    Case { cc: "dctcp", with: "", first: 10, queue: STEP },
+    Case { cc: "l2dct", with: ", w-max = 1.0, w-min = 0.5", first: 10, queue: STEP },
+    Case { cc: "d2tcp", with: "", first: 10, queue: STEP },
     // Ten segments at once wait longer than K already.
-    Case { law: "trim", with: "", first: 2, queue: "\"drop-tail\"" },
+    Case { cc: "trim", with: "", first: 2, queue: "\"drop-tail\"" },
     // Beside rounding, the kernel's cube root is off by a part in a few hundred: so is the time to the plateau.
-    Case { law: "cubic", with: "", first: 10, queue: "\"drop-tail\"" },
+    Case { cc: "cubic", with: "", first: 10, queue: "\"drop-tail\"" },
 ];
 
 fn connection(case: &Case, arithmetic: &str) -> Outcome {
@@ -49,7 +49,7 @@ bottleneck = {{ rate = "1Gbps", delay = "50us", buffer = "60pkt", queue = {queue
 stack = "linux"
 rcv-wnd = "4MB"
 init-cwnd = {first}
-cc = {{ kind = "{law}", arithmetic = "{arithmetic}"{with} }}
+cc = {{ kind = "{cc}", arithmetic = "{arithmetic}"{with} }}
 [[workload]]
 kind = "long"
 [observe]
@@ -57,7 +57,7 @@ warmup = "200ms"
 tcp = {{ flows = [0], every = "ack" }}
 "#,
         queue = case.queue,
-        law = case.law,
+        cc = case.cc,
         with = case.with,
         first = case.first,
     );
@@ -84,19 +84,19 @@ fn whole_numbers_do_what_real_ones_do() {
         let until = |rows: &[TcpRow]| rows.iter().position(|r| r.ssthresh.is_some()).unwrap_or(rows.len());
         // Slow start is the same to the ACK: it knows whole segments only.
         let same = until(&a).min(until(&b));
-        assert!(same >= 10, "{}: reduced at ACK {same}", case.law);
-        assert_eq!((0..same).find(|&i| (a[i].time_ps, a[i].cwnd) != (b[i].time_ps, b[i].cwnd)), None, "{}: slow start", case.law);
+        assert!(same >= 10, "{}: reduced at ACK {same}", case.cc);
+        assert_eq!((0..same).find(|&i| (a[i].time_ps, a[i].cwnd) != (b[i].time_ps, b[i].cwnd)), None, "{}: slow start", case.cc);
         let from = paper.report.measured_from.0;
         for rows in [&a, &b] {
             let least = rows.iter().filter(|r| r.time_ps >= from).filter_map(|r| r.alpha).fold(1.0, f64::min);
-            assert!(least > 4.0 / 1024.0, "{}: alpha falls to {least}, where whole numbers have nothing left", case.law);
+            assert!(least > 4.0 / 1024.0, "{}: alpha falls to {least}, where whole numbers have nothing left", case.cc);
         }
         let (x, y) = (mean(&a, from), mean(&b, from));
         let (acked, as_many) = (paper.report.acked[GroupId::new(0)] as f64, linux.report.acked[GroupId::new(0)] as f64);
-        println!("{}: mean window {x:.2} and {y:.2}, {acked} and {as_many} bytes", case.law);
-        assert!((x - y).abs() < 2.0, "{}: mean windows of {x} and {y}: more than a step and the rounding of a cut", case.law);
+        println!("{}: mean window {x:.2} and {y:.2}, {acked} and {as_many} bytes", case.cc);
+        assert!((x - y).abs() < 2.0, "{}: mean windows of {x} and {y}: more than a step and the rounding of a cut", case.cc);
         // A window that is smaller by less than a segment now and then leaves the link idle for less than that.
-        assert!((acked / as_many - 1.0).abs() < 0.01, "{}: {acked} and {as_many} bytes", case.law);
+        assert!((acked / as_many - 1.0).abs() < 0.01, "{}: {acked} and {as_many} bytes", case.cc);
     }
 }
 
@@ -104,7 +104,7 @@ fn whole_numbers_do_what_real_ones_do() {
 /// whole ones have rounded to nothing.
 #[test]
 fn a_small_weight_makes_much_of_an_alpha_that_whole_numbers_have_not() {
-    let case = Case { law: "l2dct", with: "", first: 10, queue: STEP };
+    let case = Case { cc: "l2dct", with: "", first: 10, queue: STEP };
     let [real, whole] = ["paper", "linux"].map(|arithmetic| {
         let o = connection(&case, arithmetic);
         let rows: Vec<TcpRow> = windows(&o).into_iter().filter(|r| r.time_ps >= o.report.measured_from.0).collect();

@@ -51,19 +51,19 @@ const BDP: f64 = 333.0;
 /// A full link, and a queue of no more than fills the path: what the publication promises of one flow.
 #[test]
 fn one_flow_fills_the_link_with_a_short_queue() {
-    for law in ["bbr", "bbr3"] {
-        let o = one(PATH, &[&format!("transport.cc={law}")]);
+    for cc in ["bbr", "bbr3"] {
+        let o = one(PATH, &[&format!("transport.cc={cc}")]);
         let p = o.port("bottleneck");
         println!(
-            "{law}: {:.1} Mbps, queue {:.0} packets, at most {}, {} drops",
+            "{cc}: {:.1} Mbps, queue {:.0} packets, at most {}, {} drops",
             goodput(&o),
             p.queue_mean_pkts,
             p.queue_max_pkts,
             o.drops()
         );
-        assert!(goodput(&o) > 90.0, "{law}: {} Mbps", goodput(&o));
-        assert!(p.queue_mean_pkts < BDP, "{law}: a queue of {}", p.queue_mean_pkts);
-        assert_eq!((o.drops(), o.rtos()), (0, 0), "{law}");
+        assert!(goodput(&o) > 90.0, "{cc}: {} Mbps", goodput(&o));
+        assert!(p.queue_mean_pkts < BDP, "{cc}: a queue of {}", p.queue_mean_pkts);
+        assert_eq!((o.drops(), o.rtos()), (0, 0), "{cc}");
     }
 }
 
@@ -78,13 +78,13 @@ fn one_flow_in_a_rack() {
         "topology.bottleneck={ rate = \"10Gbps\", delay = \"40us\", buffer = \"1000pkt\" }",
         "observe.tcp.every=1ms",
     ];
-    for (law, most) in [("bbr", 86.0 + 3.0 * 45.0), ("bbr3", 86.0 + 3.0 * 64.0 * 1024.0 / 1448.0)] {
-        let o = one(PATH, &[&rack[..], &[&format!("transport.cc={law}")]].concat());
+    for (cc, most) in [("bbr", 86.0 + 3.0 * 45.0), ("bbr3", 86.0 + 3.0 * 64.0 * 1024.0 / 1448.0)] {
+        let o = one(PATH, &[&rack[..], &[&format!("transport.cc={cc}")]].concat());
         let p = o.port("bottleneck");
-        println!("{law}: {:.0} Mbps, queue {:.0} packets, at most {}", goodput(&o), p.queue_mean_pkts, p.queue_max_pkts);
-        assert!(goodput(&o) > 9_000.0, "{law}: {} Mbps", goodput(&o));
-        assert!(p.queue_mean_pkts < most, "{law}: a queue of {}", p.queue_mean_pkts);
-        assert_eq!(o.drops(), 0, "{law}");
+        println!("{cc}: {:.0} Mbps, queue {:.0} packets, at most {}", goodput(&o), p.queue_mean_pkts, p.queue_max_pkts);
+        assert!(goodput(&o) > 9_000.0, "{cc}: {} Mbps", goodput(&o));
+        assert!(p.queue_mean_pkts < most, "{cc}: a queue of {}", p.queue_mean_pkts);
+        assert_eq!(o.drops(), 0, "{cc}");
     }
 }
 
@@ -127,13 +127,13 @@ fn shares(o: &Outcome) -> Vec<f64> {
 /// The publication's figure of fairness: flows that begin one after the other converge to equal shares.
 #[test]
 fn flows_of_one_version_share() {
-    for law in ["bbr", "bbr3"] {
-        let set = format!("transport.cc={law}");
+    for cc in ["bbr", "bbr3"] {
+        let set = format!("transport.cc={cc}");
         let o = one(PATH, &["duration=60s", "topology.left=2", "workload.0.stagger=5s", "observe.warmup=30s", &set]);
         let shares = shares(&o);
-        println!("{law}: {shares:?}, queue {:.0}", o.port("bottleneck").queue_mean_pkts);
-        assert!(jain(&shares) > 0.9, "{law}: {shares:?}");
-        assert!(shares.iter().sum::<f64>() > 85.0, "{law}: {shares:?}");
+        println!("{cc}: {shares:?}, queue {:.0}", o.port("bottleneck").queue_mean_pkts);
+        assert!(jain(&shares) > 0.9, "{cc}: {shares:?}");
+        assert!(shares.iter().sum::<f64>() > 85.0, "{cc}: {shares:?}");
     }
 }
 
@@ -142,13 +142,13 @@ fn flows_of_one_version_share() {
 /// leaves more of the shallow one.
 #[test]
 fn beside_cubic() {
-    let share = |law: &str, buffer: &str| {
+    let share = |cc: &str, buffer: &str| {
         let text = format!(
-            "{}[[transport.group]]\nname = \"new\"\ncc = \"{law}\"\nshare = 0.5\n[[transport.group]]\nname = \"cubic\"\ncc = \"cubic\"\nshare = 0.5\n",
+            "{}[[transport.group]]\nname = \"new\"\ncc = \"{cc}\"\nshare = 0.5\n[[transport.group]]\nname = \"cubic\"\ncc = \"cubic\"\nshare = 0.5\n",
             PATH.replace("cc = \"bbr\"", "").replace("left = 1", "left = 2").replace("2000pkt", buffer)
         );
         let shares = shares(&one(&text, &["duration=60s", "observe.warmup=20s"]));
-        println!("{law} beside cubic, {buffer}: {shares:?}");
+        println!("{cc} beside cubic, {buffer}: {shares:?}");
         shares[0] / shares.iter().sum::<f64>()
     };
     let (shallow, deep) = (share("bbr", "80pkt"), share("bbr", "3000pkt"));
@@ -158,7 +158,7 @@ fn beside_cubic() {
     assert!(new < shallow - 0.05, "version 3: {new}, version 1: {shallow}");
 }
 
-/// A law that records segments needs a scoreboard.
+/// A congestion control that records segments needs a scoreboard.
 #[test]
 #[should_panic(expected = "SACK")]
 fn without_sack_it_is_refused() {

@@ -42,28 +42,28 @@ fn hystart_leaves_before_the_queue_is_full() {
     }
 }
 
-/// HyStart++ slows down where HyStart stops (RFC 9406 section 4.2): less overshoot than slow start has, more than none, for any law. It
+/// HyStart++ slows down where HyStart stops (RFC 9406 section 4.2): less overshoot than slow start has, more than none, for any congestion control. It
 /// counts every byte of a delayed ACK, where the slow start of the `rfc` stack counts one segment, and is the faster one up to there.
 #[test]
 fn hystart_plus_plus_overshoots_less() {
-    for (stack, law) in [("linux", "cubic"), ("linux", "newreno"), ("rfc", "newreno"), ("rfc", "cubic")] {
-        let sets = [format!("transport.stack={stack}"), format!("transport.cc={law}")];
+    for (stack, cc) in [("linux", "cubic"), ("linux", "newreno"), ("rfc", "newreno"), ("rfc", "cubic")] {
+        let sets = [format!("transport.stack={stack}"), format!("transport.cc={cc}")];
         // A queue long enough for five rounds of a quarter of the growth.
         let drops = |start| one(ROUTER, &[&sets[0], &sets[1], start, "topology.bottleneck.buffer=400pkt"]).drops();
         let (plus, standard) = (drops("transport.slow-start=hystart++"), drops("transport.slow-start=standard"));
-        println!("{law} on {stack}: {plus} and {standard} drops");
-        assert!(plus > 0 && plus * 3 < standard * 2, "{law} on {stack}: {plus} drops, {standard} without");
+        println!("{cc} on {stack}: {plus} and {standard} drops");
+        assert!(plus > 0 && plus * 3 < standard * 2, "{cc} on {stack}: {plus} drops, {standard} without");
     }
 }
 
 /// Only Linux's CUBIC has HyStart by default, as in Linux.
 #[test]
 fn slow_start_by_default() {
-    for (stack, law, early) in
+    for (stack, cc, early) in
         [("linux", "cubic", true), ("linux", "newreno", false), ("rfc", "cubic", false), ("ns2", "cubic", false)]
     {
-        let o = one(ROUTER, &[&format!("transport.stack={stack}"), &format!("transport.cc={law}"), "duration=300ms"]);
-        assert_eq!(first_threshold(&o) < 64.0, early, "{law} on {stack}: {}", first_threshold(&o));
+        let o = one(ROUTER, &[&format!("transport.stack={stack}"), &format!("transport.cc={cc}"), "duration=300ms"]);
+        assert_eq!(first_threshold(&o) < 64.0, early, "{cc} on {stack}: {}", first_threshold(&o));
     }
 }
 

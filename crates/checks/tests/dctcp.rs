@@ -68,7 +68,7 @@ fn utilisation_against_the_guideline() {
     assert!(fast(20, 10) < 0.99 && fast(20, 61) > 0.999);
 }
 
-/// A law that waits for losses fills the queue that DCTCP keeps short: they must not share one.
+/// A congestion control that waits for losses fills the queue that DCTCP keeps short: they must not share one.
 #[test]
 fn newreno_takes_the_queue_from_dctcp() {
     let groups = "[[transport.group]]\nname = \"a\"\ncc = \"dctcp\"\n[[transport.group]]\nname = \"b\"\ncc = \"newreno\"\n";

@@ -4,7 +4,7 @@ use forebay_checks::{execute, resolve};
 use forebay_experiment::Experiment;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Lossy traffic of three kinds with shared links, random sizes, jitter and several laws.
+/// Lossy traffic of three kinds with shared links, random sizes, jitter and several congestion controls.
 const BUSY: &str = r#"
 duration = "40ms"
 [topology]
@@ -68,7 +68,7 @@ fn runs_repeat_on_any_number_of_threads() {
     let mut distinct = alone.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    assert_eq!(distinct.len(), alone.len(), "laws and stacks differ");
+    assert_eq!(distinct.len(), alone.len(), "congestion controls and stacks differ");
 }
 
 /// Everything that a report says, not only the hash.

@@ -33,10 +33,11 @@ fn everything_that_can_be_named_has_an_example() {
         texts.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
     }
     for section in forebay_scenario::describe(forebay_worlds::all()) {
-        let wanted = ["laws", "shims", "queues", "topologies", "workloads"].iter().any(|w| section.title.ends_with(w));
+        let wanted =
+            ["congestion controls", "shims", "queues", "topologies", "workloads"].iter().any(|w| section.title.ends_with(w));
         for item in section.items.iter().filter(|_| wanted) {
             let named = format!("\"{}\"", item.name);
-            // Reno is NewReno without its recovery, the shim of pFabric comes with its law, and a replay needs a list of its own.
+            // Reno is NewReno without its recovery, the shim of pFabric comes with its congestion control, and a replay needs a list of its own.
             assert!(
                 texts.contains(&named) || ["reno", "srpt", "replay"].contains(&item.name),
                 "no file in scenarios/ has {named} ({})",

@@ -67,8 +67,14 @@ fn faults() -> impl Strategy<Value = String> {
 }
 
 fn transport() -> impl Strategy<Value = String> {
-    let laws: Vec<&str> = cc::REGISTRY.iter().map(|l| l.entry.name).collect();
-    let basics = (prop::sample::select(profile::PROFILES.to_vec()), prop::sample::select(laws), 1..12u32, 1..6u32, any::<u32>());
+    let congestion_controls: Vec<&str> = cc::REGISTRY.iter().map(|l| l.entry.name).collect();
+    let basics = (
+        prop::sample::select(profile::PROFILES.to_vec()),
+        prop::sample::select(congestion_controls),
+        1..12u32,
+        1..6u32,
+        any::<u32>(),
+    );
     let times = (100..20_000u64, 100..20_000u64, 10..5_000u64, 3_000..300_000u64);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let modes = (
@@ -77,14 +83,14 @@ fn transport() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["per-ack", "rfc5681", "abc", "unlimited"]),
         64..1_461u32,
     );
-    (basics, times, flags, modes).prop_map(|((stack, law, window, acks, isn), (min, initial, delay, rcv), f, (recovery, idle, growth, mss))| {
+    (basics, times, flags, modes).prop_map(|((stack, cc, window, acks, isn), (min, initial, delay, rcv), f, (recovery, idle, growth, mss))| {
         // pFabric's fixed timeout never backs off: where it is shorter than the path, retransmissions can fill a link for ever.
-        let rule = if law == "pfabric" { "rto-rule = \"rfc6298\"\n" } else { "" };
-        // A law that follows each segment needs SACK, and is refused without it.
-        let follows = cc::find(law).is_some_and(|l| l.needs_sack);
+        let rule = if cc == "pfabric" { "rto-rule = \"rfc6298\"\n" } else { "" };
+        // A congestion control that follows each segment needs SACK, and is refused without it.
+        let follows = cc::find(cc).is_some_and(|l| l.needs_sack);
         let recovery = if follows && matches!(recovery, "reno" | "newreno") { "sack" } else { recovery };
         format!(
-            "[transport]\n{rule}stack = \"{stack}\"\ncc = \"{law}\"\ninit-cwnd = {window}\nack-every = {acks}\nisn = {isn}\nrto-min = \"{min}us\"\n\
+            "[transport]\n{rule}stack = \"{stack}\"\ncc = \"{cc}\"\ninit-cwnd = {window}\nack-every = {acks}\nisn = {isn}\nrto-min = \"{min}us\"\n\
              rto-initial = \"{initial}us\"\nack-delay = \"{delay}us\"\nrcv-wnd = \"{rcv}B\"\nhandshake = {}\nfin = {}\n\
              timestamps = {}\nlimited-transmit = {}\nprr = {}\ncwnd-validation = {}\nrecovery = \"{recovery}\"\n\
              slow-start-after-idle = \"{idle}\"\ngrowth = \"{growth}\"\nmss = {mss}\n",

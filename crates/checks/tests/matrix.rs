@@ -110,16 +110,19 @@ fn every_workload_on_every_topology() {
 }
 
 #[test]
-fn every_law_on_every_stack_and_queue() {
-    let laws: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
+fn every_congestion_control_on_every_stack_and_queue() {
+    let congestion_controls: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
     for stack in profile::PROFILES {
         for queue in forebay_queues::REGISTRY {
             let queue_text = queue.example;
-            // Laws that live on marks are refused without a marking queue.
+            // Congestion controls that live on marks are refused without a marking queue.
             let marks = queue.marking != forebay_queues::Marking::Never;
             for recovery in ["reno", "newreno", "sack", "rack"] {
                 let sack = matches!(recovery, "sack" | "rack");
-                let usable = cc::REGISTRY.iter().zip(&laws).filter(|(l, _)| (marks || !l.needs_marks) && (sack || !l.needs_sack));
+                let usable = cc::REGISTRY
+                    .iter()
+                    .zip(&congestion_controls)
+                    .filter(|(l, _)| (marks || !l.needs_marks) && (sack || !l.needs_sack));
                 let usable: Vec<&str> = usable.map(|(_, name)| name.as_str()).collect();
                 for ack_every in [1, 2, 5] {
                     let text = format!(
@@ -161,7 +164,7 @@ fn every_queue_on_every_topology() {
     }
 }
 
-/// Shims with every law and stack that uses them in earnest, on queues that know priorities and on one that does not.
+/// Shims with every congestion control and stack that uses them in earnest, on queues that know priorities and on one that does not.
 #[test]
 fn every_shim_on_every_stack() {
     for shim in forebay_sim::shim::REGISTRY {

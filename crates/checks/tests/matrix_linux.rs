@@ -21,7 +21,7 @@ fn draw(rng: &mut Rng) -> Option<(String, Experiment)> {
     let names = |all: Vec<&'static str>, rng: &mut Rng| one_of(rng, &all);
     let kind = names(topology::REGISTRY.iter().map(|t| t.entry.name).collect(), rng);
     let traffic = names(workload::REGISTRY.iter().map(|w| w.entry.name).collect(), rng);
-    let law = names(cc::REGISTRY.iter().map(|l| l.entry.name).collect(), rng);
+    let cc = names(cc::REGISTRY.iter().map(|l| l.entry.name).collect(), rng);
     let shims = shim::REGISTRY.iter().map(|s| s.entry.name).chain([""; 4]).collect();
     let shim = match names(shims, rng) {
         "" => String::new(),
@@ -31,7 +31,7 @@ fn draw(rng: &mut Rng) -> Option<(String, Experiment)> {
     let queue = &forebay_queues::REGISTRY[rng.below(forebay_queues::REGISTRY.len() as u64) as usize];
     let (first, second, last) = ends(kind);
     let text = format!(
-        "{}[transport]\nstack = \"{}\"\ncc = \"{law}\"\n{shim}recovery = \"{}\"\nack-every = {}\ntimestamps = {}\nrto-min = \"{}\"\n\
+        "{}[transport]\nstack = \"{}\"\ncc = \"{cc}\"\n{shim}recovery = \"{}\"\nack-every = {}\ntimestamps = {}\nrto-min = \"{}\"\n\
          [[workload]]\nkind = \"{traffic}\"\n{}\n",
         topology_text(kind, queue.example),
         names(profile::PROFILES.to_vec(), rng),

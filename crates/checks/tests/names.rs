@@ -1,4 +1,4 @@
-//! The core of the simulator knows no law, shim, queue discipline or workload by name: what one of them needs is a hook that any other could
+//! The core of the simulator knows no congestion control, shim, queue discipline or workload by name: what one of them needs is a hook that any other could
 //! have. This test reads the code of the core and looks for the names of the registries.
 
 use forebay_checks::repository;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 /// Which registry a name comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Law,
+    CongestionControl,
     Shim,
     Queue,
     Workload,
 }
 
-use Kind::{Law, Queue, Shim, Workload};
+use Kind::{CongestionControl, Queue, Shim, Workload};
 
 /// Names that are also ordinary words. They are looked for as a part of a type's or a variant's name and as a text, not in other names.
 const ORDINARY_WORDS: &[&str] = &["long", "protect", "queries", "red", "replay", "requests", "service", "trim"];
@@ -31,8 +31,8 @@ const fn may(path: &'static str, name: &'static str, why: &'static str) -> Excep
     Exception { path, name, why }
 }
 
-const FEEDBACK: &str = "an ECN mode: the feedback of RFC 8257 section 3.2, with any law";
-const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with any law";
+const FEEDBACK: &str = "an ECN mode: the feedback of RFC 8257 section 3.2, with any congestion control";
+const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with any congestion control";
 
 const EXCEPTIONS: &[Exception] = &[
     may("sim/src/tcp/receiver/mod.rs", "dctcp", FEEDBACK),
@@ -42,17 +42,17 @@ const EXCEPTIONS: &[Exception] = &[
 
 /// What is read, as paths below `crates`, and which names must not be in it.
 const CORE: &[(&str, &[Kind])] = &[
-    ("sim/src/engine", &[Law, Shim, Queue, Workload]),
-    ("sim/src/tcp", &[Law, Shim, Queue, Workload]),
-    ("sim/src/net", &[Law, Shim, Queue, Workload]),
+    ("sim/src/engine", &[CongestionControl, Shim, Queue, Workload]),
+    ("sim/src/tcp", &[CongestionControl, Shim, Queue, Workload]),
+    ("sim/src/net", &[CongestionControl, Shim, Queue, Workload]),
 ];
 
 fn registries() -> Vec<(Kind, &'static str)> {
-    let laws = forebay_sim::cc::REGISTRY.iter().map(|e| (Law, e.entry.name));
+    let congestion_controls = forebay_sim::cc::REGISTRY.iter().map(|e| (CongestionControl, e.entry.name));
     let shims = forebay_sim::shim::REGISTRY.iter().map(|e| (Shim, e.entry.name));
     let queues = forebay_queues::REGISTRY.iter().map(|e| (Queue, e.entry.name));
     let workloads = forebay_experiment::workload::REGISTRY.iter().map(|e| (Workload, e.entry.name));
-    laws.chain(shims).chain(queues).chain(workloads).collect()
+    congestion_controls.chain(shims).chain(queues).chain(workloads).collect()
 }
 
 /// The source files below `folder` but for those of tests, in order.
@@ -115,7 +115,7 @@ fn contains(line: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_core_names_no_law_shim_queue_or_workload() {
+fn the_core_names_no_congestion_control_shim_queue_or_workload() {
     let crates = repository().join("crates");
     let names = registries();
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
@@ -152,7 +152,7 @@ fn a_shim_takes_three_lines_elsewhere() {
         let mut lines = Vec::new();
         for path in &files {
             let below = path.strip_prefix(&crates).unwrap().to_str().unwrap().replace('\\', "/");
-            // The law of the same publication brings this shim along.
+            // The congestion control of the same publication brings this shim along.
             let brought = (name, below.as_str()) == ("srpt", "sim/src/cc/pfabric.rs");
             if brought || own.iter().any(|o| below.starts_with(o)) {
                 continue;
@@ -177,6 +177,6 @@ fn names_are_found_in_code_only() {
     assert!(contains("FifoDiscipline::DropTail(_)", "drop-tail") && contains("drop_tail()", "drop-tail"));
     assert!(contains("Recovery::NewReno", "reno") && contains("Recovery::NewReno", "newreno"));
     // Ordinary words only where they are a name.
-    assert!(!contains("text.trim()", "trim") && contains("Law::Trim(t)", "trim") && contains("if law == \"trim\"", "trim"));
+    assert!(!contains("text.trim()", "trim") && contains("Cc::Trim(t)", "trim") && contains("if cc == \"trim\"", "trim"));
     assert!(!contains("let queries = 1;", "queries") && contains("WorkloadKind::Queries { .. }", "queries"));
 }

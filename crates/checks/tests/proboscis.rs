@@ -1,4 +1,4 @@
-//! ProBoSCIS against the loss of first bursts: the event trace of its publication (specification 8.4), and every law under it.
+//! ProBoSCIS against the loss of first bursts: the event trace of its publication (specification 8.4), and every congestion control under it.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -157,10 +157,10 @@ fn packet_buffers() {
     }
 }
 
-/// Every law on every stack with a shim below it, on a port that is too small for anything: all messages are complete, and conservation,
+/// Every congestion control on every stack with a shim below it, on a port that is too small for anything: all messages are complete, and conservation,
 /// which the simulator asserts, holds with probes, repeated SYNs and held SYN-ACKs; also where a run stops in the middle.
 #[test]
-fn below_every_law_and_stack() {
+fn below_every_congestion_control_and_stack() {
     let options = [
         "",
         ", no-shrink = true, hold-on = \"any\", lost-as-marked = true, beta3 = \"1ms\"",
@@ -168,7 +168,7 @@ fn below_every_law_and_stack() {
         ", ends = \"acceptor\", peer-has-shim = false",
         ", ends = \"opener\", elephant-bytes = \"20KB\"",
     ];
-    let laws: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
+    let congestion_controls: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
     let link = "{ rate = \"1Gbps\", delay = \"5us\", buffer = \"14pkt\", queue = { kind = \"dctcp-step\", k = \"5pkt\" } }";
     for stack in profile::PROFILES {
         for own in options {
@@ -178,7 +178,7 @@ fn below_every_law_and_stack() {
                  shim = {{ kind = \"proboscis\"{own} }}\n\
                  [[workload]]\nkind = \"incast\"\nblock = \"30KB\"\nrounds = 2\n[[workload]]\nkind = \"poisson\"\n\
                  sizes = {{ uniform = [\"1B\", \"60KB\"] }}\nload = 0.8\nflows = 30\n",
-                laws.join(", ")
+                congestion_controls.join(", ")
             );
             for v in resolve(&text, &[], None) {
                 let r = execute(&v.config);

@@ -38,9 +38,9 @@ fn congestion_controls_at_both_ends() {
     for entry in cc::REGISTRY {
         let Entry { name, params, .. } = entry.entry;
         let mut draft = Draft::new();
-        draft.law = Table::of(&format!("\"{name}\""));
-        let modes = modes(&draft, Place::Law, params);
-        bench.params(name, Place::Law, params, modes);
+        draft.cc = Table::of(&format!("\"{name}\""));
+        let modes = modes(&draft, Place::CongestionControl, params);
+        bench.params(name, Place::CongestionControl, params, modes);
     }
     bench.finish("congestion controls");
 }
@@ -68,7 +68,7 @@ fn queues_at_both_ends() {
         let Entry { name, params, .. } = queue.entry;
         let mut draft = Draft::new();
         draft.queue = Table::of(queue.example);
-        draft.law = Table::of("\"cubic\"");
+        draft.cc = Table::of("\"cubic\"");
         draft.transport = draft.transport.with("ecn", "\"classic\"");
         let mut modes = modes(&draft, Place::Queue, params);
         let mut unlimited = draft.clone();
@@ -158,10 +158,10 @@ fn refusal(text: &str) -> String {
 }
 
 /// Three flows of CUBIC with the rules of Linux, whose `bic_scale` is a whole number of 10/1024.
-fn small_c(law: &str) -> String {
+fn small_c(cc: &str) -> String {
     format!(
         "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = {{ rate = \"1Gbps\", delay = \"50us\" }}\n\
-         bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\ncc = {law}\n\
+         bottleneck = {{ rate = \"1Gbps\", delay = \"50us\", buffer = \"60pkt\" }}\n[transport]\nstack = \"linux\"\ncc = {cc}\n\
          [[workload]]\nkind = \"long\"\n"
     )
 }
@@ -170,18 +170,18 @@ fn small_c(law: &str) -> String {
 fn cubic_refuses_scale_of_zero() {
     for arithmetic in ["linux", "paper"] {
         for c in ["0.001", "0.00488", "0.005", "0.00976"] {
-            let law = format!("{{ kind = \"cubic\", rules = \"linux\", arithmetic = \"{arithmetic}\", c = {c} }}");
-            let errors = refusal(&small_c(&law));
+            let cc = format!("{{ kind = \"cubic\", rules = \"linux\", arithmetic = \"{arithmetic}\", c = {c} }}");
+            let errors = refusal(&small_c(&cc));
             for part in ["`c` is", "legal with `rules = \"linux\"`: 0.009765625 to 100", "ranges.toml:9:", "rfc9438"] {
                 assert!(errors.contains(part), "{part}: {errors}");
             }
         }
         // The least scale, and a small one of the other rules.
-        for law in ["rules = \"linux\", c = 0.009765625", "rules = \"rfc9438\", c = 0.001"] {
-            let o = one(&small_c(&format!("{{ kind = \"cubic\", arithmetic = \"{arithmetic}\", {law} }}")), &[]);
+        for cc in ["rules = \"linux\", c = 0.009765625", "rules = \"rfc9438\", c = 0.001"] {
+            let o = one(&small_c(&format!("{{ kind = \"cubic\", arithmetic = \"{arithmetic}\", {cc} }}")), &[]);
             // 300 ms of 1 Gbps carry 37.5 MB, 3 % of which are headers.
             let acked: u64 = o.report.acked.iter().sum();
-            assert!((32_000_000..37_000_000).contains(&acked), "{arithmetic} {law}: {acked} bytes");
+            assert!((32_000_000..37_000_000).contains(&acked), "{arithmetic} {cc}: {acked} bytes");
         }
     }
     // The default of the stack `linux`.
@@ -189,10 +189,10 @@ fn cubic_refuses_scale_of_zero() {
 }
 
 /// Goodput of one flow over a path of `rate`, bps.
-fn goodput(law: &str, rate: &str, extra: &str) -> f64 {
+fn goodput(cc: &str, rate: &str, extra: &str) -> f64 {
     let text = format!(
         "duration = \"2ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"{rate}\", delay = \"300ns\" }}\n\
-         bottleneck = {{ rate = \"{rate}\", delay = \"300ns\", buffer = \"2000pkt\" }}\n[transport]\ncc = \"{law}\"\nmss = 9000\n\
+         bottleneck = {{ rate = \"{rate}\", delay = \"300ns\", buffer = \"2000pkt\" }}\n[transport]\ncc = \"{cc}\"\nmss = 9000\n\
          rcv-wnd = \"100MB\"\n{extra}[[workload]]\nkind = \"long\"\n"
     );
     let o = one(&text, &[]);
@@ -202,7 +202,7 @@ fn goodput(law: &str, rate: &str, extra: &str) -> f64 {
 #[test]
 fn bbr_fills_links_of_terabits() {
     for rate in ["2Tbps", "3Tbps", "5Tbps", "10Tbps"] {
-        let [cubic, bbr, bbr3] = ["cubic", "bbr", "bbr3"].map(|law| goodput(law, rate, "") / 1e9);
+        let [cubic, bbr, bbr3] = ["cubic", "bbr", "bbr3"].map(|cc| goodput(cc, rate, "") / 1e9);
         println!("{rate}: cubic {cubic:.0}, bbr {bbr:.0}, bbr3 {bbr3:.0} Gbps");
         assert!(bbr > 0.95 * cubic && bbr3 > 0.95 * cubic, "{rate}: cubic {cubic:.0}, bbr {bbr:.0}, bbr3 {bbr3:.0} Gbps");
     }
@@ -210,9 +210,9 @@ fn bbr_fills_links_of_terabits() {
 
 #[test]
 fn bbr_starts_from_largest_window() {
-    for law in ["bbr", "bbr3"] {
-        let goodput = goodput(law, "1Tbps", "init-cwnd = 10000\nhandshake = false\n") / 1e9;
-        assert!((900.0..1000.0).contains(&goodput), "{law}: {goodput} Gbps");
+    for cc in ["bbr", "bbr3"] {
+        let goodput = goodput(cc, "1Tbps", "init-cwnd = 10000\nhandshake = false\n") / 1e9;
+        assert!((900.0..1000.0).contains(&goodput), "{cc}: {goodput} Gbps");
     }
 }
 

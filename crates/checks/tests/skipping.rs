@@ -188,7 +188,7 @@ fn nothing_is_skipped_where_it_would_not_be_exact() {
         (lossy, DUMBBELL.to_owned(), "a queue remembers"),
         ("transport.send-jitter=1us", DUMBBELL.to_owned(), "numbers are drawn"),
         (long, DUMBBELL.replace("delay = \"25us\", buffer", "delay = \"300us\", buffer"), "a delay of 268 us or more"),
-        ("transport.cc=bbr", DUMBBELL.replace("ns2", "linux"), "a law"),
+        ("transport.cc=bbr", DUMBBELL.replace("ns2", "linux"), "a congestion control"),
         ("transport.shim=proboscis", DUMBBELL.to_owned(), "shim"),
         ("seed=2", format!("{DUMBBELL}{poisson}"), "flows arrive on their own"),
         ("seed=2", format!("{DUMBBELL}[observe]\nqueue = {{ port = \"bottleneck\", every = \"1s\" }}\n"), "a queue is sampled"),

@@ -33,15 +33,15 @@ fn goodput(o: &Outcome, seconds: f64) -> f64 {
 /// window waits there, half a second at this rate.
 #[test]
 fn a_flow_keeps_its_own_interface_short() {
-    for law in ["newreno", "cubic"] {
-        let cc = format!("transport.cc={law}");
+    for name in ["newreno", "cubic"] {
+        let cc = format!("transport.cc={name}");
         let (limited, free) =
             (one(OWN_LINK, &[&cc]), one(OWN_LINK, &[&cc, "transport.tsq=false", "transport.slow-start=standard"]));
-        println!("{law}: {:.2} ms, without limit {:.1} ms", rtt(&limited), rtt(&free));
-        assert!((1.0..10.0).contains(&rtt(&limited)), "{law}: {} ms", rtt(&limited));
-        assert!(rtt(&free) > 100.0, "{law}: the limit is not what keeps the queue short: {} ms", rtt(&free));
-        assert!(goodput(&limited, 1.5) > 0.999 * goodput(&free, 1.5), "{law}: {}", goodput(&limited, 1.5));
-        assert_eq!((limited.drops(), limited.rtos()), (0, 0), "{law}");
+        println!("{name}: {:.2} ms, without limit {:.1} ms", rtt(&limited), rtt(&free));
+        assert!((1.0..10.0).contains(&rtt(&limited)), "{name}: {} ms", rtt(&limited));
+        assert!(rtt(&free) > 100.0, "{name}: the limit is not what keeps the queue short: {} ms", rtt(&free));
+        assert!(goodput(&limited, 1.5) > 0.999 * goodput(&free, 1.5), "{name}: {}", goodput(&limited, 1.5));
+        assert_eq!((limited.drops(), limited.rtos()), (0, 0), "{name}");
     }
 }
 

@@ -37,13 +37,13 @@ fn needless(o: &Outcome) -> (u64, u64) {
 #[test]
 fn a_spurious_timeout_costs_about_one_segment() {
     // Of DCTCP a kernel has 14 timeouts here, the simulator with its arithmetic 15.
-    for (cc, law) in [("newreno", "newreno"), ("cubic", "cubic"), ("dctcp", "{ kind = \"dctcp\", arithmetic = \"linux\" }")] {
-        let sets = [format!("transport.cc={law}"), format!("transport.ecn={}", if cc == "dctcp" { "dctcp" } else { "classic" })];
+    for (name, cc) in [("newreno", "newreno"), ("cubic", "cubic"), ("dctcp", "{ kind = \"dctcp\", arithmetic = \"linux\" }")] {
+        let sets = [format!("transport.cc={cc}"), format!("transport.ecn={}", if name == "dctcp" { "dctcp" } else { "classic" })];
         let (rtos, retx) = needless(&one(BURSTS, &[&sets[0], &sets[1]]));
         let per = retx as f64 / rtos as f64;
-        println!("{cc}: {rtos} timeouts, {retx} retransmissions, {per:.2} each");
-        assert!(rtos >= 14, "{cc}: {rtos} timeouts are no basis");
-        assert!(per < 2.0, "{cc}: {per:.2} needless segments per timeout");
+        println!("{name}: {rtos} timeouts, {retx} retransmissions, {per:.2} each");
+        assert!(rtos >= 14, "{name}: {rtos} timeouts are no basis");
+        assert!(per < 2.0, "{name}: {per:.2} needless segments per timeout");
     }
 }
 

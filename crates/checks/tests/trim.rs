@@ -100,7 +100,7 @@ fn long_train_where_no_reduction_sets_ssthresh() {
     assert!((median - 43.0).abs() < 8.0 && largest[0] > 20.0, "{largest:?}");
 }
 
-/// TRIM 5.6 and 5.7: long flows into a buffer of 100 packets; marks from 20 on for the laws that see them.
+/// TRIM 5.6 and 5.7: long flows into a buffer of 100 packets; marks from 20 on for the congestion controls that see them.
 const LONG: &str = r#"
 duration = "900ms"
 [topology]
@@ -124,19 +124,19 @@ warmup = "180ms"
 /// the last two being the floor of two packets a flow.
 #[test]
 fn mean_queues() {
-    let mean = |law: &str, senders: u32| {
-        let o = one(LONG, &[&format!("transport.cc={law}"), &format!("topology.senders={senders}")]);
+    let mean = |cc: &str, senders: u32| {
+        let o = one(LONG, &[&format!("transport.cc={cc}"), &format!("topology.senders={senders}")]);
         let p = o.port("bottleneck");
-        println!("{law}, {senders} flows: queue {:.1}, drops {}, busy {:.3}", p.queue_mean_pkts, o.drops(), p.busy);
+        println!("{cc}, {senders} flows: queue {:.1}, drops {}, busy {:.3}", p.queue_mean_pkts, o.drops(), p.busy);
         (p.queue_mean_pkts, o.drops(), p.busy)
     };
     for (senders, expected) in [(2, 6.7), (5, 7.6), (10, 8.4), (20, 21.8), (40, 61.8)] {
         let (queue, drops, busy) = mean("trim", senders);
         assert!((queue - expected).abs() < 0.8 && drops == 0 && busy > 0.97, "{senders}: {queue} {drops} {busy}");
     }
-    for (law, low, high) in [("dctcp", 18.5, 21.5), ("newreno", 70.0, 85.0)] {
-        let queue = mean(law, 5).0;
-        assert!((low..high).contains(&queue), "{law}: {queue}");
+    for (cc, low, high) in [("dctcp", 18.5, 21.5), ("newreno", 70.0, 85.0)] {
+        let queue = mean(cc, 5).0;
+        assert!((low..high).contains(&queue), "{cc}: {queue}");
     }
     // L2DCT cuts more than DCTCP once flows are old: alpha to the power 1/8.
     let (queue, drops, busy) = mean("l2dct", 5);

@@ -115,7 +115,7 @@ fn its_commands_can_be_typed() {
     scratch.file("small.toml", INCAST);
     let out = forebay(&scratch.0, &["advise", "small.toml", "--seeds", "2", "--format", "json"]);
     let all: serde_json::Value = serde_json::from_str(&text(&out.stdout)).unwrap();
-    let mut laws = std::collections::BTreeSet::new();
+    let mut congestion_controls = std::collections::BTreeSet::new();
     for step in all["options"].as_array().unwrap().iter().flat_map(|o| o["install"].as_array().unwrap()) {
         let step = step.as_str().unwrap();
         let Some((_, command)) = step.split_once("forebay attach ") else { continue };
@@ -125,9 +125,9 @@ fn its_commands_can_be_typed() {
         let out = forebay(&scratch.0, &args.iter().map(String::as_str).collect::<Vec<_>>());
         // 2: the command line was not understood, or a parameter does not exist.
         assert_ne!(out.status.code(), Some(2), "{step}: {}", text(&out.stderr));
-        laws.insert(args[1].clone());
+        congestion_controls.insert(args[1].clone());
     }
     assert!(all["answer"][0].as_str().unwrap().starts_with("Do this: ") && all["recommended"].as_u64().unwrap() >= 1, "{all}");
     assert!(all["today"]["started"].as_u64().unwrap() > 0, "{all}");
-    assert_eq!(laws.into_iter().collect::<Vec<_>>(), ["dctcp", "proboscis", "trim"]);
+    assert_eq!(congestion_controls.into_iter().collect::<Vec<_>>(), ["dctcp", "proboscis", "trim"]);
 }

@@ -52,7 +52,7 @@ fn one_thing_and_one_key_are_explained() {
         dctcp.starts_with("dctcp  [transport] cc") && dctcp.contains("RFC 8257") && dctcp.contains("default 0.0625"),
         "{dctcp}"
     );
-    // The same name as a law and as a queue.
+    // The same name as a congestion control and as a queue.
     assert_eq!(said(&["list", "pfabric"]).lines().filter(|l| l.starts_with("pfabric")).count(), 2);
     let json: serde_json::Value = serde_json::from_str(&said(&["list", "--format", "json"])).unwrap();
     assert!(json.as_array().unwrap().iter().any(|s| s["kind"] == "queues" && s["items"][0]["name"] == "drop-tail"), "{json}");

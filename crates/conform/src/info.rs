@@ -42,7 +42,7 @@ impl Connection {
             ("tcpi_advmss", f64::from(self.settings.advertised_mss())),
             ("exact_cwnd", s.w().cwnd),
             ("exact_ssthresh", s.w().ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
-            ("dctcp_alpha", (s.law().alpha().unwrap_or(f64::NAN) * 1024.0).round()),
+            ("dctcp_alpha", (s.cc().alpha().unwrap_or(f64::NAN) * 1024.0).round()),
         ]
     }
 

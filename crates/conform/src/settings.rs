@@ -4,7 +4,7 @@ use crate::script::Options;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Ecn, Idle, Recovery, Transport};
 use forebay_param::{Kind, Param, Value, Values, nearest};
-use forebay_sim::cc::{self, LawEntry};
+use forebay_sim::cc::{self, CcEntry};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use std::ops::RangeInclusive;
@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     /// `linux`, `rfc` or `ns2`.
     pub(crate) stack: String,
     /// Congestion control by the simulator's name.
-    pub(crate) law: String,
+    pub(crate) cc: String,
     /// Keys of `[transport]`, as in a scenario.
     transport: Vec<(String, String)>,
     /// SACK is offered and accepted.
@@ -76,10 +76,11 @@ impl Settings {
     /// What holds before a script says anything: a Linux kernel's defaults, or what the documents say.
     pub(crate) fn new(stack: &str) -> Settings {
         let linux = stack == "linux";
-        let plain = resolve_with(stack, "newreno", &[]).unwrap_or_else(|_| unreachable!("the default law of a known stack"));
+        let plain = resolve_with(stack, "newreno", &[])
+            .unwrap_or_else(|_| unreachable!("the default congestion control of a known stack"));
         Settings {
             stack: stack.into(),
-            law: if linux { "cubic".into() } else { "newreno".into() },
+            cc: if linux { "cubic".into() } else { "newreno".into() },
             transport: Vec::new(),
             sack: matches!(plain.recovery, Recovery::Sack | Recovery::Rack),
             timestamps: plain.timestamps,
@@ -130,11 +131,11 @@ impl Settings {
     /// A key of `[transport]`.
     fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         if key == "cc" {
-            self.law = text.into();
+            self.cc = text.into();
         } else {
             self.transport.push((key.into(), text.into()));
         }
-        let c = resolve_with(&self.stack, &self.law, &self.transport)?;
+        let c = resolve_with(&self.stack, &self.cc, &self.transport)?;
         match key {
             "recovery" => self.sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack),
             "timestamps" => self.timestamps = c.timestamps,
@@ -147,12 +148,12 @@ impl Settings {
 
     /// The transport that a script asks for, before its connection opens.
     pub(crate) fn transport(&self) -> Result<Transport, String> {
-        transport_of(&self.stack, &self.law, &self.transport)
+        transport_of(&self.stack, &self.cc, &self.transport)
     }
 
-    /// The law by a kernel's name.
-    pub(crate) fn law(&self) -> &'static str {
-        cc::find(&self.law).map_or("reno", |e| if e.entry.name == "newreno" { "reno" } else { e.entry.name })
+    /// The congestion control by a kernel's name.
+    pub(crate) fn cc(&self) -> &'static str {
+        cc::find(&self.cc).map_or("reno", |e| if e.entry.name == "newreno" { "reno" } else { e.entry.name })
     }
 
     /// What the script says of its connection beyond the transport, as parameters of a Linux kernel with their values.
@@ -180,8 +181,8 @@ impl Settings {
         }
         match (name, first) {
             ("tcp_congestion_control", _) => match value {
-                "reno" => self.law = "newreno".into(),
-                "cubic" | "dctcp" => self.law = value.into(),
+                "reno" => self.cc = "newreno".into(),
+                "cubic" | "dctcp" => self.cc = value.into(),
                 _ => return missing(),
             },
             ("tcp_sack", Some(_)) => self.sack = bool_of == Some(true),
@@ -212,14 +213,14 @@ impl Settings {
         Support::Yes
     }
 
-    /// The option of a call: another law for this connection.
+    /// The option of a call: another congestion control for this connection.
     pub(crate) fn congestion_control(&mut self, name: &str) -> bool {
         self.parameter("tcp_congestion_control", name) == Support::Yes
     }
 
     /// The endpoint's configuration after it and its peer have exchanged `theirs`, when ECN is on or off.
     pub(crate) fn config(&self, theirs: &Options, ecn: bool) -> Result<TcpConfig, String> {
-        let mut c = resolve_with(&self.stack, &self.law, &self.transport)?;
+        let mut c = resolve_with(&self.stack, &self.cc, &self.transport)?;
         let set = |key: &str| self.transport.iter().any(|(k, _)| k == key);
         c.timestamps = self.timestamps && theirs.ts.is_some();
         c.mss = self.sending_mss(theirs.mss, c.timestamps);
@@ -274,21 +275,21 @@ impl Settings {
         u32::from(agreed.max(least).saturating_sub(options).max(1))
     }
 
-    /// Whether the connection may use ECN: the law may insist.
+    /// Whether the connection may use ECN: the congestion control may insist.
     pub(crate) fn wants_ecn(&self, active: bool) -> bool {
-        let insists = cc::find(&self.law).is_some_and(|e| e.ecn == Ecn::Dctcp);
+        let insists = cc::find(&self.cc).is_some_and(|e| e.ecn == Ecn::Dctcp);
         insists || self.ecn == 1 || (self.ecn == 2 && !active)
     }
 }
 
-/// The configuration of `stack` with `law` and keys of `[transport]`.
-fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Result<TcpConfig, String> {
-    TcpConfig::of(&transport_of(stack, law, transport)?).map_err(|e| e.message)
+/// The configuration of `stack` with `cc` and keys of `[transport]`.
+fn resolve_with(stack: &str, cc: &str, transport: &[(String, String)]) -> Result<TcpConfig, String> {
+    TcpConfig::of(&transport_of(stack, cc, transport)?).map_err(|e| e.message)
 }
 
 /// The same as a scenario has it.
-fn transport_of(stack: &str, law: &str, transport: &[(String, String)]) -> Result<Transport, String> {
-    let entry: &LawEntry = cc::find(law).ok_or_else(|| format!("no congestion control `{law}`"))?;
+fn transport_of(stack: &str, cc: &str, transport: &[(String, String)]) -> Result<Transport, String> {
+    let entry: &CcEntry = cc::find(cc).ok_or_else(|| format!("no congestion control `{cc}`"))?;
     let name = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
     let keys: Vec<&str> = PARAMS.iter().chain(entry.entry.params).map(|p| p.key).collect();
     for (key, _) in transport {
@@ -298,16 +299,16 @@ fn transport_of(stack: &str, law: &str, transport: &[(String, String)]) -> Resul
         }
     }
     let given = |key: &str| transport.iter().rev().find(|(k, _)| name(k) == key).map(|(_, v)| v.as_str());
-    let mut of_law = Vec::new();
+    let mut of_cc = Vec::new();
     for p in entry.entry.params {
-        of_law.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
+        of_cc.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
     }
     let mut of_stack = Vec::new();
     for p in PARAMS {
         of_stack.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
     }
     let profile = Profile::of(stack).ok_or_else(|| format!("no stack {stack}: expected one of {}", PROFILES.join(", ")))?;
-    Ok(resolve(profile, entry, Values(of_law), &Values(of_stack)))
+    Ok(resolve(profile, entry, Values(of_cc), &Values(of_stack)))
 }
 
 /// A parameter's value from text.

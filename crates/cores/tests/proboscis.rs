@@ -61,8 +61,8 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
     let mut stack = defaults(Profile::Linux);
     stack.ack_every = 1 + below(2) as u32;
     stack.mss = [536, 1_460][below(2) as usize];
-    let law = Chosen { name: "reno", values: Values(Vec::new()) };
-    (Transport { stack, law, shims: vec![shim] }, config)
+    let cc = Chosen { name: "reno", values: Values(Vec::new()) };
+    (Transport { stack, cc, shims: vec![shim] }, config)
 }
 
 /// What the simulator's shim hands to the network.

@@ -1,6 +1,6 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
-use crate::registry::LawEntry;
+use crate::registry::CcEntry;
 use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
 use forebay_param::{Kind, Param, Values, choices};
 use forebay_units::Time;
@@ -109,7 +109,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "ecn",
         Kind::Choice(&choices::<3, _>(ECN)),
-        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the law needs",
+        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the congestion control needs",
     ),
     p(
         "echo",
@@ -191,9 +191,9 @@ impl Profile {
     }
 }
 
-/// The transport of stack `profile` with the law `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
-pub fn resolve<C>(profile: Profile, entry: &LawEntry<C>, law: Values, values: &Values) -> Transport {
-    let mut c = Transport { stack: defaults(profile), law: Chosen { name: entry.entry.name, values: law }, shims: Vec::new() };
+/// The transport of stack `profile` with the congestion control `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
+pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Values) -> Transport {
+    let mut c = Transport { stack: defaults(profile), cc: Chosen { name: entry.entry.name, values: cc }, shims: Vec::new() };
     if profile == Profile::Rfc {
         c.init_cwnd = first_window(values.opt_int("mss").map_or(c.mss, |mss| mss as u32));
     }

@@ -1,33 +1,33 @@
-//! What the registries of a world hold about its laws and its shims. The entries themselves belong to the world: one file each.
+//! What the registries of a world hold about its congestion controls and its shims. The entries themselves belong to the world: one file each.
 
 use crate::topology::BuildError;
 use crate::transport::{Ecn, Recovery, Transport};
 use forebay_param::{Entry, Values};
 
-/// A law in a registry. `C` is what the world builds of it.
+/// A congestion control in a registry. `C` is what the world builds of it.
 #[derive(Debug, Clone, Copy)]
-pub struct LawEntry<C> {
+pub struct CcEntry<C> {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether the law needs packets to be marked; a scenario without a marking queue is refused.
+    /// Whether the congestion control needs packets to be marked; a scenario without a marking queue is refused.
     pub needs_marks: bool,
-    /// Whether the law needs a stack with SACK, as those that record segments do; others are refused.
+    /// Whether the congestion control needs a stack with SACK, as those that record segments do; others are refused.
     pub needs_sack: bool,
-    /// ECN mode the law runs with unless the scenario says otherwise.
+    /// ECN mode the congestion control runs with unless the scenario says otherwise.
     pub ecn: Ecn,
-    /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
+    /// Recovery the congestion control brings to a stack without SACK; `None`: the stack's own.
     pub recovery: Option<Recovery>,
-    /// Other properties of the transport that belong to the law; the scenario's own keys still win.
+    /// Other properties of the transport that belong to the congestion control; the scenario's own keys still win.
     pub adjust: Option<fn(&mut Transport)>,
     /// Builds the configuration from checked parameters.
     pub build: fn(&Values) -> C,
 }
 
-impl<C> LawEntry<C> {
+impl<C> CcEntry<C> {
     /// The entry without what the world builds of it.
-    pub fn facts(&self) -> LawEntry<()> {
-        let LawEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: _ } = *self;
-        LawEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: |_| () }
+    pub fn facts(&self) -> CcEntry<()> {
+        let CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: _ } = *self;
+        CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: |_| () }
     }
 }
 

@@ -109,7 +109,7 @@ pub enum RunError {
     Unroutable(String),
     /// The experiment is not correct.
     Mistake(Mistake),
-    /// The experiment names a law or a shim that the world does not have, or gives it parameters that it refuses.
+    /// The experiment names a congestion control or a shim that the world does not have, or gives it parameters that it refuses.
     Unknown(String),
     /// The world itself is not there, or broke down; in words, with what to do.
     World(String),

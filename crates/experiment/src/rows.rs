@@ -52,9 +52,9 @@ pub struct FlowRow {
     pub fast_retx: u32,
     /// Window reductions on ECE.
     pub ecn_cuts: u32,
-    /// Window reductions on losses: recoveries, tail loss probes and timeouts for which the law was asked for a new threshold.
+    /// Window reductions on losses: recoveries, tail loss probes and timeouts for which the congestion control was asked for a new threshold.
     pub loss_cuts: u32,
-    /// Mean of the law's alpha at the reductions on ECE; `None` without one and for laws without alpha.
+    /// Mean of the congestion control's alpha at the reductions on ECE; `None` without one and for congestion controls without alpha.
     pub cut_alpha: Option<f64>,
     /// Bytes acknowledged by ACKs that carried ECE.
     pub ce_acked_bytes: u64,

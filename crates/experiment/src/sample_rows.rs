@@ -38,7 +38,7 @@ pub struct TcpRow {
     pub srtt_ps: Option<u64>,
     /// RTO in force, ps.
     pub rto_ps: u64,
-    /// The law's marked fraction (alpha); `None` for laws without one.
+    /// The congestion control's marked fraction (alpha); `None` for congestion controls without one.
     pub alpha: Option<f64>,
     /// Cumulatively acknowledged bytes.
     pub bytes_acked: u64,

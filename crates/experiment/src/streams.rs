@@ -16,8 +16,8 @@ pub enum Draws {
     SequenceNumbers,
     /// Port number of a connection, as ECMP hashes it; by connection (instead of the seed), source and destination.
     FlowHash,
-    /// A congestion control law; by connection.
-    Law,
+    /// A congestion control; by connection.
+    CongestionControl,
     /// An application; by workload and part of it.
     Workload,
     /// Who sends to whom, where a workload draws it once and for all.

@@ -1,5 +1,5 @@
-//! The transports of an experiment: a stack with a law and shims, as plain data. A law or a shim is the name of its entry in a world's
-//! registry and the checked values of its parameters; which laws there are is the world's affair.
+//! The transports of an experiment: a stack with a congestion control and shims, as plain data. A congestion control or a shim is the name of its entry in a world's
+//! registry and the checked values of its parameters; which congestion controls there are is the world's affair.
 
 use forebay_param::{Value, Values};
 use forebay_units::Time;
@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 pub struct Group {
     /// Name in the results.
     pub name: String,
-    /// Stack, law and shims.
+    /// Stack, congestion control and shims.
     pub tcp: Transport,
 }
 
@@ -18,21 +18,21 @@ impl Group {
     /// What sources of datagrams are reported under. `like` is any transport of the scenario, for what is not TCP's alone.
     pub fn datagrams(like: &Transport) -> Group {
         let stack = Stack { recovery: Recovery::NewReno, ecn: Ecn::Off, ..like.stack.clone() };
-        Group { name: Group::DATAGRAMS.into(), tcp: Transport { stack, law: Chosen::NONE, shims: Vec::new() } }
+        Group { name: Group::DATAGRAMS.into(), tcp: Transport { stack, cc: Chosen::NONE, shims: Vec::new() } }
     }
 
     /// Name of [`Group::datagrams`].
     pub const DATAGRAMS: &str = "udp";
 }
 
-/// A stack with the law and the shims that were chosen for it.
+/// A stack with the congestion control and the shims that were chosen for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transport {
     /// The stack.
     pub stack: Stack,
-    /// Congestion control law; [`Chosen::NONE`] for datagrams.
-    pub law: Chosen,
-    /// What the transport has beside law and stack; at most one shim in each place.
+    /// Congestion control; [`Chosen::NONE`] for datagrams.
+    pub cc: Chosen,
+    /// What the transport has beside congestion control and stack; at most one shim in each place.
     pub shims: Vec<Chosen>,
 }
 
@@ -50,7 +50,7 @@ impl DerefMut for Transport {
     }
 }
 
-/// An entry of a registry with checked values of its parameters: a law or a shim as a scenario chooses it.
+/// An entry of a registry with checked values of its parameters: a congestion control or a shim as a scenario chooses it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     /// Name of the entry.
@@ -117,7 +117,7 @@ pub enum RtoRule {
     Fixed,
 }
 
-/// What a reduction halves (or multiplies by the law's factor).
+/// What a reduction halves (or multiplies by the congestion control's factor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
     /// min(congestion window, receive window), without the inflation of fast recovery: ns-2 (`TcpAgent::slowdown`), BSD.
@@ -191,7 +191,7 @@ impl SlowStart {
     }
 }
 
-/// All properties of a TCP stack but its law and its shims. Defaults come from the stack profile.
+/// All properties of a TCP stack but its congestion control and its shims. Defaults come from the stack profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
     /// Profile the defaults came from.

@@ -2,7 +2,7 @@
 
 use crate::Experiment;
 use crate::checked::Checked;
-use crate::registry::{LawEntry, ShimEntry};
+use crate::registry::{CcEntry, ShimEntry};
 use crate::report::{Cut, Progress, Report, RunError};
 use crate::topology::BuildError;
 use crate::transport::Chosen;
@@ -44,8 +44,8 @@ pub trait World: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The laws that it has of its own, without what it builds of them. Most worlds know those of others by name.
-    fn laws(&self) -> Vec<LawEntry<()>> {
+    /// The congestion controls that it has of its own, without what it builds of them. Most worlds know those of others by name.
+    fn congestion_controls(&self) -> Vec<CcEntry<()>> {
         Vec::new()
     }
 

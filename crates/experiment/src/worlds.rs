@@ -1,6 +1,6 @@
-//! The worlds of a program, and the laws and shims that they have: what a scenario is read against.
+//! The worlds of a program, and the congestion controls and shims that they have: what a scenario is read against.
 
-use crate::registry::{LawEntry, ShimEntry};
+use crate::registry::{CcEntry, ShimEntry};
 use crate::transport::Chosen;
 use crate::world::World;
 
@@ -8,7 +8,7 @@ use crate::world::World;
 #[derive(Debug)]
 pub struct Worlds {
     list: &'static [&'static dyn World],
-    laws: Vec<LawEntry<()>>,
+    congestion_controls: Vec<CcEntry<()>>,
     shims: Vec<ShimEntry<()>>,
 }
 
@@ -21,7 +21,7 @@ impl Worlds {
         assert!(!list.is_empty(), "a program has at least one world");
         Worlds {
             list,
-            laws: once(list.iter().flat_map(|w| w.laws()), |e| e.entry.name),
+            congestion_controls: once(list.iter().flat_map(|w| w.congestion_controls()), |e| e.entry.name),
             shims: once(list.iter().flat_map(|w| w.shims()), |e| e.entry.name),
         }
     }
@@ -41,9 +41,9 @@ impl Worlds {
         self.list.iter().find(|w| w.name() == name).copied()
     }
 
-    /// The laws of all worlds, each once, in the order of the worlds.
-    pub fn laws(&self) -> &[LawEntry<()>] {
-        &self.laws
+    /// The congestion controls of all worlds, each once, in the order of the worlds.
+    pub fn congestion_controls(&self) -> &[CcEntry<()>] {
+        &self.congestion_controls
     }
 
     /// The shims of all worlds, each once, in the order of the worlds.
@@ -51,9 +51,9 @@ impl Worlds {
         &self.shims
     }
 
-    /// The law called `name`.
-    pub fn law(&self, name: &str) -> Option<&LawEntry<()>> {
-        self.laws.iter().find(|e| e.entry.name == name)
+    /// The congestion control called `name`.
+    pub fn cc(&self, name: &str) -> Option<&CcEntry<()>> {
+        self.congestion_controls.iter().find(|e| e.entry.name == name)
     }
 
     /// The shim called `name`.

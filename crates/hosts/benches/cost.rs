@@ -44,9 +44,9 @@ fn subjects(lab: &Lab) -> Vec<Subject> {
     let there = |n: &&str| available.split_whitespace().any(|a| a == *n);
     let kernel = ["reno", "cubic", "dctcp"].into_iter().filter(there);
     let mut all: Vec<Subject> =
-        kernel.map(|n| Subject { name: n.into(), ours: false, kind: Kind::Law, kernel: Some(n.into()) }).collect();
+        kernel.map(|n| Subject { name: n.into(), ours: false, kind: Kind::CongestionControl, kernel: Some(n.into()) }).collect();
     all.extend(PROGRAMS.iter().map(|p| Subject { name: p.name.into(), ours: true, kind: p.kind, kernel: None }));
-    all.sort_by_key(|s| (s.kind != Kind::Law, s.ours));
+    all.sort_by_key(|s| (s.kind != Kind::CongestionControl, s.ours));
     all
 }
 

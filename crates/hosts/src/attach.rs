@@ -7,7 +7,7 @@ use crate::route::Plan;
 use crate::sample::{Look, Of};
 use crate::sockets::Whom;
 use crate::state::{self, Attachment, Guard, Lock};
-use crate::step::{DEFAULT_LAW, Step};
+use crate::step::{DEFAULT_CC, Step};
 use crate::tc::Filter;
 use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, sysctl, tc};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// What is to be attached, and for whom.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The name of a law or shim of the catalogue.
+    /// The name of a congestion control or shim of the catalogue.
     pub program: String,
     /// The name under which it is registered; `fb_` and the program's unless given.
     pub name: Option<String>,
@@ -111,7 +111,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         let attachment = Attachment { prefixes: whom, ..attachment(request, program, name, steps)? };
         return Ok(Ready { program, params, routes: Vec::new(), attachment });
     }
-    steps.push(Step::Sockets { law: name.clone(), memory: folder.join("earlier") });
+    steps.push(Step::Sockets { cc: name.clone(), memory: folder.join("earlier") });
     if let Some(cgroup) = &cgroup {
         steps.push(Step::Cgroup { cgroup: cgroup.clone(), link: folder.join("cgroup") });
     }
@@ -131,7 +131,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     let routes: Vec<Plan> = routes.into_iter().flatten().collect();
     steps.extend(routes.iter().map(|r| Step::Route(r.route.clone())));
     if request.default {
-        steps.push(Step::Sysctl { key: DEFAULT_LAW.into(), before: sysctl::get(DEFAULT_LAW)?, after: name.clone() });
+        steps.push(Step::Sysctl { key: DEFAULT_CC.into(), before: sysctl::get(DEFAULT_CC)?, after: name.clone() });
     }
     let attachment = Attachment { cgroup, ..attachment(request, program, name, steps)? };
     Ok(Ready { program, params, routes, attachment })
@@ -320,7 +320,7 @@ fn carry_out(
     let mut object = loader::load(program, name, attachment.default, params)?;
     let mut routes = routes.into_iter();
     let whom = Whom {
-        law: name,
+        cc: name,
         needs_ecn: program.needs_ecn,
         prefixes: &attachment.prefixes,
         cgroup: attachment.cgroup.as_deref(),

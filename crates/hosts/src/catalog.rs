@@ -14,7 +14,7 @@ static OBJECTS: &[(&str, &Aligned<[u8]>)] = include!(concat!(env!("OUT_DIR"), "/
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A congestion control: sockets use it.
-    Law,
+    CongestionControl,
     /// On the packets of an interface.
     Shim,
 }
@@ -47,7 +47,7 @@ pub struct Program {
     pub needs_ecn: bool,
     /// What can be tuned.
     pub params: &'static [Param],
-    /// The sides of an interface at which it has a program, of shims and of laws that mark packets: true for egress.
+    /// The sides of an interface at which it has a program, of shims and of congestion controls that mark packets: true for egress.
     pub sides: &'static [bool],
     /// Whether applications announce messages to it, by a socket option that a program at a cgroup takes.
     pub messages: bool,
@@ -63,7 +63,7 @@ const MIN_CWND: Param =
 pub const PROGRAMS: &[Program] = &[
     Program {
         name: "dctcp",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "cuts in proportion to the fraction of marked packets (RFC 8257)",
         needs_ecn: true,
         params: &[SHIFT_G, ALPHA_ON_INIT, MIN_CWND],
@@ -72,7 +72,7 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "l2dct",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "DCTCP that lets connections that have sent little grow faster and give way less (Munir et al., 2013)",
         needs_ecn: true,
         params: &[
@@ -95,7 +95,7 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "trim",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "TCP-TRIM: keeps the RTT near K, and probes before it uses an old window again; random waits in `testbed` only",
         needs_ecn: false,
         params: &[
@@ -122,7 +122,7 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "rns",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "Reno whose window also grows while the application is the limit, as in ns-2",
         needs_ecn: false,
         params: &[],
@@ -238,7 +238,7 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "d2tcp",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "DCTCP that cuts less the nearer the deadline of a message is (Vamanan et al., 2012)",
         needs_ecn: true,
         params: &[
@@ -260,7 +260,7 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "prin",
-        kind: Kind::Law,
+        kind: Kind::CongestionControl,
         summary: "PRIN: halves the window before each block of the application and marks the last segments of blocks (DSCP)",
         needs_ecn: false,
         params: &[

@@ -2,7 +2,7 @@
 //! BPF file systems, routes with our protocol number.
 
 use crate::state::{self, Lock};
-use crate::step::DEFAULT_LAW;
+use crate::step::DEFAULT_CC;
 use crate::tune::named;
 use crate::{Error, loader, pins, privileges, registered, route, sysctl, tc};
 use std::path::Path;
@@ -115,7 +115,7 @@ fn remove_pins(dir: &Path) -> Result<Vec<String>, Error> {
 
 /// Changes a default whose predecessor no file remembers: to the first that everybody may use, cubic before others. Reno always is.
 fn leave_default(name: &str) -> Result<Option<String>, Error> {
-    let key = DEFAULT_LAW;
+    let key = DEFAULT_CC;
     if sysctl::get(key)? != name {
         return Ok(None);
     }

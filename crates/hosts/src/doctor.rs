@@ -47,7 +47,7 @@ fn build() -> Finding {
 
 /// The link that keeps a congestion control registered, and that can be pinned, came with Linux 6.4 (BPF_F_LINK of struct_ops maps). Shims
 /// need none.
-pub(crate) fn takes_laws(release: &str) -> bool {
+pub(crate) fn takes_congestion_controls(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 4)
 }
@@ -56,7 +56,7 @@ fn kernel() -> Finding {
     let Ok(release) = sysctl::get("kernel.osrelease") else {
         return Finding::Unknown("/proc/sys/kernel/osrelease cannot be read".into());
     };
-    if takes_laws(&release) {
+    if takes_congestion_controls(&release) {
         Finding::Works(format!("Linux {release}"))
     } else {
         Finding::fails(format!("Linux {release} cannot pin congestion controls"), "boot Linux 6.4 or newer")
@@ -136,9 +136,9 @@ fn clsact() -> Finding {
 fn ecn() -> Finding {
     match sysctl::get("net.ipv4.tcp_ecn").as_deref() {
         Ok("0") => Finding::fails("this host refuses ECN to others (net.ipv4.tcp_ecn = 0)", "sysctl -w net.ipv4.tcp_ecn=2"),
-        Ok(value) => {
-            Finding::Works(format!("net.ipv4.tcp_ecn = {value}; connections of laws that need it ask for it themselves"))
-        }
+        Ok(value) => Finding::Works(format!(
+            "net.ipv4.tcp_ecn = {value}; connections of congestion controls that need it ask for it themselves"
+        )),
         Err(e) => Finding::Unknown(e.what().to_owned()),
     }
 }

@@ -22,7 +22,7 @@ pub struct Socket {
     /// The other end.
     pub remote: SocketAddr,
     /// The congestion control.
-    pub law: String,
+    pub cc: String,
     /// What the kernel counts of it.
     pub info: Info,
     /// The number of the cgroup of the process that opened it; 0 where the kernel does not say.
@@ -116,13 +116,13 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
             let mut socket = Socket {
                 local: (id.source_address.to_canonical(), id.source_port).into(),
                 remote: (id.destination_address.to_canonical(), id.destination_port).into(),
-                law: String::new(),
+                cc: String::new(),
                 info: Info::default(),
                 cgroup: 0,
             };
             for nla in &r.nlas {
                 match nla {
-                    Nla::Congestion(name) => socket.law.clone_from(name),
+                    Nla::Congestion(name) => socket.cc.clone_from(name),
                     Nla::TcpInfo(bytes) => {
                         socket.info = Info::parse(bytes);
                         // So does a FIN that has arrived: CLOSE_WAIT, LAST_ACK, CLOSING (include/net/tcp_states.h).
@@ -141,7 +141,7 @@ pub fn sockets() -> Result<Vec<Socket>, Error> {
                     _ => {}
                 }
             }
-            // What is left of a socket in FIN_WAIT2 (tcp_time_wait) is listed under that state and has neither a law nor a window.
+            // What is left of a socket in FIN_WAIT2 (tcp_time_wait) is listed under that state and has neither a congestion control nor a window.
             if described {
                 found.push(socket);
             }

@@ -23,12 +23,12 @@ fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, p
     libbpf_log::keep_anew();
     let failed = |e: libbpf_rs::Error| refused(program, &e);
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(failed)?;
-    if program.kind == Kind::Law {
-        let mut law = open
+    if program.kind == Kind::CongestionControl {
+        let mut cc = open
             .maps_mut()
             .find(|m| m.name() == "law")
-            .ok_or_else(|| Error::new(format!("`{}` has no map `law`", program.name)))?;
-        rename(law.initial_value_mut().unwrap_or_default(), program, name, open_to_all)?;
+            .ok_or_else(|| Error::new(format!("`{}` has no map `cc`", program.name)))?;
+        rename(cc.initial_value_mut().unwrap_or_default(), program, name, open_to_all)?;
     }
     let object = open.load().map_err(failed)?;
     if !params.is_empty() || !program.params.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 /// Whether a congestion control of the kernel may have this name.
-pub(crate) fn may_be_law(name: &str) -> bool {
+pub(crate) fn may_be_cc(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic() && c != '/')
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
         .fix("boot a kernel that was built with CONFIG_DEBUG_INFO_BTF=y");
     }
     let release = crate::sysctl::get("kernel.osrelease").unwrap_or_default();
-    if program.kind == Kind::Law && !crate::doctor::takes_laws(&release) {
+    if program.kind == Kind::CongestionControl && !crate::doctor::takes_congestion_controls(&release) {
         return Error::bpf(format!("Linux {release} cannot pin the congestion control `{}`", program.name), e)
             .fix("boot Linux 6.4 or newer; shims work on this one");
     }
@@ -100,7 +100,7 @@ pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<(), Error> 
     pins::create(folder)?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        // Not `law` itself, and not the sections of variables (.rodata, .bss).
+        // Not `cc` itself, and not the sections of variables (.rodata, .bss).
         if name != "law" && !name.contains('.') {
             let path = folder.join(&name);
             map.pin(&path).map_err(|e| Error::bpf(path.display(), &e))?;
@@ -143,11 +143,9 @@ pub(crate) fn take_option(object: &Object, cgroup: &Path, pin: &Path) -> Result<
 
 /// Registers the congestion control and pins the link, which from then on is what keeps it.
 pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result<(), Error> {
-    let mut law: MapMut<'_> = object
-        .maps_mut()
-        .find(|m| m.name() == "law")
-        .ok_or_else(|| Error::new(format!("{name}: the object has no map `law`")))?;
-    let mut link = law.attach_struct_ops().map_err(|e| match e.kind() {
+    let mut cc: MapMut<'_> =
+        object.maps_mut().find(|m| m.name() == "law").ok_or_else(|| Error::new(format!("{name}: the object has no map `cc`")))?;
+    let mut link = cc.attach_struct_ops().map_err(|e| match e.kind() {
         libbpf_rs::ErrorKind::AlreadyExists => taken(name),
         _ => Error::bpf(format!("registering {name}"), &e),
     })?;

@@ -16,17 +16,16 @@ const AT_CGROUPS: [&str; 2] = ["choose", "option"];
 
 /// Waits until the links are freed and the congestion control of this name is unregistered; detaches remaining links by number, or by name if no
 /// number is known. Returns messages for the user, a line each.
-pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error> {
-    let listed = || -> Result<bool, Error> {
-        law.map_or(Ok(false), |law| loader::registered().map(|names| names.iter().any(|n| n == law)))
-    };
+pub(crate) fn end(cc: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error> {
+    let listed =
+        || -> Result<bool, Error> { cc.map_or(Ok(false), |cc| loader::registered().map(|names| names.iter().any(|n| n == cc))) };
     let held = || links.iter().any(|l| open(*l).is_some_and(|fd| is_ours(&fd)));
     // The kernel frees the number of a link before it unregisters the congestion control.
     if !wait_while(&|| Ok(held() || listed()?))? {
         return Ok(Vec::new());
     }
     let mut notes = Vec::new();
-    let named = if links.is_empty() { law.map(of_law).unwrap_or_default() } else { Vec::new() };
+    let named = if links.is_empty() { cc.map(of_cc).unwrap_or_default() } else { Vec::new() };
     for number in named.iter().chain(links) {
         let Some(fd) = open(*number).filter(is_ours) else { continue };
         // SAFETY: a plain system call on an open descriptor.
@@ -38,20 +37,20 @@ pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error
         }
     }
     let left =
-        || Ok(held() || (listed()? && law.is_some_and(|law| of_law(law).iter().any(|l| links.is_empty() || links.contains(l)))));
+        || Ok(held() || (listed()? && cc.is_some_and(|cc| of_cc(cc).iter().any(|l| links.is_empty() || links.contains(l)))));
     if wait_while(&left)? {
         let numbers: Vec<String> = named.iter().chain(links).map(u32::to_string).collect();
         return Err(Error::new(format!(
             "{} cannot be detached: BPF link {} is still referenced, and this kernel cannot detach it by number",
-            law.unwrap_or("an attachment"),
+            cc.unwrap_or("an attachment"),
             numbers.join(", ")
         ))
         .fix(
             "remove the pin or end the process that holds the link (`bpftool link show` lists both), then run `forebay detach` again",
         ));
     }
-    if let Some(law) = law.filter(|_| listed().unwrap_or(false)) {
-        notes.push(format!("a congestion control called {law} is still registered, but not by this attachment"));
+    if let Some(cc) = cc.filter(|_| listed().unwrap_or(false)) {
+        notes.push(format!("a congestion control called {cc} is still registered, but not by this attachment"));
     }
     Ok(notes)
 }
@@ -60,7 +59,7 @@ pub(crate) fn end(law: Option<&str>, links: &[u32]) -> Result<Vec<String>, Error
 pub(crate) fn others(known: &[&str]) -> Vec<(String, u32)> {
     let names = loader::registered().unwrap_or_default();
     let mut found = Vec::new();
-    for (link, value) in laws() {
+    for (link, value) in congestion_controls() {
         let name = names.iter().find(|n| has_name(&value, n));
         found.extend(name.filter(|n| !known.contains(&n.as_str())).map(|n| (n.clone(), link)));
     }
@@ -84,7 +83,7 @@ fn wait_while(left: &dyn Fn() -> Result<bool, Error>) -> Result<bool, Error> {
 }
 
 /// The links of congestion controls of forebay, with the `struct_ops` value of each.
-fn laws() -> Vec<(u32, Vec<u8>)> {
+fn congestion_controls() -> Vec<(u32, Vec<u8>)> {
     let value = |map_id: u32| {
         let map = MapHandle::from_map_id(map_id).ok().filter(|m| m.name() == MAP)?;
         map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten()
@@ -96,8 +95,8 @@ fn laws() -> Vec<(u32, Vec<u8>)> {
     links.collect()
 }
 
-fn of_law(law: &str) -> Vec<u32> {
-    laws().into_iter().filter(|(_, value)| has_name(value, law)).map(|(link, _)| link).collect()
+fn of_cc(cc: &str) -> Vec<u32> {
+    congestion_controls().into_iter().filter(|(_, value)| has_name(value, cc)).map(|(link, _)| link).collect()
 }
 
 /// Whether a `struct tcp_congestion_ops` has this name: 16 bytes, filled with zeros.

@@ -34,25 +34,25 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// What gives connections to the prefix the congestion control: a copy of the route to it, and of each route to a part of it.
-    pub(crate) fn all(prefix: Prefix, law: &str) -> Result<Vec<Plan>, Error> {
+    pub(crate) fn all(prefix: Prefix, cc: &str) -> Result<Vec<Plan>, Error> {
         let routes = unicast(family(prefix.address()))?;
         if let Some((taken, _)) = routes.iter().find(|(p, r)| of_ours(r) && (p.within(prefix) || prefix.within(*p))) {
             return Err(Error::new(format!("{taken} already has a route of forebay"))
                 .fix("`forebay status` says of which attachment; detach that first"));
         }
-        Plan::copies(&routes, prefix, law)
+        Plan::copies(&routes, prefix, cc)
     }
 
     /// Copies of the route to the prefix and of those to parts of it.
-    fn copies(routes: &[(Prefix, RouteMessage)], prefix: Prefix, law: &str) -> Result<Vec<Plan>, Error> {
+    fn copies(routes: &[(Prefix, RouteMessage)], prefix: Prefix, cc: &str) -> Result<Vec<Plan>, Error> {
         // The longest prefix wins, and among equal ones the least priority, which the kernel lists first.
         let mut above: Vec<&(Prefix, RouteMessage)> = routes.iter().filter(|(p, _)| prefix.within(*p)).collect();
         above.sort_by_key(|(p, r)| (std::cmp::Reverse(p.length()), priority(r)));
-        let mut plans: Vec<Plan> = above.first().map(|(_, r)| Plan::copy(r, prefix, law)).into_iter().collect();
+        let mut plans: Vec<Plan> = above.first().map(|(_, r)| Plan::copy(r, prefix, cc)).into_iter().collect();
         let mut parts: Vec<&(Prefix, RouteMessage)> = routes.iter().filter(|(p, _)| p.within(prefix) && *p != prefix).collect();
         parts.sort_by_key(|(p, r)| (*p, priority(r)));
         parts.dedup_by_key(|(p, _)| *p);
-        plans.extend(parts.iter().map(|(p, r)| Plan::copy(r, *p, law)));
+        plans.extend(parts.iter().map(|(p, r)| Plan::copy(r, *p, cc)));
         if plans.is_empty() {
             return Err(Error::new(format!("this host has no route to {prefix}"))
                 .fix("name a prefix that it can reach (`ip route show` lists the routes of the main table)"));
@@ -61,7 +61,7 @@ impl Plan {
     }
 
     /// A copy of a route, for this prefix, with the congestion control.
-    fn copy(route: &RouteMessage, prefix: Prefix, law: &str) -> Plan {
+    fn copy(route: &RouteMessage, prefix: Prefix, cc: &str) -> Plan {
         let mut message = route.clone();
         let mut metrics = Vec::new();
         let same = message.header.destination_prefix_length == prefix.length();
@@ -88,7 +88,7 @@ impl Plan {
             priority = priority.max(2) - 1;
         }
         metrics.retain(|m| !matches!(m, RouteMetric::CcAlgo(_)));
-        metrics.push(RouteMetric::CcAlgo(law.to_owned()));
+        metrics.push(RouteMetric::CcAlgo(cc.to_owned()));
         message.header.destination_prefix_length = prefix.length();
         message.header.protocol = RouteProtocol::Other(PROTOCOL);
         message.header.flags = RouteFlags::empty();
@@ -103,7 +103,7 @@ impl Plan {
     }
 
     /// The same by hand.
-    pub(crate) fn command(&self, law: &str) -> String {
+    pub(crate) fn command(&self, cc: &str) -> String {
         let mut text = format!("ip route prepend {}", self.route.prefix);
         for a in &self.message.attributes {
             match a {
@@ -122,7 +122,7 @@ impl Plan {
         if self.route.priority > 0 {
             text += &format!(" metric {}", self.route.priority);
         }
-        format!("{text} proto {PROTOCOL} congctl {law}")
+        format!("{text} proto {PROTOCOL} congctl {cc}")
     }
 
     /// Makes it.

@@ -126,7 +126,7 @@ mod tests {
     fn look(acked: u64, segments: u32, remote: &str) -> Look {
         let info = inet_diag::Info { bytes_acked: acked, segments_out: segments, ..inet_diag::Info::default() };
         let (local, remote) = ("127.0.0.1:1000".parse().unwrap(), remote.parse().unwrap());
-        let socket = Socket { local, remote, law: "reno".into(), info, cgroup: 0 };
+        let socket = Socket { local, remote, cc: "reno".into(), info, cgroup: 0 };
         Look { at: Instant::now(), sockets: BTreeMap::from([((local, remote), socket)]) }
     }
 
@@ -144,7 +144,7 @@ mod tests {
         let silent = |i: u16| {
             let ends: (SocketAddr, SocketAddr) = (([127, 0, 0, 1], i).into(), ([127, 0, 0, 1], 9777).into());
             let info = inet_diag::Info { rtt_us: 20, ..inet_diag::Info::default() };
-            (ends, Socket { local: ends.0, remote: ends.1, law: "reno".into(), info, cgroup: 0 })
+            (ends, Socket { local: ends.0, remote: ends.1, cc: "reno".into(), info, cgroup: 0 })
         };
         let others = Look { at: Instant::now(), sockets: (1..1000).map(silent).collect() };
         assert_eq!(others.so_far().rtt_p99_us, 20);

@@ -25,7 +25,7 @@ const PROGRAM: Program = Program {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whom<'a> {
     /// The congestion control that they get.
-    pub(crate) law: &'a str,
+    pub(crate) cc: &'a str,
     /// Only those that use this one now.
     pub(crate) only: Option<&'a str>,
     pub(crate) needs_ecn: bool,
@@ -48,7 +48,7 @@ fn config(whom: &Whom<'_>) -> Result<[u8; 56], Error> {
     for (at, set) in [(8, whom.needs_ecn), (12, !whom.prefixes.is_empty()), (16, whom.back)] {
         bytes[at..at + 4].copy_from_slice(&u32::from(set).to_ne_bytes());
     }
-    for (at, name) in [(24, whom.law), (40, whom.only.unwrap_or_default())] {
+    for (at, name) in [(24, whom.cc), (40, whom.only.unwrap_or_default())] {
         let n = name.len().min(15);
         bytes[at..at + n].copy_from_slice(&name.as_bytes()[..n]);
     }

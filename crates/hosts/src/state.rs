@@ -94,9 +94,9 @@ impl Attachment {
     }
 
     /// The name under which it registers a congestion control, if it is one.
-    pub(crate) fn law(&self) -> Option<&str> {
+    pub(crate) fn cc(&self) -> Option<&str> {
         self.steps.iter().find_map(|s| match s {
-            Step::Sockets { law, .. } => Some(law.as_str()),
+            Step::Sockets { cc, .. } => Some(cc.as_str()),
             _ => None,
         })
     }
@@ -125,7 +125,7 @@ impl Attachment {
             links.extend(pins::links(folder).into_iter().filter(|l| !self.links.contains(l)));
         }
         // The name is that of this attachment only if it was registered.
-        let law = self.law().filter(|_| self.complete || !links.is_empty());
+        let cc = self.cc().filter(|_| self.complete || !links.is_empty());
         let undo = |steps: &mut dyn Iterator<Item = &Step>| {
             let (mut first, mut notes) = (Ok(()), Vec::new());
             for step in steps {
@@ -143,7 +143,7 @@ impl Attachment {
             Ok(Some(done)) => done,
             Err(e) => (Err(e), Vec::new()),
         };
-        notes.extend(registered::end(law, &links)?);
+        notes.extend(registered::end(cc, &links)?);
         undone?;
         self.forget()?;
         Ok(notes)
@@ -257,7 +257,7 @@ mod tests {
             "before": serde_json::to_value(crate::Health::default()).unwrap(),
             "steps": [
                 {"pins": {"folder": "/sys/fs/bpf/forebay/fb_dctcp"}},
-                {"sockets": {"law": "fb_dctcp", "memory": "/sys/fs/bpf/forebay/fb_dctcp/earlier"}},
+                {"sockets": {"cc": "fb_dctcp", "memory": "/sys/fs/bpf/forebay/fb_dctcp/earlier"}},
                 {"cgroup": {"cgroup": "/sys/fs/cgroup/x", "link": "/sys/fs/bpf/forebay/fb_dctcp/cgroup"}},
                 {"option": {"cgroup": "/sys/fs/cgroup/x", "link": "/sys/fs/bpf/forebay/fb_dctcp/option"}},
                 {"route": {"prefix": "10.0.0.0/8", "table": 254, "priority": 0}},
@@ -296,7 +296,7 @@ mod tests {
                     json!("/sys/fs/bpf/forebay/other"),
                 ],
             ),
-            ("/steps/1/sockets/law", vec![json!("cubic"), json!("reno")]),
+            ("/steps/1/sockets/cc", vec![json!("cubic"), json!("reno")]),
             ("/steps/1/sockets/memory", vec![json!("/etc/passwd"), json!(format!("{own}/../x"))]),
             ("/steps/2/cgroup/link", vec![json!("/etc/passwd"), json!(format!("{own}/link"))]),
             ("/steps/3/option/link", vec![json!("/etc/passwd")]),

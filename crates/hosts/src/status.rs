@@ -48,10 +48,10 @@ pub struct Guard {
 /// All attachments. Whoever may not read the maps still learns the rest.
 pub fn status() -> Result<Vec<Status>, Error> {
     let mut found = Vec::new();
-    let laws = loader::registered()?;
+    let congestion_controls = loader::registered()?;
     for a in state::all()? {
         let sockets = a.namespace.run(inet_diag::sockets).ok().flatten().unwrap_or_default();
-        let sockets = sockets.into_iter().filter(|s| s.law == a.name).collect();
+        let sockets = sockets.into_iter().filter(|s| s.cc == a.name).collect();
         let program = Program::named(&a.program);
         let map = |name: &str| {
             let path = a.pins().map(|p| p.join(name)).unwrap_or_default();
@@ -68,7 +68,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
         };
         let guard = a.guard.map(|g| Guard { process: g.process, renewed: lease::age(&a.lease()), ended: a.guard_has_ended() });
         found.push(Status {
-            registered: a.law().is_none_or(|law| laws.iter().any(|l| l == law)),
+            registered: a.cc().is_none_or(|cc| congestion_controls.iter().any(|l| l == cc)),
             guard,
             name: a.name,
             program: a.program,

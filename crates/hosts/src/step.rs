@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The one setting that an attachment changes.
-pub(crate) const DEFAULT_LAW: &str = "net.ipv4.tcp_congestion_control";
+pub(crate) const DEFAULT_CC: &str = "net.ipv4.tcp_congestion_control";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(crate) enum Step {
     /// Links and maps are pinned in a folder of a BPF file system (`pins.rs`): without the pin they end with the process.
     Pins { folder: PathBuf },
     /// Sockets use the congestion control, or will: they leave it before it goes. What each used before is in the map at `memory`.
-    Sockets { law: String, memory: PathBuf },
+    Sockets { cc: String, memory: PathBuf },
     /// Processes of a cgroup use it when they open connections; the link is pinned at `link`.
     Cgroup { cgroup: PathBuf, link: PathBuf },
     /// Processes of a cgroup announce messages to it by socket option; the link is pinned at `link`.
@@ -35,7 +35,7 @@ impl Step {
     /// Takes it back. Returns what the user should know, if anything.
     pub(crate) fn undo(&self) -> Result<Option<String>, Error> {
         match self {
-            Step::Sockets { law, memory } => leave(law, memory),
+            Step::Sockets { cc, memory } => leave(cc, memory),
             other => other.undo_alone().map(|()| None),
         }
     }
@@ -66,15 +66,15 @@ impl Step {
         match self {
             Step::Pins { folder } if folder == pins => Ok(()),
             Step::Pins { folder } => Err(format!("a second folder, `{}`", folder.display())),
-            Step::Sockets { law, .. } if law != name => Err(format!("law `{law}`: not `{name}`")),
+            Step::Sockets { cc, .. } if cc != name => Err(format!("congestion control `{cc}`: not `{name}`")),
             Step::Sockets { memory, .. } => pinned("memory", memory, "earlier"),
             Step::Cgroup { link, .. } => pinned("link", link, "cgroup"),
             Step::Option { link, .. } => pinned("link", link, "option"),
             Step::Route(route) => route.check(),
             Step::Filter(filter) => filter.check(program),
-            Step::Sysctl { key, .. } if key != DEFAULT_LAW => Err(format!("key `{key}`: attach changes {DEFAULT_LAW} only")),
+            Step::Sysctl { key, .. } if key != DEFAULT_CC => Err(format!("key `{key}`: attach changes {DEFAULT_CC} only")),
             Step::Sysctl { after, .. } if after != name => Err(format!("after `{after}`: not `{name}`")),
-            Step::Sysctl { before, .. } if !loader::may_be_law(before) => {
+            Step::Sysctl { before, .. } if !loader::may_be_cc(before) => {
                 Err(format!("before `{}`: not a name of a congestion control", before.escape_default()))
             }
             Step::Sysctl { .. } => Ok(()),
@@ -89,17 +89,16 @@ impl Step {
 
 /// Gives the sockets that use the congestion control what they used before, or what new connections use. Sockets whose lock a process does not
 /// release are not waited for.
-fn leave(law: &str, memory: &Path) -> Result<Option<String>, Error> {
+fn leave(cc: &str, memory: &Path) -> Result<Option<String>, Error> {
     // A program without this pin is not in use; a folder without pins was never filled.
-    if !loader::registered()?.iter().any(|n| n == law) || !memory.parent().is_some_and(Path::exists) {
+    if !loader::registered()?.iter().any(|n| n == cc) || !memory.parent().is_some_and(Path::exists) {
         return Ok(None);
     }
-    let default = sysctl::get(DEFAULT_LAW)?;
-    let next = if default == law { "reno".to_owned() } else { default };
-    let (only, path) = (law.to_owned(), memory.to_owned());
-    let swapped = limited(move || swap(&Whom { law: &next, only: Some(&only), back: true, ..Whom::default() }, &path).map(drop))?;
-    let held = || {
-        format!("a process holds the lock of a socket: connections may use {law} until the process releases it, or they close")
-    };
+    let default = sysctl::get(DEFAULT_CC)?;
+    let next = if default == cc { "reno".to_owned() } else { default };
+    let (only, path) = (cc.to_owned(), memory.to_owned());
+    let swapped = limited(move || swap(&Whom { cc: &next, only: Some(&only), back: true, ..Whom::default() }, &path).map(drop))?;
+    let held =
+        || format!("a process holds the lock of a socket: connections may use {cc} until the process releases it, or they close");
     Ok(swapped.map_or_else(|| Some(held()), |()| None))
 }

@@ -18,7 +18,7 @@ const TEMPORARY: &str = ".new";
 pub struct Manifest {
     /// Of Linux, such as `6.12.117`.
     pub version: String,
-    /// Names the drivers, laws, configuration and changes that are in it.
+    /// Names the drivers, congestion controls, configuration and changes that are in it.
     pub recipe: String,
     /// Where its sources were.
     pub source: String,

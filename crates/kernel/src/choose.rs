@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::recipe::Recipe;
 use crate::version::Version;
 
-/// Whether the kernel has the drivers and laws that this program carries; another one would not understand it.
+/// Whether the kernel has the drivers and congestion controls that this program carries; another one would not understand it.
 pub fn is_current(kernel: &Kernel) -> bool {
     kernel.manifest().recipe == Recipe::new(SOURCES).name()
 }

@@ -16,7 +16,7 @@ const BUILD: [(&str, &str); 4] = [
     ("KBUILD_BUILD_VERSION", "1"),
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970"),
 ];
-/// What laws draw by chance comes from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
+/// What congestion controls draw by chance comes from the scenario's seed (driver/draws.c): the functions that they call are renamed in their files.
 const DRAWS: &str =
     "-Dget_random_u8=forebay_random_u8 -Dget_random_u32=forebay_random_u32 -D__get_random_u32_below=forebay_random_u32_below";
 /// Variables with which an environment could change what is built.
@@ -47,7 +47,7 @@ fn make(tree: &Tree, words: &[&str], lock: &File) -> Result<Command, Error> {
         make.env_remove(key);
     }
     make.env("LC_ALL", "C").envs(BUILD).arg("-C").arg(&tree.root).arg("ARCH=um").args(words);
-    make.args(["tcp_bbr", "tcp_cdg", "trim_builtin"].map(|law| format!("CFLAGS_{law}.o={DRAWS}")));
+    make.args(["tcp_bbr", "tcp_cdg", "trim_builtin"].map(|cc| format!("CFLAGS_{cc}.o={DRAWS}")));
     make.stdin(lock.try_clone().map_err(|e| Error::new(format!("the lock of the build: {e}")))?);
     Ok(make)
 }

@@ -1,11 +1,11 @@
 //! The kernels of the world `linux`: Linux itself as an ordinary program (User-mode Linux) in virtual time, built on the user's machine from a
-//! source package of a distribution, with the network and the laws of this crate as built-in drivers.
+//! source package of a distribution, with the network and the congestion controls of this crate as built-in drivers.
 //!
 //! A build: [`Source::find`] says from what, [`build()`] unpacks what is needed (`selection`), makes the changes of `um/edits.toml` (`edits`), adds
 //! our files, compiles, and keeps the program by the hash of all that went into it ([`Cache`]). A run asks for [`kernel`].
 
+pub mod congestion_controls;
 pub mod embedded;
-pub mod laws;
 pub mod queue;
 pub mod shims;
 pub mod tags;

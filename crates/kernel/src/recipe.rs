@@ -43,7 +43,7 @@ impl Recipe {
         short(hash(&[METHOD, source, compiler], self.files.iter()))
     }
 
-    /// The name of the tree that kernels are built in: where drivers, laws or configuration change, make knows what is to be compiled anew.
+    /// The name of the tree that kernels are built in: where drivers, congestion controls or configuration change, make knows what is to be compiled anew.
     pub(crate) fn tree(self, source: &str, compiler: &str) -> String {
         short(hash(&[METHOD, source, compiler], self.files.iter().filter(|f| f.path == "um/edits.toml")))
     }

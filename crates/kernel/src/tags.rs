@@ -29,7 +29,7 @@ pub fn tag(shims: &[Chosen]) -> Result<[u64; TAGS], String> {
             "prin" if v.bool("priority") => {
                 tag[..3].copy_from_slice(&[PRIN, v.int("class").unsigned_abs(), u64::from(v.bool("prio-retransmit"))]);
             }
-            // The rest of it is a law (`laws.rs`).
+            // The rest of it is a congestion control (`congestion_controls.rs`).
             "prin" => {}
             "pias" => tag = pias(v)?,
             // Of another place (`shims.rs`).

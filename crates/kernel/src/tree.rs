@@ -124,7 +124,7 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     fs::write(path, text).at(path)
 }
 
-/// Which of our files are compiled into the kernel: all of the driver, the laws' built-in faces, and what changes of arch/um refer to.
+/// Which of our files are compiled into the kernel: all of the driver, the congestion controls' built-in faces, and what changes of arch/um refer to.
 fn makefile(files: &BTreeSet<&str>) -> String {
     let mut text = String::from("# Made by forebay.\nccflags-y := -I$(srctree)/arch/um/kernel/forebay/driver\n");
     let built = |f: &&&str| {
@@ -150,7 +150,7 @@ mod tests {
     const INIT: &[u8] = b"void _start(void) { for (;;); }\n";
 
     #[test]
-    fn drivers_and_laws_are_compiled_and_headers_and_tests_are_not() {
+    fn drivers_and_congestion_controls_are_compiled_and_headers_and_tests_are_not() {
         let files = [
             "bpf/builtin.c",
             "bpf/rns/rns_builtin.c",

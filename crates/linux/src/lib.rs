@@ -5,13 +5,13 @@
 //! stands still while it waits for an answer, so that the conversation costs none.
 
 mod apps;
+mod congestion_controls;
 mod connection;
 mod failures;
 #[cfg(test)]
 mod fake;
 mod guest;
 pub mod kernel;
-mod laws;
 pub mod link;
 mod message;
 pub mod plan;

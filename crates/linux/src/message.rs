@@ -20,7 +20,7 @@ pub(crate) struct Stats {
     pub fast_retx: u32,
     pub ecn_cuts: u32,
     pub loss_cuts: u32,
-    /// Sum of alpha over `ecn_cuts`, if the law has one.
+    /// Sum of alpha over `ecn_cuts`, if the congestion control has one.
     pub cut_alpha: Option<f64>,
     pub ce_bytes: u64,
     /// Segments.

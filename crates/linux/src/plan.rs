@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// of its first sender, to the last host that it sends to.
 pub fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
     let tcp = &experiment.groups[id].tcp;
-    if tcp.law.name != "trim" {
+    if tcp.cc.name != "trim" {
         return None;
     }
     let mut hosts = Vec::new();
@@ -62,7 +62,7 @@ impl Plan {
             let options = sockets(&group.tcp, route(experiment, id).as_ref());
             let profile = plan.profile(settings(&group.tcp)) as u32;
             plan.groups.push(protocol::Group {
-                law: text(options.law),
+                cc: text(options.cc),
                 profile,
                 flags: options.flags,
                 rcvbuf: options.rcvbuf,
@@ -82,7 +82,7 @@ impl Plan {
                 let like = plan.groups[0];
                 let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
                 plan.groups.push(protocol::Group {
-                    law: [0; 16],
+                    cc: [0; 16],
                     profile: profile as u32,
                     flags,
                     header: u32::from(datagram.wire) - u32::from(datagram.payload),
@@ -95,7 +95,7 @@ impl Plan {
                 continue;
             }
             for (g, group) in experiment.groups.enumerate() {
-                if group.tcp.law != Chosen::NONE && workload.uses(g) {
+                if group.tcp.cc != Chosen::NONE && workload.uses(g) {
                     let profile = plan.groups[g.index()].profile as usize;
                     plan.join(workload, profile);
                 }
@@ -250,7 +250,7 @@ mod tests {
         ]
         .into();
         let plan = Plan::new(&e);
-        // The first two have equal stacks: their laws are a matter of sockets.
+        // The first two have equal stacks: their congestion controls are a matter of sockets.
         let places: Vec<(u32, usize)> = plan.interfaces.iter().map(|p| (p.0.get(), p.1)).collect();
         assert_eq!(places, [(0, 0), (1, 0), (3, 0), (1, 1), (2, 1)]);
         assert_eq!(plan.interface(NodeId::new(1), 1), 1);

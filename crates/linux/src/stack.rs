@@ -1,12 +1,12 @@
 //! What a stack of a scenario is in a kernel: what can be set there (settings of a namespace, of its routes and of its sockets), what it does in
 //! its own way whatever the scenario says, and what would be another experiment.
 
-use crate::laws::{is_ours, law};
+use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Transport};
 use forebay_experiment::world::Unsupported;
-use forebay_kernel::laws::PARAMS;
+use forebay_kernel::congestion_controls::PARAMS;
 use forebay_kernel::shims::{SHIM, shim};
 use forebay_kernel::tags::{TAGS, tag};
 use forebay_units::Time;
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sockets {
     /// Congestion control; empty for datagrams.
-    pub law: &'static str,
+    pub cc: &'static str,
     /// Its numbers, if it is one of ours.
     pub param: [u64; PARAMS],
     /// What gives their packets classes of service, and its numbers.
@@ -78,7 +78,7 @@ pub(crate) fn settings(t: &Transport) -> Settings {
         ("net/ipv4/tcp_slow_start_after_idle", on(t.idle != Idle::Keep)),
         ("net/ipv4/tcp_no_metrics_save", on(t.metrics == Metrics::Off)),
         ("net/ipv4/tcp_no_ssthresh_metrics_save", on(t.metrics != Metrics::All)),
-        // A law that needs ECN asks for it by itself, at both ends.
+        // A congestion control that needs ECN asks for it by itself, at both ends.
         ("net/ipv4/tcp_ecn", on(t.ecn == Ecn::Classic)),
         ("net/ipv4/tcp_reordering", t.dup_thresh.to_string()),
         ("net/ipv4/tcp_moderate_rcvbuf", on(t.rcv_autotune)),
@@ -122,11 +122,11 @@ fn common() -> [Setting; 6] {
     ]
 }
 
-/// Settings of the sockets of a TCP transport; its law is one of the guest's. `route` is that of any of its connections.
+/// Settings of the sockets of a TCP transport; its congestion control is one of the guest's. `route` is that of any of its connections.
 pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
-    let (law, param) = law(t, route).unwrap_or(("", [0; PARAMS]));
+    let (cc, param) = cc(t, route).unwrap_or(("", [0; PARAMS]));
     Sockets {
-        law,
+        cc,
         param,
         tag: tag(&t.shims).unwrap_or([0; TAGS]),
         shim: shim(t).unwrap_or([0; SHIM]),
@@ -145,13 +145,13 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
             all.push(Unsupported { key, reason });
         }
     };
-    if let Err(why) = law(t, None) {
+    if let Err(why) = cc(t, None) {
         refuse("transport.cc", true, why);
     }
     for why in [tag(&t.shims).err(), shim(t).err()].into_iter().flatten() {
         refuse("transport.shim", true, why);
     }
-    let dctcp = matches!(t.law.name, "dctcp" | "l2dct" | "d2tcp");
+    let dctcp = matches!(t.cc.name, "dctcp" | "l2dct" | "d2tcp");
     refuse("transport.handshake", !t.handshake, "the kernel opens every connection with a handshake; legal: true".into());
     refuse("transport.isn", t.isn.is_some(), "the kernel draws initial sequence numbers; leave it out".into());
     refuse(
@@ -173,11 +173,15 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     refuse("transport.ack-every", t.ack_every > 2, "Linux acknowledges every segment or delays ACKs; legal: 1, 2".into());
     refuse("transport.mss", t.mss < 88, "legal: 88 to 65000 (TCP_MIN_MSS)".into());
     let ecn_differs = (t.ecn == Ecn::Dctcp) != dctcp;
-    refuse("transport.ecn", ecn_differs, "in Linux the exact echo of marks and the law `dctcp` go together; leave it out".into());
+    refuse(
+        "transport.ecn",
+        ecn_differs,
+        "in Linux the exact echo of marks and the congestion control `dctcp` go together; leave it out".into(),
+    );
     refuse("transport.echo", t.latched_echo, "Linux echoes each mark as it is with `dctcp`; legal: exact".into());
     let own_start = match t.slow_start {
         SlowStart::Standard => false,
-        SlowStart::Hystart => t.law.name != "cubic",
+        SlowStart::Hystart => t.cc.name != "cubic",
         SlowStart::HystartPlusPlus => true,
     };
     refuse("transport.slow-start", own_start, "Linux has HyStart, with cubic; legal: standard, with cubic hystart".into());
@@ -218,10 +222,7 @@ pub(crate) fn own_ways(group: &Group) -> Vec<String> {
         prin.is_some_and(|s| s.values.bool("split-short")),
         "`split-short` of `prin`: Linux cuts messages into full segments, and may put the next message into the last one",
     );
-    say(
-        t.law.name == "cubic" && t.slow_start == SlowStart::Standard,
-        "`slow-start`: cubic in Linux leaves slow start by HyStart",
-    );
+    say(t.cc.name == "cubic" && t.slow_start == SlowStart::Standard, "`slow-start`: cubic in Linux leaves slow start by HyStart");
     all
 }
 
@@ -232,9 +233,8 @@ mod tests {
     use forebay_experiment::transport::{Chosen, Profile};
     use forebay_param::Values;
 
-    fn group(profile: Profile, law: &'static str) -> Group {
-        let tcp =
-            Transport { stack: defaults(profile), law: Chosen { name: law, values: Values(Vec::new()) }, shims: Vec::new() };
+    fn group(profile: Profile, cc: &'static str) -> Group {
+        let tcp = Transport { stack: defaults(profile), cc: Chosen { name: cc, values: Values(Vec::new()) }, shims: Vec::new() };
         Group { name: "t".into(), tcp }
     }
 

@@ -60,10 +60,10 @@ pub(crate) fn tcp() -> Tcp {
     }
 }
 
-/// A transport called as its law.
-pub(crate) fn group(profile: Profile, law: &'static str) -> Group {
-    let tcp = Transport { stack: defaults(profile), law: Chosen { name: law, values: Values(Vec::new()) }, shims: Vec::new() };
-    Group { name: law.into(), tcp }
+/// A transport called as its congestion control.
+pub(crate) fn group(profile: Profile, cc: &'static str) -> Group {
+    let tcp = Transport { stack: defaults(profile), cc: Chosen { name: cc, values: Values(Vec::new()) }, shims: Vec::new() };
+    Group { name: cc.into(), tcp }
 }
 
 /// `senders` hosts and, numbered behind them, a receiver, at a switch, over links of 1 Gbps and 10 us; no transport and no traffic yet. Ports

@@ -31,7 +31,7 @@ pub struct Linux;
 
 /// What of the transports of an experiment no kernel does.
 pub fn transports(experiment: &Experiment) -> Vec<Unsupported> {
-    let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
+    let tcp = experiment.groups.iter().filter(|g| g.tcp.cc != Chosen::NONE);
     tcp.flat_map(stack::refused).collect()
 }
 
@@ -69,7 +69,7 @@ impl World for Linux {
     }
 
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
-        let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
+        let tcp = experiment.groups.iter().filter(|g| g.tcp.cc != Chosen::NONE);
         tcp.flat_map(stack::own_ways).collect()
     }
 

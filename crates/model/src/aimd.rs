@@ -1,4 +1,4 @@
-//! How flows of different laws share a bottleneck: additive increase, multiplicative decrease, everybody sees every congestion event
+//! How flows of different congestion controls share a bottleneck: additive increase, multiplicative decrease, everybody sees every congestion event
 //! (coexistence study, Eqs. (3) and (4)).
 //!
 //! The assumption is strong: DCTCP backs off about four times as often as TCP, and ratios measured in the study are a third of these
@@ -7,7 +7,7 @@
 use crate::ModelError;
 use crate::error::{above, closed};
 
-/// A law as an AIMD rule.
+/// A congestion control as an AIMD rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aimd {
     increase: f64,

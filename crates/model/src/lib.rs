@@ -6,7 +6,7 @@
 //! | [`incast`] | goodput of barrier-synchronised senders, and where it collapses | Zhang et al., "Modeling and Solving TCP Incast" (cited as INCAST with equation numbers) |
 //! | [`trim`] | threshold interval, buffers and waits of TCP-TRIM | TCP-TRIM (cited as TRIM) |
 //! | [`dctcp`] | DCTCP's queue and windows in steady state | DCTCP slides and Alizadeh et al., SIGCOMM 2010 |
-//! | [`aimd`] | how flows of different laws share a link | coexistence study, Eqs. (3) and (4) |
+//! | [`aimd`] | how flows of different congestion controls share a link | coexistence study, Eqs. (3) and (4) |
 //! | [`ceilings`] | what headers, windows and pipes allow at best | arithmetic |
 
 pub mod aimd;

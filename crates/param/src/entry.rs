@@ -1,4 +1,4 @@
-//! What a registry knows about one choice (a law, a queue, ...) and about each of its parameters.
+//! What a registry knows about one choice (a congestion control, a queue, ...) and about each of its parameters.
 
 /// Name, one-line summary and parameters of one choice in a registry.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Parameters as data: every law, queue discipline, topology and workload lists its parameters once, and parsing, range checks,
+//! Parameters as data: every congestion control, queue discipline, topology and workload lists its parameters once, and parsing, range checks,
 //! help texts and generated documentation all come from that list.
 
 mod entry;

@@ -11,7 +11,7 @@ use forebay_experiment::transport::{Idle, Recovery, RtoRule, Transport};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
 use forebay_units::{Bytes, Time, WorkloadId};
 
-/// Laws with NewReno's sawtooth.
+/// Congestion controls with NewReno's sawtooth.
 pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
 
 /// Values and comparison, or why the model has none.
@@ -78,8 +78,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
 
 /// Which first windows the transport has, or what about it the derivation excludes.
 fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
-    if !NEWRENO.contains(&tcp.law.name) {
-        return Err("the model is of NewReno's sawtooth, and the incast workload runs another law".into());
+    if !NEWRENO.contains(&tcp.cc.name) {
+        return Err("the model is of NewReno's sawtooth, and the incast workload runs another congestion control".into());
     }
     if tcp.recovery == Recovery::Rack {
         return Err("RACK-TLP repairs the losses at a block's end that the model counts as timeouts".into());

@@ -67,7 +67,7 @@ pub(crate) fn goodput(run: &Report, group: GroupId) -> Option<f64> {
     (seconds > 0.0).then(|| 8.0 * acked as f64 / seconds)
 }
 
-/// Mean of the law's marked fraction over the samples of a group's connections, where their series are observed.
+/// Mean of the congestion control's marked fraction over the samples of a group's connections, where their series are observed.
 pub(crate) fn alpha(run: &Report, group: GroupId) -> Option<f64> {
     let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group == group).map(|f| f.conn_id).collect();
     conns.sort_unstable();

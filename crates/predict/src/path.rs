@@ -52,9 +52,9 @@ pub(crate) fn endless(v: &Experiment, group: GroupId) -> Vec<Pair> {
     out
 }
 
-/// What a model of one law is about.
+/// What a model of one congestion control is about.
 pub(crate) struct Subject {
-    /// The first transport that runs the law.
+    /// The first transport that runs the congestion control.
     pub group: GroupId,
     /// Pairs of its endless flows.
     pub long: Vec<Pair>,
@@ -62,9 +62,9 @@ pub(crate) struct Subject {
     pub pairs: Vec<Pair>,
 }
 
-/// The transport that runs the law `name`; or why there is nothing to model.
+/// The transport that runs the congestion control `name`; or why there is nothing to model.
 pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
-    let Some(group) = v.groups.position(|g| g.tcp.law.name == name) else {
+    let Some(group) = v.groups.position(|g| g.tcp.cc.name == name) else {
         return Err(format!("no transport runs {name}"));
     };
     let long = endless(v, group);

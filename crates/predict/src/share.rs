@@ -19,7 +19,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let all: Vec<Pair> = one.iter().chain(two).copied().collect();
     let b = bottleneck(v, &all, tcp)?;
     // DCTCP first: the ratio is as the coexistence study has it.
-    let dctcp = |g: GroupId| v.groups[g].tcp.law.name == "dctcp";
+    let dctcp = |g: GroupId| v.groups[g].tcp.cc.name == "dctcp";
     let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
         ((*second, two.len()), (*first, one.len()))
     } else {
@@ -53,9 +53,9 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
 /// An AIMD rule that may need the run.
 type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
 
-/// The law of a group as such a rule.
+/// The congestion control of a group as such a rule.
 fn rule(v: &Experiment, group: GroupId) -> Result<Rule, String> {
-    match v.groups[group].tcp.law.name {
+    match v.groups[group].tcp.cc.name {
         "newreno" | "reno" => Ok(Box::new(|_| Some(Aimd::TCP))),
         "dctcp" => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
         _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.groups[group].name)),

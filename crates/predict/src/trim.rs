@@ -29,7 +29,9 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     lines.push(Line::theory("flows that need the lower bound", Dimension::Count, interval.worst_flows));
     let mut notes = Vec::new();
     if interval.is_empty() {
-        notes.push("the buffer is too small for any K in the interval: the law falls back to the upper bound".into());
+        notes.push(
+            "the buffer is too small for any K in the interval: the congestion control falls back to the upper bound".into(),
+        );
     }
     if let Some(k) = threshold(v, senders[0], tcp)? {
         lines.push(Line::theory("K in use", Dimension::Seconds, k));
@@ -57,7 +59,9 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             lines.push(Line::pair("smallest queue, one cut each", Dimension::Packets, least, move |r| {
                 measure::queue_min(r, port)
             }));
-            notes.push("the model's flows cut once and together; by default the law cuts on every ACK above K".into());
+            notes.push(
+                "the model's flows cut once and together; by default the congestion control cuts on every ACK above K".into(),
+            );
         }
     } else {
         notes.push("K starts with the first RTT sample (`min-rtt-seed`): the queue at K is not known in advance".into());
@@ -77,10 +81,10 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     })
 }
 
-/// K as the law computes it on this path, s (TRIM 2.4 (f)); `None` where it waits for a sample of the RTT.
+/// K as the congestion control computes it on this path, s (TRIM 2.4 (f)); `None` where it waits for a sample of the RTT.
 fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option<f64>, String> {
-    let law = &tcp.law.values;
-    if law.text("min-rtt-seed") != "idle-data" {
+    let cc = &tcp.cc.values;
+    if cc.text("min-rtt-seed") != "idle-data" {
         return Ok(None);
     }
     let network = &v.network;
@@ -89,7 +93,7 @@ fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option
     // TRIM A11: C and B are those of the narrowest port at which flows meet.
     let switches = || path.iter().filter(|p| !network.nodes[p.from].host);
     let narrowest = switches().map(|p| p.rate).min().or_else(|| path.iter().map(|p| p.rate).min());
-    let Some(rate) = law.opt_rate("rate").or(narrowest) else { return Ok(None) };
+    let Some(rate) = cc.opt_rate("rate").or(narrowest) else { return Ok(None) };
     let packet = u64::from(tcp.mss + tcp.header);
     let packets = |len: Option<QueueLen>| match len {
         None => f64::INFINITY,
@@ -97,16 +101,16 @@ fn threshold(v: &Experiment, (src, dst): Pair, tcp: &Transport) -> Result<Option
         Some(QueueLen::Bytes(b)) => (b / packet) as f64,
     };
     let smallest = switches().filter(|p| Some(p.rate) == narrowest).map(|p| packets(p.buffer)).fold(f64::INFINITY, f64::min);
-    let buffer = law.opt_queue_len("buffer").map_or(smallest, |b| packets(Some(b)));
+    let buffer = cc.opt_queue_len("buffer").map_or(smallest, |b| packets(Some(b)));
     let error = |e: forebay_model::ModelError| e.to_string();
     let pipe = Pipe::new(rate, packet, Time(idle_rtt(v, &fib, (src, dst), tcp))).map_err(error)?;
     let i = k_interval(&pipe, buffer).map_err(error)?;
-    let k = match (law.opt_time("k"), law.text("k-policy").as_str()) {
+    let k = match (cc.opt_time("k"), cc.text("k-policy").as_str()) {
         (Some(k), _) => k.as_secs_f64(),
         _ if i.is_empty() => i.upper,
         (None, "mid") if i.upper.is_finite() => (i.lower + i.upper) / 2.0,
         (None, "upper") if i.upper.is_finite() => i.upper,
         _ => i.lower,
     };
-    Ok(Some(k.max((pipe.bdp() + law.float("k-guard")) / pipe.capacity())))
+    Ok(Some(k.max((pipe.bdp() + cc.float("k-guard")) / pipe.capacity())))
 }

@@ -1,9 +1,9 @@
 //! Scenario files: TOML in, checked simulator configurations out, errors that point at the line.
 //!
 //! [`load`] reads a file and its overrides, [`Scenario::resolve`] checks everything against the registries of topologies,
-//! workloads, queues and laws and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] says which scenarios a
+//! workloads, queues and congestion controls and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] says which scenarios a
 //! `[sweep]` stands for. Nothing here knows the parameters of a
-//! particular law or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
+//! particular congestion control or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
 //!
 //! Three floors, each of which knows only itself and those below: `text` reads TOML with its places, `schema` knows what may stand in
 //! a table, `resolve` builds experiments.

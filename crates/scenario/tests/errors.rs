@@ -1,6 +1,6 @@
 //! Every mistake is named with its line, and says what would be legal.
 
-use crate::common::{VALID, marking_law, resolve, resolve_with};
+use crate::common::{VALID, marking_cc, resolve, resolve_with};
 use forebay_scenario::Errors;
 
 /// The queue of the valid scenario.
@@ -139,7 +139,7 @@ fn one_change_one_error() {
         (STEP, "{ kind = \"protect\", reserve = \"30KB\" }", &["`reserve` 30KB and the buffer of 100pkt", "same unit"], 9),
         ("\"ns2\"", "\"ns3\"", &["`stack` `ns3` does not exist", "did you mean `ns2`"], 11),
         ("cc = \"newreno\"", "cc = \"newren\"", &["did you mean `newreno`"], 12),
-        ("cc = \"newreno\"", "cc = []", &["lists 0 laws"], 12),
+        ("cc = \"newreno\"", "cc = []", &["lists 0 congestion controls"], 12),
         ("cc = \"newreno\"", "cc = [\"newreno\", \"newreno\"]", &["twice"], 12),
         ("cc = \"newreno\"", "cc = [[\"newreno\"]]", &["a name in quotes"], 12),
         ("cc = \"newreno\"", "cc = { kind = \"newreno\", zz = 1 }", &["unknown key `zz`"], 12),
@@ -291,16 +291,16 @@ fn packets_and_buffers_fit() {
 }
 
 #[test]
-fn a_marking_law_needs_a_marking_queue() {
-    let Some(law) = marking_law() else { return };
-    let set = format!("transport.cc={law}");
+fn a_marking_congestion_control_needs_a_marking_queue() {
+    let Some(cc) = marking_cc() else { return };
+    let set = format!("transport.cc={cc}");
     assert!(resolve_with(VALID, &[&set]).is_ok());
     // Somebody who names drop-tail wants to see that.
     let chosen = resolve_with(VALID, &[&set, "topology.bottleneck.queue=drop-tail"]).unwrap();
     assert!(chosen.notes.iter().any(|n| n.contains("without marks")), "{:?}", chosen.notes);
     let silent = VALID.replace(", queue = { kind = \"dctcp-step\", k = \"20pkt\" }", "");
     let errors = resolve_with(&silent, &[&set]).unwrap_err();
-    assert!(errors.render().contains(&format!("`{law}` needs marked packets")), "{}", errors.render());
+    assert!(errors.render().contains(&format!("`{cc}` needs marked packets")), "{}", errors.render());
     assert!(resolve_with(VALID, &[&set, "transport.ecn=off"]).unwrap_err().render().contains("`ecn` is \"off\""));
     // The marks of a sender's own link are marks of the switch port towards the sender: enough to run, if not to be useful.
     assert!(
@@ -344,7 +344,7 @@ fn groups_are_checked() {
         (groups(a, a), "two transport groups are called `a`"),
         (groups(a, "[[transport.group]]"), "needs the key `name`"),
         (groups(a, &b.replace("linux", "linus")), "did you mean `linux`"),
-        (groups(a, &format!("{b}\ncc = [\"newreno\"]")), "one law, not a list"),
+        (groups(a, &format!("{b}\ncc = [\"newreno\"]")), "one congestion control, not a list"),
         (groups(a, &format!("{b}\nrto-max = \"1ms\"")), "is above `rto-max`"),
         (groups(a, b).replace("\"incast\"", "\"incast\"\ntransport = \"c\""), "no transport group `c`"),
         (

@@ -40,8 +40,8 @@ size = "1MB"
 /// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
 #[test]
 fn trim_says_its_threshold() {
-    let said = |law: &str| {
-        let r = resolve_with(VALID, &[&format!("transport.cc={law}")]).unwrap_or_else(|e| panic!("{}", e.render()));
+    let said = |cc: &str| {
+        let r = resolve_with(VALID, &[&format!("transport.cc={cc}")]).unwrap_or_else(|e| panic!("{}", e.render()));
         let text = r.explain();
         text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
     };
@@ -88,7 +88,7 @@ size = "1MB"
 }
 
 #[test]
-fn a_law_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
+fn a_congestion_control_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
     let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("it takes a single mark for a window of them"));
     assert!(!said(&["transport.cc=dctcp"]).contains("it takes a single mark"));

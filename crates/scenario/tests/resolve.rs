@@ -1,6 +1,6 @@
 //! What a right file becomes.
 
-use crate::common::{VALID, marking_law, resolve, resolve_with};
+use crate::common::{VALID, marking_cc, resolve, resolve_with};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::profile::PARAMS;
 use forebay_experiment::traffic::WorkloadKind;
@@ -127,22 +127,23 @@ fn datagrams_are_a_group_of_their_own() {
 }
 
 #[test]
-fn a_list_of_laws_makes_variants() {
-    let laws: Vec<String> = forebay_worlds::all()
-        .laws()
+fn a_list_of_congestion_controls_makes_variants() {
+    let congestion_controls: Vec<String> = forebay_worlds::all()
+        .congestion_controls()
         .iter()
         .filter(|l| l.entry.params.iter().all(|p| p.default.is_some()))
         .map(|l| format!("\"{}\"", l.entry.name))
         .collect();
-    let r = resolve_with(VALID, &[&format!("transport.cc=[{}]", laws.join(", "))]).unwrap_or_else(|e| panic!("{}", e.render()));
-    assert_eq!(r.variants.len(), laws.len());
-    for (v, law) in r.variants.iter().zip(&laws) {
-        assert_eq!(format!("\"{}\"", v.label), *law);
+    let r = resolve_with(VALID, &[&format!("transport.cc=[{}]", congestion_controls.join(", "))])
+        .unwrap_or_else(|e| panic!("{}", e.render()));
+    assert_eq!(r.variants.len(), congestion_controls.len());
+    for (v, cc) in r.variants.iter().zip(&congestion_controls) {
+        assert_eq!(format!("\"{}\"", v.label), *cc);
         assert_eq!(v.transports, std::slice::from_ref(&v.label));
     }
-    if let Some(law) = marking_law() {
-        let set = format!("transport.cc=[\"newreno\", {{ kind = \"{law}\" }}]");
-        assert_eq!(resolve_with(VALID, &[&set]).unwrap().variants[1].label, law);
+    if let Some(cc) = marking_cc() {
+        let set = format!("transport.cc=[\"newreno\", {{ kind = \"{cc}\" }}]");
+        assert_eq!(resolve_with(VALID, &[&set]).unwrap().variants[1].label, cc);
     }
 }
 
@@ -299,15 +300,15 @@ fn registry_defaults_are_legal() {
             assert!(ok, "{owner}: default of `{}`: {default}", p.key);
         }
     }
-    forebay_worlds::all().laws().iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_worlds::all().congestion_controls().iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_queues::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_experiment::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_experiment::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
 }
 
-/// Keys of `[transport]` and shims can be set for one law of a comparison.
+/// Keys of `[transport]` and shims can be set for one congestion control of a comparison.
 #[test]
-fn laws_bring_their_own_stack_keys_and_shims() {
+fn congestion_controls_bring_their_own_stack_keys_and_shims() {
     let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demote = ["10KB"] } },
         { kind = "dctcp", g = 0.5 }, { kind = "dctcp", g = 0.25, alpha = 1.0 }]"#;
     let text = format!(
@@ -323,7 +324,7 @@ fn laws_bring_their_own_stack_keys_and_shims() {
     assert_eq!(r.variants[1].echo["transport"]["rto-min"], "1ms");
 }
 
-/// Of two laws that differ in a parameter of their shim, the names say so; a shim that a law brings is in the echo.
+/// Of two congestion controls that differ in a parameter of their shim, the names say so; a shim that a congestion control brings is in the echo.
 #[test]
 fn shims_are_named_and_echoed() {
     let text = crate::common::VALID.replace(
@@ -340,16 +341,16 @@ fn shims_are_named_and_echoed() {
     assert_eq!((&echo(0)["echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
 }
 
-/// A key would be ambiguous in a law's table if the law had a parameter of the same name.
+/// A key would be ambiguous in a congestion control's table if the congestion control had a parameter of the same name.
 #[test]
-fn no_law_parameter_is_called_like_a_key_of_transport() {
-    for law in forebay_worlds::all().laws() {
-        for p in law.entry.params {
+fn no_congestion_control_parameter_is_called_like_a_key_of_transport() {
+    for cc in forebay_worlds::all().congestion_controls() {
+        for p in cc.entry.params {
             assert!(
                 PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack",
                 "{} of {}",
                 p.key,
-                law.entry.name
+                cc.entry.name
             );
         }
     }

@@ -1,13 +1,13 @@
 //! The simulator as a world.
 
-use crate::cc::{self, Law};
+use crate::cc::{self, AnyCc};
 use crate::engine::path::empty_path;
 use crate::run::Cores;
 use crate::shim;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
-use forebay_experiment::registry::{LawEntry, ShimEntry};
+use forebay_experiment::registry::{CcEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
@@ -49,7 +49,7 @@ impl World for Simulator {
         true
     }
 
-    fn laws(&self) -> Vec<LawEntry<()>> {
+    fn congestion_controls(&self) -> Vec<CcEntry<()>> {
         cc::REGISTRY.iter().map(|e| e.facts()).collect()
     }
 
@@ -74,23 +74,24 @@ impl World for Simulator {
         for group in &experiment.groups {
             cannot.extend(period_of_timeouts(&group.tcp, fastest));
             match TcpConfig::of(&group.tcp) {
-                Ok(tcp) if tcp.law.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
+                Ok(tcp) if tcp.cc.hooks().records() && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
                     let reason = format!(
-                        "`{}` follows every segment under way, for which it needs SACK; legal with this law: \"sack\", \"rack\"",
-                        group.tcp.law.name
+                        "`{}` follows every segment under way, for which it needs SACK; legal with this congestion control: \"sack\", \"rack\"",
+                        group.tcp.cc.name
                     );
                     cannot.push(Unsupported { key: "transport.recovery", reason });
                 }
-                Ok(tcp) if tcp.law.hooks().paces() && tcp.tso.is_some() => {
-                    let reason = format!("`{}` paces single segments; legal with this law: no `tso`", group.tcp.law.name);
+                Ok(tcp) if tcp.cc.hooks().paces() && tcp.tso.is_some() => {
+                    let reason =
+                        format!("`{}` paces single segments; legal with this congestion control: no `tso`", group.tcp.cc.name);
                     cannot.push(Unsupported { key: "transport.tso", reason });
                 }
                 Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
                 Err(e) => cannot.push(Unsupported { key: "transport.cc", reason: e.message }),
-                Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start() => {
+                Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.cc.hooks().own_slow_start() => {
                     let name = tcp.slow_start.name();
                     let reason = format!(
-                        "`slow-start` is \"{name}\" for a law that has a slow start of its own; legal with this law: \"standard\""
+                        "`slow-start` is \"{name}\" for a congestion control that has a slow start of its own; legal with this congestion control: \"standard\""
                     );
                     cannot.push(Unsupported { key: "transport.slow-start", reason });
                 }
@@ -100,7 +101,7 @@ impl World for Simulator {
         cannot
     }
 
-    /// What laws that are told of their paths make of the one between the first host and the last.
+    /// What congestion controls that are told of their paths make of the one between the first host and the last.
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let network = &experiment.network;
         let hosts = hosts(network);
@@ -108,12 +109,12 @@ impl World for Simulator {
         let mut lines = Vec::new();
         for group in &experiment.groups {
             let Ok(tcp) = TcpConfig::of(&group.tcp) else { continue };
-            if !tcp.law.hooks().path() {
+            if !tcp.cc.hooks().path() {
                 continue;
             }
-            let mut law = tcp.law.start();
-            law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
-            if let Law::Trim(trim) = &law {
+            let mut cc = tcp.cc.start();
+            cc.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
+            if let AnyCc::Trim(trim) = &cc {
                 let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
                 lines.push(format!("`{}` from {} to {}: {}", group.name, node(from), node(to), trim.summary()));
             }

@@ -253,7 +253,7 @@ fn spec_one_reaction_to_loss_and_marks() {
     }
 }
 
-/// RFC 3168 section 6.1.2: laws that halve on either signal do so once a window.
+/// RFC 3168 section 6.1.2: congestion controls that halve on either signal do so once a window.
 #[test]
 fn classic_marks_then_loss_halve_once() {
     for stack in PROFILES {
@@ -278,10 +278,10 @@ fn spec_not_negotiated() {
         let packets = |log: &[Seen]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
         assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
         assert_eq!(
-            dctcp.sender.law().alpha().unwrap(),
+            dctcp.sender.cc().alpha().unwrap(),
             alpha_without_marks(&dctcp),
             "{stack}: {}",
-            dctcp.sender.law().alpha().unwrap()
+            dctcp.sender.cc().alpha().unwrap()
         );
     }
 }

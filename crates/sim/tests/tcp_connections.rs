@@ -1,4 +1,4 @@
-//! Whole connections of every profile with every law over a pipe that loses what the test says. Every one must deliver its bytes
+//! Whole connections of every profile with every congestion control over a pipe that loses what the test says. Every one must deliver its bytes
 //! in order and close; the pipe checks the counters and the timers after each step.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
@@ -14,12 +14,12 @@ const SECONDS: u64 = 1_000_000_000_000;
 const SIZES: &[u64] = &[1, 999, 1000, 1001, 2000, 10_000, 30_500, 64_000];
 
 fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fate) {
-    for (stack, law) in combinations() {
+    for (stack, cc) in combinations() {
         for &size in sizes {
             for isn in [1, u32::MAX - 1, u32::MAX - 5000] {
-                let mut c = config(stack, law);
+                let mut c = config(stack, cc);
                 c.isn = Some(isn);
-                println!("{name}: {stack} {law} {size} bytes, isn {isn}");
+                println!("{name}: {stack} {cc} {size} bytes, isn {isn}");
                 Pipe::new(c, &mut judge).transfer(size, limit);
             }
         }
@@ -138,9 +138,9 @@ fn blackout_both_ways() {
 /// The first flight is so late that repetitions overtake it: with timestamps its originals are too old by then, and are dropped.
 #[test]
 fn originals_that_come_after_their_repetitions() {
-    for (stack, law) in combinations() {
+    for (stack, cc) in combinations() {
         for timestamps in [false, true] {
-            let mut c = config(stack, law);
+            let mut c = config(stack, cc);
             c.timestamps = timestamps;
             let late = 2 * c.rto_min.0.max(SECONDS / 1000);
             let mut pipe =
@@ -151,7 +151,7 @@ fn originals_that_come_after_their_repetitions() {
                     },
                 );
             pipe.transfer(20_000, 100 * SECONDS);
-            assert_eq!(pipe.rejected > 0, timestamps, "{stack} {law}: {}", pipe.rejected);
+            assert_eq!(pipe.rejected > 0, timestamps, "{stack} {cc}: {}", pipe.rejected);
         }
     }
 }
@@ -168,12 +168,12 @@ fn everything_twice_and_late() {
 #[test]
 fn tiny_receive_windows() {
     for window in [1, 500, 999, 1000, 1001, 1500, 2000, 3001] {
-        for (stack, law) in combinations() {
+        for (stack, cc) in combinations() {
             for lossy in [false, true] {
-                let mut c = config(stack, law);
+                let mut c = config(stack, cc);
                 c.rcv_wnd = window;
                 let size = if window == 1 { 20 } else { 10_000 };
-                println!("window {window}: {stack} {law}, lossy {lossy}");
+                println!("window {window}: {stack} {cc}, lossy {lossy}");
                 let judge = |p: &Seen| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
                 Pipe::new(c, judge).transfer(size, 10_000 * SECONDS);
             }
@@ -202,23 +202,23 @@ fn lost_window_update() {
 
 #[test]
 fn without_handshake_and_without_fin() {
-    for (stack, law) in combinations() {
-        let mut c = config(stack, law);
+    for (stack, cc) in combinations() {
+        let mut c = config(stack, cc);
         (c.handshake, c.fin) = (false, false);
         let mut pipe = Pipe::new(c, lose_first(1, |p| p.offset == 3000));
         pipe.open();
         pipe.write(10_000, true);
         pipe.run(100 * SECONDS);
-        assert!(pipe.sender.all_acked() && pipe.receiver.delivered() == 10_000, "{stack} {law}");
+        assert!(pipe.sender.all_acked() && pipe.receiver.delivered() == 10_000, "{stack} {cc}");
     }
 }
 
 /// Requests on a persistent connection, the last segment of each lost once.
 #[test]
 fn persistent_connections() {
-    for (stack, law) in combinations() {
-        println!("{stack} {law}");
-        let mut pipe = Pipe::new(config(stack, law), lose_first(1, |p| p.len > 0 && p.offset % 7500 == 7000));
+    for (stack, cc) in combinations() {
+        println!("{stack} {cc}");
+        let mut pipe = Pipe::new(config(stack, cc), lose_first(1, |p| p.len > 0 && p.offset % 7500 == 7000));
         pipe.open();
         for round in 1..=6 {
             pipe.write(7500, round == 6);

@@ -90,9 +90,9 @@ proptest! {
         ack_every in 1..4i64,
         shims in 0..shim_lists().len(),
     ) {
-        let (stack, law) = combinations()[which];
+        let (stack, cc) = combinations()[which];
         let ecn = ["off", "classic", "dctcp"][ecn].to_owned();
-        let mut c = config_with(stack, law, &[("ecn", Value::Text(ecn)), ("ack-every", Value::Int(ack_every))], &[]);
+        let mut c = config_with(stack, cc, &[("ecn", Value::Text(ecn)), ("ack-every", Value::Int(ack_every))], &[]);
         c.isn = Some(isn);
         c.shims = shim_lists().swap_remove(shims);
         if window > 0 {
@@ -122,10 +122,10 @@ proptest! {
         window in prop_oneof![2 => Just(0u64), 1 => 10_000..100_000u64],
         first in 1..30u32,
     ) {
-        let (stack, law) = combinations()[which];
-        let follows = forebay_sim::cc::find(law).is_some_and(|l| l.needs_sack);
+        let (stack, cc) = combinations()[which];
+        let follows = forebay_sim::cc::find(cc).is_some_and(|l| l.needs_sack);
         let recovery = if follows && modes.0.ends_with("reno") { "sack" } else { modes.0 };
-        let rule = if law == "pfabric" { "rfc6298" } else { modes.2 };
+        let rule = if cc == "pfabric" { "rfc6298" } else { modes.2 };
         let text = [("recovery", recovery), ("reduce", modes.1), ("rto-rule", rule), ("growth", modes.3), ("ecn", modes.4)];
         let mut set: Vec<_> = text.into_iter().map(|(k, v)| (k, Value::Text(v.to_owned()))).collect();
         set.push(("slow-start-after-idle", Value::Text(modes.5.to_owned())));
@@ -134,7 +134,7 @@ proptest! {
             "adaptive-acks", "rcv-autotune",
         ];
         set.extend(names.into_iter().zip(flags).map(|(k, v)| (k, Value::Bool(v))));
-        let mut c = config_with(stack, law, &set, &[]);
+        let mut c = config_with(stack, cc, &set, &[]);
         (c.mss, c.init_cwnd) = (mss, first);
         if window > 0 {
             c.rcv_wnd = window;
@@ -152,8 +152,8 @@ proptest! {
     /// Every other packet of either direction is lost until the end.
     #[test]
     fn half_of_everything_lost(which in 0..combinations().len(), seed in any::<u64>(), size in 1..20_000u64, shims in 0..shim_lists().len()) {
-        let (stack, law) = combinations()[which];
-        let mut c = config_with(stack, law, &[], &[]);
+        let (stack, cc) = combinations()[which];
+        let mut c = config_with(stack, cc, &[], &[]);
         c.shims = shim_lists().swap_remove(shims);
         let w = Weather { lose_data: 128, lose_acks: 128, mark: 64, late: 0, twice: 0, most: 1, packets: usize::MAX, seed };
         let limit = 20_000 * c.rto_max.0;
@@ -169,8 +169,8 @@ proptest! {
         pause in prop_oneof![Just(0u64), 1..2_000_000u64],
         shims in 0..shim_lists().len(),
     ) {
-        let (stack, law) = combinations()[which];
-        let mut c = config_with(stack, law, &[], &[]);
+        let (stack, cc) = combinations()[which];
+        let mut c = config_with(stack, cc, &[], &[]);
         c.shims = shim_lists().swap_remove(shims);
         let mut pipe = Pipe::new(c, judge(weather));
         pipe.open();

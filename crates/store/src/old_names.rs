@@ -5,7 +5,7 @@ use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
 /// Earlier names and those of today. Version 1 of the tables `flows`, `timeouts` and `summary` called the transport group `cc`, as if it
-/// were the law.
+/// were the congestion control.
 const RENAMED: [(&str, &str); 1] = [("cc", "transport")];
 
 /// What a column of a file is called today.

@@ -165,7 +165,7 @@ impl Ends {
     /// Opens connection `conn`, the next one, or a source of datagrams.
     ///
     /// # Errors
-    /// The kernel refuses a socket, its law or its address.
+    /// The kernel refuses a socket, its congestion control or its address.
     pub fn open(&mut self, conn: u32, group: u32, src: u32, dst: u32) -> io::Result<()> {
         let (from, to) = self.addresses(conn, group, src, dst);
         self.listen(dst, group, to)?;

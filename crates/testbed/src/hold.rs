@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The law with waits, as the kernel calls it.
-const LAW: &str = "forebay_trim";
-/// Where `param` of the law has AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two numbers that every law has).
+/// The congestion control with waits, as the kernel calls it.
+const CC: &str = "forebay_trim";
+/// Where `param` of the congestion control has AD, AS and AD at the start (`trim_read` of `trim_core.h`, behind two numbers that every congestion control has).
 const WAITS: usize = 15;
 /// `HOLD_MARK`, and where the bits of the waits begin (`HOLD_BEFORE`).
 const MARK: u32 = 0xFB00_0000;
@@ -27,9 +27,9 @@ const SLOTS: usize = 1 << 16;
 
 /// The random waits of a transport, as bits of a mark; none if it has none.
 pub fn waits(group: &Group) -> Option<u32> {
-    let name = group.law.split(|&b| b == 0).next().unwrap_or_default();
+    let name = group.cc.split(|&b| b == 0).next().unwrap_or_default();
     let [before, after, start] = [0, 1, 2].map(|i| u32::from(group.param[WAITS + i] != 0));
-    (name == LAW.as_bytes() && before | after != 0).then_some((before | after << 1 | start << 2) << FIRST_WAIT)
+    (name == CC.as_bytes() && before | after != 0).then_some((before | after << 1 | start << 2) << FIRST_WAIT)
 }
 
 /// The slot of connection `conn`: there are more of them than ports of senders.
@@ -56,14 +56,14 @@ impl Holds {
     /// There is none, or no right to it.
     pub fn open() -> io::Result<Holds> {
         let missing = |e: io::Error| {
-            let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {LAW} --default");
+            let fix = format!("attach it with this version of forebay, as root: forebay attach trim --name {CC} --default");
             io::Error::new(e.kind(), format!("the waits of TRIM (`at`) need the program's map `holds`: {e} ({fix})"))
         };
         let mounts = std::fs::read_to_string("/proc/self/mounts")?;
         let is_bpf = |line: &str| {
             let mut words = line.split(' ').skip(1);
             let (place, kind) = (words.next()?, words.next()?);
-            (kind == "bpf").then(|| PathBuf::from(place.replace("\\040", " ")).join("forebay").join(LAW).join("holds"))
+            (kind == "bpf").then(|| PathBuf::from(place.replace("\\040", " ")).join("forebay").join(CC).join("holds"))
         };
         let found = mounts.lines().filter_map(is_bpf).find(|p| p.exists());
         let path = found.ok_or_else(|| missing(io::Error::new(io::ErrorKind::NotFound, "no such program is attached")))?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 const DATAGRAMS_WAITING: usize = 4 << 20;
 /// ECT(0) in the byte of IPv4 that holds DSCP and ECN (RFC 3168).
 const ECT0: u32 = 2;
-/// How the laws begin that a kernel has from us (`crates/kernel/src/laws.rs`).
+/// How the congestion controls begin that a kernel has from us (`crates/kernel/src/congestion_controls.rs`).
 const OURS: &str = "forebay_";
 
 /// The error with what was tried.
@@ -24,15 +24,15 @@ fn text(field: &[u8]) -> &[u8] {
     field.split(|&b| b == 0).next().unwrap_or_default()
 }
 
-/// A transport without a law sends datagrams.
+/// A transport without a congestion control sends datagrams.
 pub fn is_datagrams(group: &Group) -> bool {
-    text(&group.law).is_empty()
+    text(&group.cc).is_empty()
 }
 
 /// A socket in a namespace with the properties of a transport.
 ///
 /// # Errors
-/// The kernel refuses it, or does not have its law.
+/// The kernel refuses it, or does not have its congestion control.
 pub fn socket(namespace: &Namespace, group: &Group) -> io::Result<Socket> {
     namespace.inside(|| if is_datagrams(group) { datagrams(group) } else { stream(group) })
 }
@@ -40,9 +40,9 @@ pub fn socket(namespace: &Namespace, group: &Group) -> io::Result<Socket> {
 fn stream(group: &Group) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
-    let law = text(&group.law);
-    socket.set_tcp_congestion(law).map_err(|e| {
-        let name = String::from_utf8_lossy(law);
+    let cc = text(&group.cc);
+    socket.set_tcp_congestion(cc).map_err(|e| {
+        let name = String::from_utf8_lossy(cc);
         let fix = match name.strip_prefix(OURS) {
             Some(own) => format!("forebay attach {own} --name {name} --default, with its parameters as --param"),
             None => format!("modprobe tcp_{name}"),

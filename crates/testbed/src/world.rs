@@ -9,7 +9,7 @@ use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
 use forebay_experiment::world::{Unsupported, World};
-use forebay_kernel::laws::{GuestLaw, guest_law};
+use forebay_kernel::congestion_controls::{GuestCc, guest_cc};
 use forebay_kernel::shims::{SHIM, shim};
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
@@ -47,12 +47,12 @@ fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
     Time((there + back) / TOLERANCE).max(LEAST_TOLERANCE)
 }
 
-/// Parameters that the program TRIM needs of the path, for a command; nothing for other laws. Their places are those of `trim_read`
-/// (trim_core.h), behind two numbers that every law has.
-fn trim_params(law: &GuestLaw) -> String {
+/// Parameters that the program TRIM needs of the path, for a command; nothing for other congestion controls. Their places are those of `trim_read`
+/// (trim_core.h), behind two numbers that every congestion control has.
+fn trim_params(cc: &GuestCc) -> String {
     const EXPLICIT_K: u64 = 3;
-    let number = |at: usize| law.param[2 + at];
-    if law.name != "forebay_trim" {
+    let number = |at: usize| cc.param[2 + at];
+    if cc.name != "forebay_trim" {
         return String::new();
     }
     let (k, endless) = (if number(4) == EXPLICIT_K { number(5) } else { 0 }, u64::from(u32::MAX));
@@ -126,14 +126,14 @@ impl World for Testbed {
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let mut all = Linux.explain(experiment);
         for (id, group) in experiment.groups.enumerate() {
-            if let Ok(Some(law)) = guest_law(&group.tcp, route(experiment, id).as_ref()) {
-                let own = law.name.trim_start_matches("forebay_");
+            if let Ok(Some(cc)) = guest_cc(&group.tcp, route(experiment, id).as_ref()) {
+                let own = cc.name.trim_start_matches("forebay_");
                 all.push(format!(
                     "`{}`: needs the BPF program `{own}` in the running kernel; attach it first: `forebay attach {own} --name {} --default{}`, with \
                      its parameters as --param; those of the scenario do not reach it",
                     group.name,
-                    law.name,
-                    trim_params(&law)
+                    cc.name,
+                    trim_params(&cc)
                 ));
             }
         }

@@ -43,7 +43,7 @@ const END: Time = Time::from_secs(2);
 fn set_up(frames: &mut Frames) {
     frames.put(p::Profile { init_cwnd: 10, init_rwnd: 0, rto_min_ms: 0, quickack: 0, burst: 0, hold_ns: 0 });
     frames.put(p::Group {
-        law: p::text("reno"),
+        cc: p::text("reno"),
         profile: 0,
         flags: 0,
         rcvbuf: 0,

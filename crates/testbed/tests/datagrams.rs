@@ -37,7 +37,7 @@ const BURST: u32 = 40;
 fn set_up(frames: &mut Frames) {
     frames.put(p::Profile { init_cwnd: 0, init_rwnd: 0, rto_min_ms: 0, quickack: 0, burst: 0, hold_ns: 0 });
     frames.put(p::Group {
-        law: [0; 16],
+        cc: [0; 16],
         profile: 0,
         flags: p::number::GROUP_ECN,
         rcvbuf: 0,

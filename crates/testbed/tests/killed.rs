@@ -87,7 +87,7 @@ fn machine() -> (BTreeSet<String>, Vec<(String, String)>) {
         .unwrap()
         .flatten()
         .filter(|f| f.file_name().to_string_lossy().starts_with("tcp_"))
-        // Laws come and go with whoever attaches them, and keys of Fast Open are made when they are first looked at.
+        // Congestion controls come and go with whoever attaches them, and keys of Fast Open are made when they are first looked at.
         .filter(|f| !f.file_name().to_string_lossy().ends_with("congestion_control") && f.file_name() != "tcp_fastopen_key")
         .map(|f| (f.file_name().to_string_lossy().into(), fs::read_to_string(f.path()).unwrap_or_default()))
         .collect();

@@ -292,7 +292,7 @@ pub struct SenderSeries {
     pub times: Vec<i64>,
     /// Congestion window, segments.
     pub cwnd: Vec<Option<f64>>,
-    /// The law's marked fraction.
+    /// The congestion control's marked fraction.
     pub alpha: Vec<Option<f64>>,
     /// Smoothed RTT, s.
     pub srtt: Vec<Option<f64>>,

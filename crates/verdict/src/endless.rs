@@ -95,7 +95,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
 }
 
 /// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
-/// workload: their round trips are longer, or a law that starves who comes late.
+/// workload: their round trips are longer, or a congestion control that starves who comes late.
 fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;

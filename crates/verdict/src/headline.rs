@@ -230,7 +230,7 @@ fn unit_of(metric: &str) -> crate::dimension::Dimension {
 }
 
 /// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
-/// network: the one at the same place where all have equally many, as names follow the law in use; else the one of the same name.
+/// network: the one at the same place where all have equally many, as names follow the congestion control in use; else the one of the same name.
 fn contests(data: &Data) -> Vec<Contest> {
     let all: Vec<usize> = (0..data.subjects.len()).collect();
     if !data.shared() || data.networks.len() == 1 {

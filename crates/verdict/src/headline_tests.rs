@@ -287,10 +287,10 @@ fn small_differences_are_called_small() {
 #[test]
 fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described() {
     let mut d = Data::default();
-    for (n, law) in ["reno", "cubic"].into_iter().enumerate() {
-        d.networks.push(Network { name: law.into(), variant: law.into(), first: 2 * n, groups: 2, ..Network::default() });
+    for (n, cc) in ["reno", "cubic"].into_iter().enumerate() {
+        d.networks.push(Network { name: cc.into(), variant: cc.into(), first: 2 * n, groups: 2, ..Network::default() });
         let late = 0.1 * (n + 1) as f64;
-        d.subjects.push(subject(law, n, &[("deadlines_missed", &[late])]));
+        d.subjects.push(subject(cc, n, &[("deadlines_missed", &[late])]));
         d.subjects.push(subject("udp", n, &[]));
     }
     let said = sentences(&with_runs(d, 1));

@@ -39,7 +39,7 @@ pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
         *name = match (several_groups, of.as_str()) {
             (false, _) => of.clone(),
             (true, "") => group.clone(),
-            // A variant is often called by the law of its first group.
+            // A variant is often called by the congestion control of its first group.
             (true, _) if of == group || of.ends_with(&format!(": {group}")) => of.clone(),
             (true, _) => format!("{of}/{group}"),
         };

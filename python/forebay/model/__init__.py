@@ -12,7 +12,7 @@ serialisation included. Results are frozen dataclasses. An argument outside the 
 :func:`trim`           TCP-TRIM's interval of K and its buffers; :func:`trim_queue`, :func:`trim_wait`,
                        :func:`trim_flows` for queue, waits after probing and the senders' estimate
 :func:`dctcp`          DCTCP's queue and windows in steady state, and how large K must be
-:class:`Aimd`          a law as additive increase, multiplicative decrease; :func:`throughput_ratio` (T_r),
+:class:`Aimd`          a congestion control as additive increase, multiplicative decrease; :func:`throughput_ratio` (T_r),
                        :func:`shares`, :func:`random_marks`
 :func:`ceilings`       what headers, windows and pipes allow at best
 :func:`evaluate`       what all of them say about a scenario

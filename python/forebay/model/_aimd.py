@@ -1,4 +1,4 @@
-"""How flows of different laws share a bottleneck (coexistence study, Eqs. 3 and 4)."""
+"""How flows of different congestion controls share a bottleneck (coexistence study, Eqs. 3 and 4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._arguments import Number, number
 
 @dataclass(frozen=True)
 class Aimd:
-    """A law as additive increase, multiplicative decrease; TCP by default.
+    """A congestion control as additive increase, multiplicative decrease; TCP by default.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ fn queues() -> Vec<Point> {
         let setup = Setup { n, rtt_us: 225.0, buffer: 100, time: (4.0, 1.0), ..LONG };
         all.push(point(section, format!("{n} flows, 100 packets"), setup, &SHARES, 3));
     }
-    let setup = Setup { law: "reno", n: 20, rtt_us: 225.0, buffer: 100, min_rto_ms: 1.0, time: (0.8, 0.0), ..LONG };
+    let setup = Setup { cc: "reno", n: 20, rtt_us: 225.0, buffer: 100, min_rto_ms: 1.0, time: (0.8, 0.0), ..LONG };
     let holds = [(Figure::Timeouts, Band(0.5, 0.0)), (Figure::Goodput, Band(0.02, 0.0))];
     all.push(point(section, "20 Reno flows, 1 ms minimum RTO, 0.8 s", setup, &holds, 5));
     all
@@ -170,7 +170,7 @@ fn incast() -> Vec<Point> {
 
 fn trains() -> Vec<Point> {
     let section = "200 responses on each of five connections, then a long one (Reno)";
-    let setup = Setup { law: "reno", n: 5, rtt_us: 225.0, buffer: 100, window: 100_000, time: (5.0, 0.499), ..LONG };
+    let setup = Setup { cc: "reno", n: 5, rtt_us: 225.0, buffer: 100, window: 100_000, time: (5.0, 0.499), ..LONG };
     let holds = [(Figure::Window, Band(0.02, 0.0)), (Figure::Timeouts, Band(0.0, 2.0)), (Figure::End, Band(0.25, 0.0))];
     [97, 176, 351]
         .map(|packets| {
@@ -184,7 +184,7 @@ fn ns3() -> Vec<Point> {
     let dctcp = |n| {
         let setup = Setup {
             n,
-            law: "dctcp",
+            cc: "dctcp",
             rates: (10.0, 10.0),
             rtt_us: 103.0,
             buffer: 500,
@@ -196,12 +196,12 @@ fn ns3() -> Vec<Point> {
     };
     let flow = Setup { n: 1, rates: (1.0, 10.0), time: (3.0, 0.5), ..setup };
     let single = [(Figure::Goodput, Band(0.02, 0.0)), (Figure::Queue, Band(0.08, 0.0))];
-    let example = Setup { law: "dctcp", min_rto_ms: 10.0, work: Work::Example, time: (1.2, 0.8), ..setup };
+    let example = Setup { cc: "dctcp", min_rto_ms: 10.0, work: Work::Example, time: (1.2, 0.8), ..setup };
     let groups = [0, 1, 2].map(|g| (Figure::Group(g), Band(0.15, 0.0)));
     vec![
         dctcp(2),
         dctcp(10),
-        point("One flow with SACK, 250 packets", "CUBIC", Setup { law: "cubic", ..flow }, &single, 1),
+        point("One flow with SACK, 250 packets", "CUBIC", Setup { cc: "cubic", ..flow }, &single, 1),
         point("One flow with SACK, 250 packets", "NewReno", flow, &single, 1),
         point("ns-3's dctcp-example", "40 flows over two bottlenecks", example, &groups, 1),
     ]

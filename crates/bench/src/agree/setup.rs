@@ -41,8 +41,8 @@ pub(super) enum Work {
 pub(super) struct Setup {
     /// Whom to agree with; it decides on the stack, too: `ns2` or `rfc`.
     pub peer: Peer,
-    /// Law and recovery, by forebay's name.
-    pub law: &'static str,
+    /// Congestion control and recovery, by forebay's name.
+    pub cc: &'static str,
     /// Senders.
     pub n: u32,
     /// Gbps of the bottleneck and of the senders' links.
@@ -69,7 +69,7 @@ pub(super) struct Setup {
 /// What long flows have in common; the rest is said by each point.
 pub(super) const LONG: Setup = Setup {
     peer: Peer::Ns2,
-    law: "newreno",
+    cc: "newreno",
     n: 2,
     rates: (1.0, 1.0),
     rtt_us: 250.0,
@@ -95,7 +95,7 @@ impl Setup {
     }
 
     fn ecn(&self) -> &'static str {
-        match (self.law, self.queue) {
+        match (self.cc, self.queue) {
             ("dctcp", _) => "dctcp",
             (_, Queue::Tail) => "off",
             _ => "classic",
@@ -203,7 +203,7 @@ impl Setup {
     }
 
     fn transport(&self, t: &mut String) {
-        let _ = writeln!(t, "[transport]\ncc = \"{}\"\necn = \"{}\"", self.law, self.ecn());
+        let _ = writeln!(t, "[transport]\ncc = \"{}\"\necn = \"{}\"", self.cc, self.ecn());
         match self.peer {
             // One-way agents: no handshake, no FIN.
             Peer::Ns2 => t.push_str("stack = \"ns2\"\ntimestamps = false\nhandshake = false\nfin = false\n"),
@@ -243,7 +243,7 @@ impl Setup {
                 set("gentle", &1);
             }
         }
-        set("tcp", &self.peer_law());
+        set("tcp", &self.peer_cc());
         set("ecn", &u32::from(self.ecn() == "classic"));
         set("minrto", &(self.min_rto_ms / 1e3));
         set("seed", &seed);
@@ -269,8 +269,8 @@ impl Setup {
         a
     }
 
-    fn peer_law(&self) -> &'static str {
-        match (self.peer, self.law) {
+    fn peer_cc(&self) -> &'static str {
+        match (self.peer, self.cc) {
             (Peer::Ns2, "reno") => "Reno",
             (Peer::Ns2, _) => "Newreno",
             (Peer::Ns3, "cubic") => "Cubic",

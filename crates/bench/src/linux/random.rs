@@ -29,10 +29,10 @@ pub(crate) fn cases(seed: u64, count: u64) -> Vec<Case> {
 fn scenario(rng: &mut Rng) -> String {
     let (bottleneck, access, delay) = one(rng, &SPEEDS);
     let buffer = one(rng, &[8, 16, 20, 40, 64, 100, 200, 500]);
-    let law = one(rng, &["newreno", "newreno", "cubic", "cubic", "cubic", "dctcp"]);
-    let mut transport = format!("cc = {{ kind = \"{law}\", arithmetic = \"linux\" }}\n");
+    let cc = one(rng, &["newreno", "newreno", "cubic", "cubic", "cubic", "dctcp"]);
+    let mut transport = format!("cc = {{ kind = \"{cc}\", arithmetic = \"linux\" }}\n");
     let step = format!("{{ kind = \"dctcp-step\", k = \"{}pkt\" }}", one(rng, &[5, 10, 20, 40]).min(buffer - 1));
-    let queue = if law == "dctcp" {
+    let queue = if cc == "dctcp" {
         step
     } else if by_chance(rng, 25) {
         transport.push_str("ecn = \"classic\"\n");

@@ -72,13 +72,13 @@ fn star(head: &str, speed: Speed, senders: usize, buffer: &str, queue: &str, tra
     )
 }
 
-/// A law of the kernel, in its arithmetic where it has one of its own.
-fn of(law: &str) -> String {
-    match law {
+/// A congestion control of the kernel, in its arithmetic where it has one of its own.
+fn of(kind: &str) -> String {
+    match kind {
         "newreno" => RENO.to_owned(),
         "cubic" => CUBIC.to_owned(),
         "dctcp" => DCTCP.to_owned(),
-        _ => format!("cc = \"{law}\""),
+        _ => format!("cc = \"{kind}\""),
     }
 }
 
@@ -94,23 +94,26 @@ pub(crate) fn cases() -> Vec<Case> {
         star(&for_ever(speed), speed, flows, buffer, queue, transport, LONG)
     };
 
-    // Long flows of the kernel's laws.
-    for law in ["newreno", "cubic"] {
-        let cc = of(law);
+    // Long flows of the kernel's congestion controls.
+    for kind in ["newreno", "cubic"] {
+        let cc = of(kind);
         for flows in [1, 2, 4, 8] {
-            add(format!("{law} {flows} flows 1G"), long(G1, flows, "100pkt", DROP_TAIL, &cc));
+            add(format!("{kind} {flows} flows 1G"), long(G1, flows, "100pkt", DROP_TAIL, &cc));
         }
         for (name, speed, buffer) in [("100M", M100, "50pkt"), ("10G", G10, "500pkt"), ("100G", G100, "1000pkt")] {
-            add(format!("{law} 1 flows {name}"), long(speed, 1, buffer, DROP_TAIL, &cc));
+            add(format!("{kind} 1 flows {name}"), long(speed, 1, buffer, DROP_TAIL, &cc));
         }
-        add(format!("{law} 4 flows 10G"), long(G10, 4, "500pkt", DROP_TAIL, &cc));
+        add(format!("{kind} 4 flows 10G"), long(G10, 4, "500pkt", DROP_TAIL, &cc));
         for flows in [1, 4] {
-            add(format!("{law} {flows} flows RED"), long(G1, flows, "100pkt", RED, &cc));
-            add(format!("{law} {flows} flows RED with ECN"), long(G1, flows, "100pkt", RED, &format!("{cc}\necn = \"classic\"")));
+            add(format!("{kind} {flows} flows RED"), long(G1, flows, "100pkt", RED, &cc));
+            add(
+                format!("{kind} {flows} flows RED with ECN"),
+                long(G1, flows, "100pkt", RED, &format!("{cc}\necn = \"classic\"")),
+            );
         }
-        add(format!("{law} without SACK"), long(G1, 1, "100pkt", DROP_TAIL, &format!("{cc}\nrecovery = \"newreno\"")));
-        add(format!("{law} every segment acknowledged"), long(G1, 1, "100pkt", DROP_TAIL, &format!("{cc}\nack-every = 1")));
-        add(format!("{law} window of 64 KB"), long(G1, 2, "100pkt", DROP_TAIL, &format!("{cc}\nrcv-wnd = \"64KB\"")));
+        add(format!("{kind} without SACK"), long(G1, 1, "100pkt", DROP_TAIL, &format!("{cc}\nrecovery = \"newreno\"")));
+        add(format!("{kind} every segment acknowledged"), long(G1, 1, "100pkt", DROP_TAIL, &format!("{cc}\nack-every = 1")));
+        add(format!("{kind} window of 64 KB"), long(G1, 2, "100pkt", DROP_TAIL, &format!("{cc}\nrcv-wnd = \"64KB\"")));
     }
     for (name, speed) in [("100M", M100), ("1G", G1), ("10G", G10), ("100G", G100)] {
         for flows in [1, 2, 4, 8] {
@@ -128,11 +131,11 @@ pub(crate) fn cases() -> Vec<Case> {
     }
 
     // Laws of ours, in the kernel's arithmetic.
-    for law in ["l2dct", "d2tcp", "trim"] {
-        let queue = if law == "trim" { DROP_TAIL } else { G1.step };
+    for kind in ["l2dct", "d2tcp", "trim"] {
+        let queue = if kind == "trim" { DROP_TAIL } else { G1.step };
         for flows in [1, 4] {
-            let cc = format!("cc = {{ kind = \"{law}\", arithmetic = \"linux\" }}");
-            add(format!("{law} {flows} flows 1G"), long(G1, flows, "100pkt", queue, &cc));
+            let cc = format!("cc = {{ kind = \"{kind}\", arithmetic = \"linux\" }}");
+            add(format!("{kind} {flows} flows 1G"), long(G1, flows, "100pkt", queue, &cc));
         }
     }
 
@@ -149,13 +152,13 @@ pub(crate) fn cases() -> Vec<Case> {
     }
 
     // Traffic that pauses, ends, or is short.
-    for law in ["newreno", "cubic", "dctcp"] {
-        let cc = of(law);
-        let queue = if law == "dctcp" { G1.step } else { DROP_TAIL };
+    for kind in ["newreno", "cubic", "dctcp"] {
+        let cc = of(kind);
+        let queue = if kind == "dctcp" { G1.step } else { DROP_TAIL };
         let trains = "kind = \"on-off\"\nsizes = \"100KB\"\ngaps = \"500us\"\ntrains = 20";
-        add(format!("{law} trains"), star("", G1, 4, "100pkt", queue, &cc, trains));
+        add(format!("{kind} trains"), star("", G1, 4, "100pkt", queue, &cc, trains));
         let idle = "kind = \"on-off\"\nsizes = \"300KB\"\ngaps = \"700ms\"\ntrains = 5";
-        add(format!("{law} idle restarts"), star("", G1, 1, "100pkt", queue, &cc, idle));
+        add(format!("{kind} idle restarts"), star("", G1, 1, "100pkt", queue, &cc, idle));
     }
     for bytes in [1, 1448, 1449, 14_480, 14_481, 30_000, 200_000] {
         let flow = format!("kind = \"long\"\nsize = \"{bytes}B\"\nstagger = \"1ms\"");
@@ -167,8 +170,8 @@ pub(crate) fn cases() -> Vec<Case> {
     // Losses.
     for (p, name) in [("0.001", "0.1 %"), ("0.01", "1 %")] {
         let lossy = format!("{{ kind = \"lossy\", p = {p} }}");
-        for law in ["newreno", "cubic"] {
-            add(format!("{law} {name} lost"), long(G1, 1, "1000pkt", &lossy, &of(law)));
+        for kind in ["newreno", "cubic"] {
+            add(format!("{kind} {name} lost"), long(G1, 1, "1000pkt", &lossy, &of(kind)));
         }
         let plain = format!("{RENO}\nrecovery = \"newreno\"");
         add(format!("newreno without SACK {name} lost"), long(G1, 1, "1000pkt", &lossy, &plain));
@@ -176,8 +179,8 @@ pub(crate) fn cases() -> Vec<Case> {
     let lossy = "{ kind = \"lossy\", p = 0.03 }";
     let short = "kind = \"on-off\"\nsizes = \"30KB\"\ngaps = \"1ms\"\ntrains = 40\nconnections = \"per-train\"";
     add("short flows 3 % lost".into(), star("", G1, 2, "1000pkt", lossy, RENO, short));
-    for law in ["newreno", "cubic"] {
-        add(format!("{law} buffer of 10"), long(G1, 1, "10pkt", DROP_TAIL, &of(law)));
+    for kind in ["newreno", "cubic"] {
+        add(format!("{kind} buffer of 10"), long(G1, 1, "10pkt", DROP_TAIL, &of(kind)));
     }
 
     // Timeouts without a loss: for 30 ms more urgent traffic has the link to itself.

@@ -56,12 +56,12 @@ impl Table {
     }
 }
 
-/// A scenario whose tables can be changed one by one. `law`, `shim` and `queue` are tables of their own.
+/// A scenario whose tables can be changed one by one. `cc`, `shim` and `queue` are tables of their own.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pub(super) topology: Table,
     pub(super) transport: Table,
-    pub(super) law: Table,
+    pub(super) cc: Table,
     pub(super) shim: Option<Table>,
     pub(super) queue: Table,
     pub(super) workload: Table,
@@ -74,7 +74,7 @@ pub(super) struct Draft {
 pub(super) enum Place {
     Topology,
     Transport,
-    Law,
+    CongestionControl,
     Shim,
     Queue,
     Workload,
@@ -89,7 +89,7 @@ impl Draft {
                  bottleneck = { rate = \"100Mbps\", delay = \"20us\", buffer = \"20pkt\", queue = QUEUE }",
             ),
             transport: Table::of("stack = \"linux\"\nrto-min = \"2ms\"\nrto-initial = \"3ms\""),
-            law: Table::of("\"newreno\""),
+            cc: Table::of("\"newreno\""),
             shim: None,
             queue: Table::of("{ kind = \"dctcp-step\", k = \"5pkt\" }"),
             workload: Table::of("kind = \"long\""),
@@ -101,7 +101,7 @@ impl Draft {
         match place {
             Place::Topology => &mut self.topology,
             Place::Transport => &mut self.transport,
-            Place::Law => &mut self.law,
+            Place::CongestionControl => &mut self.cc,
             Place::Shim => self.shim.get_or_insert_default(),
             Place::Queue => &mut self.queue,
             Place::Workload => &mut self.workload,
@@ -118,7 +118,7 @@ impl Draft {
     pub(super) fn text(&self) -> String {
         let mut out = format!("{USUAL}\n[topology]\n");
         out.push_str(&self.topology.lines().replace("QUEUE", &self.queue.inline()));
-        let _ = write!(out, "[transport]\ncc = {}\n{}", self.law.inline(), self.transport.lines());
+        let _ = write!(out, "[transport]\ncc = {}\n{}", self.cc.inline(), self.transport.lines());
         if let Some(shim) = &self.shim {
             let _ = writeln!(out, "shim = {}", shim.inline());
         }

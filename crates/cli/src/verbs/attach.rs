@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The program; `forebay attach list` names them with their parameters
-    #[arg(value_name = "LAW|SHIM")]
+    #[arg(value_name = "CC|SHIM")]
     pub(crate) program: String,
     /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only these of its processes); can be given more than once
     #[arg(long, value_name = "PREFIX")]

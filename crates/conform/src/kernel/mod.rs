@@ -41,7 +41,7 @@ pub(crate) struct Kernel {
     /// Sockets that do not wait.
     impatient: Vec<i64>,
     /// Congestion control of new sockets.
-    law: &'static str,
+    cc: &'static str,
     /// The socket that connects, or was accepted.
     socket: Option<u32>,
 }
@@ -61,7 +61,7 @@ impl Kernel {
             sent: VecDeque::new(),
             stamps: Vec::new(),
             impatient: Vec::new(),
-            law: settings.law(),
+            cc: settings.cc(),
             socket: None,
         })
     }
@@ -151,9 +151,9 @@ impl Endpoint for Kernel {
             let Arg::Int(fd) = call.result else { return Err("socket: the number of the socket must be given".into()) };
             let number = u32::try_from(fd).map_err(|_| format!("the socket {fd}"))?;
             let mut made = self.make(&Called::Socket(number))?;
-            // A namespace's default can be one of few laws only (tcp_set_default_congestion_control).
+            // A namespace's default can be one of few congestion controls only (tcp_set_default_congestion_control).
             if made == 0 {
-                made = self.make(&Called::SetText(number, SOL_TCP, options::TCP_CONGESTION, self.law))?;
+                made = self.make(&Called::SetText(number, SOL_TCP, options::TCP_CONGESTION, self.cc))?;
             }
             return Ok(if made < 0 { Returned::Value(-1, Some(options::error(-made))) } else { Returned::Value(fd, None) });
         }

@@ -1,4 +1,4 @@
-//! The path of a connection when nothing else is on it: what laws may know of it.
+//! The path of a connection when nothing else is on it: what congestion controls may know of it.
 
 use super::Fib;
 use crate::network::{Network, PortConfig};

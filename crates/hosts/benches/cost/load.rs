@@ -27,24 +27,24 @@ fn cpu() -> Duration {
 }
 
 /// Gives a socket a congestion control of the kernel.
-fn choose(socket: &TcpStream, law: &str) {
+fn choose(socket: &TcpStream, cc: &str) {
     // SAFETY: the name lives through the call and has the size that is given.
     let done = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, law.as_ptr().cast(), law.len() as u32)
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, cc.as_ptr().cast(), cc.len() as u32)
     };
-    assert_eq!(done, 0, "{law}: {}", std::io::Error::last_os_error());
+    assert_eq!(done, 0, "{cc}: {}", std::io::Error::last_os_error());
 }
 
 /// So many connections send for so long, left to right, with this congestion control unless they have another one by themselves.
-pub(crate) fn transfer(lab: &Lab, law: Option<&str>, flows: usize, time: Duration) -> Load {
+pub(crate) fn transfer(lab: &Lab, cc: Option<&str>, flows: usize, time: Duration) -> Load {
     let listener = lab.right.run(|| TcpListener::bind((lab.right.address, 0)).expect("a port to listen on"));
     let address = listener.local_addr().expect("the listener has an address");
     let pairs: Vec<(TcpStream, TcpStream)> = lab.left.run(|| {
         let pair = |_| (TcpStream::connect(address).expect("left reaches right"), listener.accept().expect("right accepts").0);
         (0..flows).map(pair).collect()
     });
-    if let Some(law) = law {
-        pairs.iter().for_each(|(near, far)| [near, far].into_iter().for_each(|s| choose(s, law)));
+    if let Some(cc) = cc {
+        pairs.iter().for_each(|(near, far)| [near, far].into_iter().for_each(|s| choose(s, cc)));
     }
     let (stop, sent) = (AtomicBool::new(false), |counter| lab.left.snmp("Tcp", counter));
     let (out, again) = (sent("OutSegs"), sent("RetransSegs"));

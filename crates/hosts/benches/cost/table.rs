@@ -20,7 +20,7 @@ fn least(values: impl Iterator<Item = f64>) -> f64 {
 fn who(s: &Subject) -> String {
     match (s.ours, s.kind) {
         (false, _) => format!("{} (of the kernel)", s.name),
-        (true, Kind::Law) => format!("`{}`", s.name),
+        (true, Kind::CongestionControl) => format!("`{}`", s.name),
         (true, Kind::Shim) => format!("`{}` below reno", s.name),
     }
 }

@@ -52,7 +52,7 @@ impl Closed {
             retransmissions: u32_at(32)?,
             ..Info::default()
         };
-        let socket = Socket { local: end(40, 72)?, remote: end(56, 74)?, law: String::new(), info, cgroup: 0 };
+        let socket = Socket { local: end(40, 72)?, remote: end(56, 74)?, cc: String::new(), info, cgroup: 0 };
         Some(Closed { at: u64_at(0)?, socket })
     }
 }

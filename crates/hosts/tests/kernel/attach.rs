@@ -16,7 +16,7 @@ fn counter(counters: &[(String, u64)], name: &str) -> u64 {
 
 /// As the default of a namespace: new connections use it, detaching gives back what was there.
 pub(crate) fn default() {
-    for program in PROGRAMS.iter().filter(|p| p.kind == Kind::Law).map(|p| p.name) {
+    for program in PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl).map(|p| p.name) {
         let lab = Lab::new();
         let before = snapshot::take(&[&lab]);
         let name = format!("fbt_{program}");
@@ -26,7 +26,7 @@ pub(crate) fn default() {
         equal(lab.left.read_sysctl("net.ipv4.tcp_congestion_control"), name.clone(), "it is the default of its namespace");
         equal(lab.right.read_sysctl("net.ipv4.tcp_congestion_control"), "reno".into(), "and of no other");
         let transfer = Transfer::start(&lab, u64::MAX);
-        equal(transfer.socket(&lab).map(|s| s.law), Some(name.clone()), "a new connection uses it");
+        equal(transfer.socket(&lab).map(|s| s.cc), Some(name.clone()), "a new connection uses it");
         let look = || {
             let all = lab.left.run(status).unwrap_or_else(|e| panic!("{e}"));
             all.into_iter().find(|s| s.name == name).expect("status shows it")
@@ -67,12 +67,12 @@ pub(crate) fn prefix() {
     // A SYN of DCTCP is ECN-capable itself, and the kernel grants ECN to such a one only where it listens with DCTCP.
     let right = Request { program: "dctcp".into(), name: Some("fbt_right".into()), default: true, ..Request::default() };
     lab.right.run(|| attach(&right)).unwrap_or_else(|e| panic!("{e}"));
-    for (address, law, ecn) in [("10.78.1.2", "fbt_pre", true), ("10.78.2.2", "fbt_pre", true), ("10.77.0.2", "reno", false)] {
+    for (address, cc, ecn) in [("10.78.1.2", "fbt_pre", true), ("10.78.2.2", "fbt_pre", true), ("10.77.0.2", "reno", false)] {
         let listener = lab.right.run(|| TcpListener::bind((address, 0)).expect("a port"));
         let (near, far) = connect_to(&lab, &listener);
         let transfer = Transfer::over(near, far, 3_000_000);
         let socket = transfer.socket(&lab);
-        equal(socket.as_ref().map(|s| s.law.as_str()), Some(law), &format!("a connection to {address} uses {law}"));
+        equal(socket.as_ref().map(|s| s.cc.as_str()), Some(cc), &format!("a connection to {address} uses {cc}"));
         equal(socket.map(|s| s.info.ecn), Some(ecn), &format!("ECN to {address}: {ecn}"));
         check(transfer.wait().intact, &format!("bytes to {address} arrive as they were sent"));
     }

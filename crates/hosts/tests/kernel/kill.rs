@@ -70,7 +70,7 @@ pub(crate) fn while_detaching() {
         process.wait().expect("it ends");
         let left = lab.left.run(status).unwrap_or_else(|e| panic!("{e}")).len();
         lab.left.run(if left > 0 && i % 4 < 2 { || detach("fbt_kill") } else { detach_all }).unwrap_or_else(|e| panic!("{e}"));
-        equal(transfer.socket(&lab).map(|s| s.law), Some("reno".into()), "the connection has its own law back");
+        equal(transfer.socket(&lab).map(|s| s.cc), Some("reno".into()), "the connection has its own congestion control back");
         let outcome = transfer.finish();
         check(
             outcome.intact && outcome.bytes > 0,

@@ -10,11 +10,11 @@ mod attach;
 mod capture;
 mod check;
 mod child;
+mod congestion_controls;
 mod helper;
 mod hostile;
 mod kill;
 mod lab;
-mod laws;
 mod messages;
 mod recent;
 mod recording;
@@ -38,13 +38,13 @@ const TOPICS: &[(&str, fn())] = &[
     ("swap-prefix", swap::of_a_prefix),
     ("swap-cgroup", swap::of_a_cgroup),
     ("swap-ten-thousand", swap::ten_thousand),
-    ("law-echo", laws::echo),
-    ("law-alpha", laws::alpha),
-    ("law-windows", windows::dctcp),
-    ("law-without-ecn", laws::without_ecn),
-    ("law-losses", laws::losses),
-    ("law-trim-probes", laws::trim_probes),
-    ("law-trim-waits", waits::trim),
+    ("cc-echo", congestion_controls::echo),
+    ("cc-alpha", congestion_controls::alpha),
+    ("cc-windows", windows::dctcp),
+    ("cc-without-ecn", congestion_controls::without_ecn),
+    ("cc-losses", congestion_controls::losses),
+    ("cc-trim-probes", congestion_controls::trim_probes),
+    ("cc-trim-waits", waits::trim),
     ("message-option", messages::option),
     ("message-deadlines", messages::deadlines),
     ("message-tail", messages::tail),

@@ -72,18 +72,22 @@ pub(crate) fn option() {
     equal(
         errno(say(&plain, &[1000, 0])),
         Some(libc::ENOPROTOOPT),
-        "without a law that takes messages the kernel knows no such option",
+        "without a congestion control that takes messages the kernel knows no such option",
     );
-    for law in ["d2tcp", "prin"] {
-        let r = request(law, "fbt_msg", &[]);
+    for cc in ["d2tcp", "prin"] {
+        let r = request(cc, "fbt_msg", &[]);
         let commands = lab.left.run(|| dry_run(&r)).unwrap_or_else(|e| panic!("{e}"));
         check(
             commands.iter().any(|c| c.contains("cgroup_setsockopt")),
-            &format!("{law}: a dry run shows the program at the cgroup"),
+            &format!("{cc}: a dry run shows the program at the cgroup"),
         );
         on(&lab.left, &r);
         let (near, _far) = connect(&lab);
-        equal(errno(say(&plain, &[1000, 0])), Some(libc::ENOPROTOOPT), "a socket that does not use the law has no such option");
+        equal(
+            errno(say(&plain, &[1000, 0])),
+            Some(libc::ENOPROTOOPT),
+            "a socket that does not use the congestion control has no such option",
+        );
         equal(errno(say(&near, &[1000, 0])), None, "one that uses it has");
         for (words, what) in [
             (&[0, 0][..], "a message of no bytes"),
@@ -96,25 +100,25 @@ pub(crate) fn option() {
         // SAFETY: the name lives through the call and has the size that is given.
         let left =
             unsafe { libc::setsockopt(near.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno".as_ptr().cast(), 4) };
-        equal(left, 0, "a socket leaves the law by its own choice");
+        equal(left, 0, "a socket leaves the congestion control by its own choice");
         equal(errno(say(&near, &[1000, 0])), Some(libc::ENOPROTOOPT), "and has no such option any more");
-        let counted = counter(&lab.left, "fbt_msg", if law == "prin" { "blocks" } else { "messages" });
+        let counted = counter(&lab.left, "fbt_msg", if cc == "prin" { "blocks" } else { "messages" });
         equal(counted, 1, "status counts the message, and none that was refused");
         lab.left.run(|| detach("fbt_msg")).unwrap_or_else(|e| panic!("{e}"));
         equal(errno(say(&near, &[1000, 0])), Some(libc::ENOPROTOOPT), "nobody has the option after detaching");
     }
     drop((plain, _far));
-    snapshot::unchanged(&before, &[&lab], "laws that take messages");
+    snapshot::unchanged(&before, &[&lab], "congestion controls that take messages");
     // Without its file: the program at the cgroup goes with its pin, the filter is known by its handle.
     on(&lab.left, &request("prin", "fbt_msg", &[]));
     std::fs::remove_file("/run/forebay/fbt_msg.json").expect("the file of the attachment");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
     lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
-    snapshot::unchanged(&before, &[&lab], "`detach --all` of a law that takes messages, with the file lost");
+    snapshot::unchanged(&before, &[&lab], "`detach --all` of a congestion control that takes messages, with the file lost");
     refuses(
         lab.left.run(|| attach(&Request { devices: vec!["eth0".into()], ..request("d2tcp", "fbt_msg", &[]) })),
         &["d2tcp", "--dev"],
-        "an interface for a law that marks no packets",
+        "an interface for a congestion control that marks no packets",
     );
 }
 
@@ -153,10 +157,12 @@ pub(crate) fn deadlines() {
         equal(which, must, &format!("{name}: all of {} cuts are such", grown[0]));
         // Each cut is rounded down to whole segments.
         let (cuts, from, taken) = (grown[0] as f64, grown[1] as f64, (grown[1] - grown[2]) as f64);
-        let law = from * (grown[3] as f64 / cuts / 1024.0).powf(d) / 2.0;
+        let cc = from * (grown[3] as f64 / cuts / 1024.0).powf(d) / 2.0;
         check(
-            taken > law * 0.97 - cuts && taken < law * 1.03,
-            &format!("{name}: {taken} segments of {from} are cut, and the law says {law:.0}, rounded down {cuts} times"),
+            taken > cc * 0.97 - cuts && taken < cc * 1.03,
+            &format!(
+                "{name}: {taken} segments of {from} are cut, and the congestion control says {cc:.0}, rounded down {cuts} times"
+            ),
         );
     }
     // A message is over when it is acknowledged: what comes later has no deadline.

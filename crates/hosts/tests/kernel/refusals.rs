@@ -149,7 +149,7 @@ pub(crate) fn no_clsact() {
     let shim = Request { default: false, prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")], ..request("pias") };
     let words = &["eth0", "`ingress`", "clsact", "tc qdisc del dev eth0 ingress"];
     refuses(lab.left.run(|| attach(&shim)), words, "a shim where the qdisc ingress is");
-    refuses(lab.left.run(|| attach(&request("prin"))), words, "a law with a filter there");
+    refuses(lab.left.run(|| attach(&request("prin"))), words, "a congestion control with a filter there");
     snapshot::unchanged(&before, &[&lab], "attaching where clsact has no place");
     command("tc", &format!("-n {} qdisc del dev eth0 ingress", lab.left.name));
     check(lab.left.run(|| attach(&shim)).is_ok(), "without it the shim attaches");

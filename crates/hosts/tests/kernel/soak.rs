@@ -1,5 +1,5 @@
-//! Every law for a while over a bad path: packets are lost, doubled, overtaken and marked by chance, and the receiver stops reading until
-//! its window is zero. FOREBAY_SOAK=600 takes ten minutes a law (`make soak`), FOREBAY_SOAK_LAWS picks laws; a few seconds otherwise.
+//! Every congestion control for a while over a bad path: packets are lost, doubled, overtaken and marked by chance, and the receiver stops reading until
+//! its window is zero. FOREBAY_SOAK=600 takes ten minutes a congestion control (`make soak`), FOREBAY_SOAK_LAWS picks congestion controls; a few seconds otherwise.
 
 use crate::capture::{Script, script, script_arrivals};
 use crate::check::check;
@@ -71,12 +71,12 @@ pub(crate) fn soak() {
         std::env::var("FOREBAY_SOAK").ok().and_then(|s| s.parse().ok()).map_or(Duration::from_secs(3), Duration::from_secs);
     let words = std::env::var("FOREBAY_SOAK_LAWS").unwrap_or_default();
     let wanted = |name: &str| words.trim().is_empty() || words.split_whitespace().any(|w| w == name);
-    for law in PROGRAMS.iter().filter(|p| p.kind == Kind::Law && wanted(p.name)) {
+    for cc in PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl && wanted(p.name)) {
         let lab = Lab::new();
-        for (host, name) in [(&lab.left, format!("fbs_{}_l", law.name)), (&lab.right, format!("fbs_{}_r", law.name))] {
+        for (host, name) in [(&lab.left, format!("fbs_{}_l", cc.name)), (&lab.right, format!("fbs_{}_r", cc.name))] {
             host.ip("link set eth0 gso_max_segs 1");
             host.sysctl("net.ipv4.tcp_rmem", "4096 65536 131072");
-            let r = Request { program: law.name.into(), name: Some(name), default: true, ..Request::default() };
+            let r = Request { program: cc.name.into(), name: Some(name), default: true, ..Request::default() };
             host.run(|| attach(&r)).unwrap_or_else(|e| panic!("{e}"));
         }
         lab.slow_way();
@@ -117,21 +117,23 @@ pub(crate) fn soak() {
             wrong = receivers.into_iter().map(|r| r.join().expect("the receiver ends")).sum();
         });
         let (bytes, again) = (got.iter().map(|g| g.load(Relaxed)).sum::<u64>(), lab.left.snmp("Tcp", "RetransSegs"));
-        let what = format!("{}, {} s, {bytes} bytes, {again} segments sent again", law.name, time.as_secs());
+        let what = format!("{}, {} s, {bytes} bytes, {again} segments sent again", cc.name, time.as_secs());
         check(
             wrong == 0 && got.iter().all(|g| g.load(Relaxed) > 0),
             &format!("{what}: every connection's bytes arrive as they were sent"),
         );
-        // A kernel that skips programs has windows that no law set (law_mend in mend.bpf.h): few, and only then. As a signed number, as the
+        // A kernel that skips programs has windows that no congestion control set (law_mend in mend.bpf.h): few, and only then. As a signed number, as the
         // kernel sees them (tcp_snd_cwnd_set).
-        let count = |what| counter(&lab.left, &format!("fbs_{}_l", law.name), what);
+        let count = |what| counter(&lab.left, &format!("fbs_{}_l", cc.name), what);
         let mended = count("mended");
         check(
             below == 0 || (mended > 0 && below * 100 < looks),
-            &format!("no law sets a window below one segment (least {least}, {below} of {looks} looks, {mended} mended)"),
+            &format!(
+                "no congestion control sets a window below one segment (least {least}, {below} of {looks} looks, {mended} mended)"
+            ),
         );
-        // Counted where the law itself answers, so that this holds whatever the kernel skips.
-        check(count("wrong") == 0, "every threshold the law gives is two segments or more");
+        // Counted where the congestion control itself answers, so that this holds whatever the kernel skips.
+        check(count("wrong") == 0, "every threshold the congestion control gives is two segments or more");
         check(longest < STUCK, &format!("no connection is stuck (longest silence {:.1} s)", (LOOK * longest).as_secs_f64()));
         check(again > 0, "the path was a bad one");
         lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));

@@ -1,4 +1,4 @@
-//! Sockets that are open: given a law and taken from it again while they work; cgroups.
+//! Sockets that are open: given a congestion control and taken from it again while they work; cgroups.
 
 use crate::check::{check, equal, refuses};
 use crate::lab::Lab;
@@ -23,9 +23,9 @@ fn off(lab: &Lab, name: &str) {
     lab.left.run(|| detach(name)).unwrap_or_else(|e| panic!("{e}"));
 }
 
-fn laws(lab: &Lab) -> Vec<String> {
+fn congestion_controls(lab: &Lab) -> Vec<String> {
     let mut all: Vec<String> =
-        lab.left.run(inet_diag::sockets).unwrap_or_else(|e| panic!("{e}")).into_iter().map(|s| s.law).collect();
+        lab.left.run(inet_diag::sockets).unwrap_or_else(|e| panic!("{e}")).into_iter().map(|s| s.cc).collect();
     all.sort();
     all
 }
@@ -38,9 +38,9 @@ pub(crate) fn in_the_middle() {
         let transfer = Transfer::start(&lab, u64::MAX);
         for i in 0..10 {
             on(&lab, &live(program, "fbt_live"));
-            let used = transfer.socket(&lab).map(|s| s.law);
+            let used = transfer.socket(&lab).map(|s| s.cc);
             off(&lab, "fbt_live");
-            let after = transfer.socket(&lab).map(|s| s.law);
+            let after = transfer.socket(&lab).map(|s| s.cc);
             check(
                 (used.as_deref(), after.as_deref()) == (Some("fbt_live"), Some("reno")),
                 &format!("swap {i} to {program} and back in the middle of a stream ({used:?}, {after:?})"),
@@ -61,13 +61,17 @@ pub(crate) fn back_to_what_it_was() {
     lab.left.sysctl("net.ipv4.tcp_congestion_control", "bbr");
     let other = Transfer::start(&lab, u64::MAX);
     on(&lab, &live("dctcp", "fbt_back"));
-    equal(laws(&lab), vec!["fbt_back".into(), "fbt_back".into()], "sockets of two laws use the new one");
+    equal(
+        congestion_controls(&lab),
+        vec!["fbt_back".into(), "fbt_back".into()],
+        "sockets of two congestion controls use the new one",
+    );
     off(&lab, "fbt_back");
-    equal(laws(&lab), vec!["bbr".into(), "reno".to_owned()], "each has its own back");
+    equal(congestion_controls(&lab), vec!["bbr".into(), "reno".to_owned()], "each has its own back");
     equal(lab.left.read_sysctl("net.ipv4.tcp_congestion_control"), "bbr".into(), "and the default is what it was");
     check(transfer.finish().intact & other.finish().intact, "both streams are intact");
     lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
-    snapshot::unchanged(&before, &[&lab], "swapping sockets of two laws");
+    snapshot::unchanged(&before, &[&lab], "swapping sockets of two congestion controls");
 }
 
 /// Processor time of this process, ms.
@@ -95,12 +99,12 @@ pub(crate) fn ten_thousand() {
     let begin = processor_ms();
     on(&lab, &live("rns", "fbt_many"));
     let there = processor_ms() - begin;
-    let using = laws(&lab).iter().filter(|l| *l == "fbt_many").count();
+    let using = congestion_controls(&lab).iter().filter(|l| *l == "fbt_many").count();
     equal(using, SOCKETS, "all sockets use it");
     let begin = processor_ms();
     off(&lab, "fbt_many");
     let back = processor_ms() - begin;
-    equal(laws(&lab).iter().filter(|l| *l == "reno").count(), SOCKETS, "all sockets have their own back");
+    equal(congestion_controls(&lab).iter().filter(|l| *l == "reno").count(), SOCKETS, "all sockets have their own back");
     // Measured: 190 to 350 ms.
     check(
         there + back < 1000,
@@ -142,10 +146,10 @@ pub(crate) fn of_a_prefix() {
     let request =
         Request { default: false, prefixes: vec!["10.78.0.0/16".parse().expect("a prefix")], ..live("rns", "fbt_some") };
     on(&lab, &request);
-    equal(inside.socket(&lab).map(|s| s.law), Some("fbt_some".into()), "an open socket to the prefix uses it");
-    equal(outside.socket(&lab).map(|s| s.law), Some("reno".into()), "another one does not");
+    equal(inside.socket(&lab).map(|s| s.cc), Some("fbt_some".into()), "an open socket to the prefix uses it");
+    equal(outside.socket(&lab).map(|s| s.cc), Some("reno".into()), "another one does not");
     off(&lab, "fbt_some");
-    equal(inside.socket(&lab).map(|s| s.law), Some("reno".into()), "detaching gives it back");
+    equal(inside.socket(&lab).map(|s| s.cc), Some("reno".into()), "detaching gives it back");
     check(inside.finish().intact & outside.finish().intact, "both streams are intact");
     snapshot::unchanged(&before, &[&lab], "swapping sockets to a prefix");
 }
@@ -165,7 +169,7 @@ pub(crate) fn of_a_cgroup() {
     lab.left.ip("route add 10.78.0.0/16 via 10.77.0.2");
     let before = snapshot::take(&[&lab]);
     let request = Request { default: false, live: false, cgroup: Some(folder.clone()), ..live("dctcp", "fbt_group") };
-    let law_of = |address: &str, join: bool| {
+    let cc_of = |address: &str, join: bool| {
         let listener = lab.right.run(|| TcpListener::bind((address, 0)).expect("a port"));
         let threads = folder.join("cgroup.procs");
         if join {
@@ -174,20 +178,20 @@ pub(crate) fn of_a_cgroup() {
         let (near, far) = connect_to(&lab, &listener);
         std::fs::write(Path::new(&mount).join("cgroup.procs"), std::process::id().to_string()).expect("and leaves it");
         let transfer = Transfer::over(near, far, 1_000_000);
-        let law = transfer.socket(&lab).map(|s| s.law).unwrap_or_default();
+        let cc = transfer.socket(&lab).map(|s| s.cc).unwrap_or_default();
         check(transfer.wait().intact, "the stream is intact");
-        law
+        cc
     };
     on(&lab, &request);
-    equal(law_of(lab.right.address, true), "fbt_group".into(), "a connection of a process in the cgroup uses it");
-    equal(law_of(lab.right.address, false), "reno".into(), "one of a process outside does not");
+    equal(cc_of(lab.right.address, true), "fbt_group".into(), "a connection of a process in the cgroup uses it");
+    equal(cc_of(lab.right.address, false), "reno".into(), "one of a process outside does not");
     off(&lab, "fbt_group");
-    equal(law_of(lab.right.address, true), "reno".into(), "nor does one after detaching");
+    equal(cc_of(lab.right.address, true), "reno".into(), "nor does one after detaching");
     let both = Request { prefixes: vec!["10.78.0.0/16".parse().expect("a prefix")], ..request.clone() };
     on(&lab, &both);
-    equal(law_of("10.78.1.2", true), "fbt_group".into(), "with a prefix: a connection of the cgroup to it uses it");
-    equal(law_of(lab.right.address, true), "reno".into(), "one to elsewhere does not");
-    equal(law_of("10.78.1.2", false), "reno".into(), "nor one of another process");
+    equal(cc_of("10.78.1.2", true), "fbt_group".into(), "with a prefix: a connection of the cgroup to it uses it");
+    equal(cc_of(lab.right.address, true), "reno".into(), "one to elsewhere does not");
+    equal(cc_of("10.78.1.2", false), "reno".into(), "nor one of another process");
     off(&lab, "fbt_group");
     let nowhere = Request { cgroup: Some("no/such/group".into()), ..request };
     refuses(lab.left.run(|| attach(&nowhere)), &["no/such/group", "no cgroup"], "a cgroup that does not exist");

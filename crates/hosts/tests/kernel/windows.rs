@@ -88,7 +88,7 @@ impl Alpha {
 /// What is wrong with the windows of a connection, and how many cuts and windows there were.
 fn judge(acks: &[Seen], shift: u32) -> (Vec<String>, u32, u32) {
     let (mut wrong, mut cuts, first) = (Vec::new(), 0, acks[0]);
-    // The law began when the handshake was over.
+    // The congestion control began when the handshake was over.
     let mut alpha =
         Alpha { value: 1024, shift, end: first.una, delivered: first.delivered, delivered_ce: first.delivered_ce, windows: 0 };
     for pair in acks.windows(2) {
@@ -131,7 +131,7 @@ pub(crate) fn dctcp() {
         check(
             wrong.is_empty() && windows > 10 && cuts >= 3,
             &format!(
-                "threshold and window after each of {} ACKs are the law's to the segment: {cuts} cuts, {windows} windows{}",
+                "threshold and window after each of {} ACKs are the congestion control's to the segment: {cuts} cuts, {windows} windows{}",
                 acks.len(),
                 wrong.first().map_or(String::new(), |w| format!("; {} are not, first {w}", wrong.len()))
             ),

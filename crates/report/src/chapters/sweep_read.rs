@@ -130,10 +130,10 @@ impl<'a> Column<'a> {
 fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
     let mut dimensions = axis_groups(m);
     let batches = dir.table()?;
-    // A swept law is its own name, unless there is nothing else to draw against.
+    // A swept congestion control is its own name, unless there is nothing else to draw against.
     let names = names(&batches.iter().map(Rows::new).collect::<Vec<_>>());
-    let law = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
-    let law = law.map(|i| dimensions.remove(i).axes[0]);
+    let cc = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
+    let cc = cc.map(|i| dimensions.remove(i).axes[0]);
     let swept = |d: &AxisGroup| SweptAxis {
         key: d.key.clone(),
         // Values of several axes name them.
@@ -145,14 +145,14 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
         let rows = Rows::new(batch);
         let columns: Vec<(bool, Vec<Column>)> =
             dimensions.iter().map(|d| (d.numbers, d.axes.iter().map(|a| Column::new(&rows, a)).collect())).collect();
-        let law = law.map(|axis| Column::new(&rows, axis));
+        let cc = cc.map(|axis| Column::new(&rows, axis));
         let (variants, groups) = (rows.text("variant", |t| t), rows.text("transport", |t| t));
         let metrics: Vec<(&str, Floats)> = metrics().map(|m| (m.name, rows.float(m.name))).collect();
         for row in 0..rows.len() {
             let at = columns.iter().map(|(numbers, columns)| value(*numbers, columns, row)).collect();
             let (variant, group) = (variants.get(row).copied().unwrap_or(""), groups.get(row).copied().unwrap_or(""));
-            let subject = match &law {
-                Some(law) => law.text(row).unwrap_or_default(),
+            let subject = match &cc {
+                Some(cc) => cc.text(row).unwrap_or_default(),
                 None => names.subject(variant, group),
             };
             let numbers = metrics.iter().filter_map(|(name, column)| Some(((*name).to_owned(), column.get(row)?)));

@@ -166,7 +166,7 @@ fn senders(data: &Data) -> Option<Draft> {
         id: "connections",
         title: "Connections over time",
         text: format!(
-            "Congestion window, the law's estimate of the marked fraction where it has one, smoothed round-trip time.{which}{more}"
+            "Congestion window, the congestion control's estimate of the marked fraction where it has one, smoothed round-trip time.{which}{more}"
         ),
         choice: if together { "seed" } else { "connection" },
         views,

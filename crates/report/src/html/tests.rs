@@ -101,7 +101,7 @@ fn the_policy_is_of_these_very_texts() {
 #[test]
 fn a_table_of_many_subjects_has_narrow_columns() {
     let with = |n: usize| {
-        let subjects = (0..n).map(|i| Subject { name: format!("law {i}") }).collect();
+        let subjects = (0..n).map(|i| Subject { name: format!("congestion control {i}") }).collect();
         body(&render(&Page { subjects, ..page("x") }))
     };
     assert!(with(5).contains("<table class=\"all\">") && with(8).contains("<table class=\"all many\">"));

@@ -64,7 +64,7 @@ impl Resolved {
 /// One configuration to run.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// What distinguishes it from the others: its law.
+    /// What distinguishes it from the others: its congestion control.
     pub label: String,
     /// Names of its transport groups, in the order of `config.groups`.
     pub transports: Vec<String>,
@@ -266,12 +266,12 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
     }
 }
 
-/// A law that lives on marks needs a queue that sets them and a stack that asks for them.
+/// A congestion control that lives on marks needs a queue that sets them and a stack that asks for them.
 fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
-    for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
+    for ((_, cc, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
         if !built.marks() && built.queue_named {
             // The scenario chose it: the documents compare DCTCP on drop-tail too.
-            cx.note(format!("`{law}` runs without marks, as no switch port sets any: it reacts to losses only"));
+            cx.note(format!("`{cc}` runs without marks, as no switch port sets any: it reacts to losses only"));
         } else if !built.marks() {
             let always = |q: &&QueueEntry| q.marking == Marking::Always;
             let queue = forebay_queues::REGISTRY.iter().find(always).map_or("", |q| q.entry.name);
@@ -283,14 +283,14 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
             );
             cx.sink.error(
                 *at,
-                format!("`{law}` needs marked packets, and no switch port marks"),
+                format!("`{cc}` needs marked packets, and no switch port marks"),
                 "no marking queue in [topology]",
                 Some(help),
             );
         }
         if group.tcp.ecn == Ecn::Off {
-            let help = "leave `ecn` out: each law has the ECN mode it needs".to_owned();
-            cx.sink.error(*at, format!("`{law}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
+            let help = "leave `ecn` out: each congestion control has the ECN mode it needs".to_owned();
+            cx.sink.error(*at, format!("`{cc}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
         }
     }
 }
@@ -328,11 +328,11 @@ fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
                 g.name, s.name
             ));
         }
-        if let Some(law) = cx.worlds.law(t.law.name).filter(|l| l.ecn == Ecn::Dctcp && t.ecn == Ecn::Classic) {
+        if let Some(cc) = cx.worlds.cc(t.cc.name).filter(|l| l.ecn == Ecn::Dctcp && t.ecn == Ecn::Classic) {
             cx.note(format!(
                 "`{}`: `{}` reads how many packets were marked (RFC 8257), and `ecn = \"classic\"` repeats the first mark until the sender \
                  has answered (RFC 3168): it takes a single mark for a window of them",
-                g.name, law.entry.name
+                g.name, cc.entry.name
             ));
         }
         if t.ack_every > 1 && t.ack_delay >= t.rto_min {

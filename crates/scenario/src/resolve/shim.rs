@@ -1,4 +1,4 @@
-//! `shim = ...`: what a transport has beside its law and its stack.
+//! `shim = ...`: what a transport has beside its congestion control and its stack.
 
 use crate::resolve::topology::build_error;
 use crate::schema::choice::choice;

@@ -1,36 +1,36 @@
-//! `[transport]`: stack, law, and every property of TCP; several laws to compare, or several groups side by side.
+//! `[transport]`: stack, congestion control, and every property of TCP; several congestion controls to compare, or several groups side by side.
 
 use crate::resolve::members::{Member, Rule, member, rule};
 use crate::resolve::shim::{self, Shim};
 use crate::schema::choice::{self, choice_with};
 use crate::schema::cx::{Cx, DEFAULTS};
-use crate::schema::describe::DEFAULT_LAW;
+use crate::schema::describe::DEFAULT_CC;
 use crate::schema::fields::{Fields, word};
 use crate::schema::tcp_echo::tcp_echo;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::short;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
-use forebay_experiment::registry::LawEntry;
+use forebay_experiment::registry::CcEntry;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
 use forebay_param::{Entry, Values};
 use forebay_units::{GroupId, IndexVec, Time};
 use serde_json::{Map, Value as Json};
 
-/// Most laws that one file compares, and most groups that run side by side.
-const MAX_LAWS: usize = 64;
+/// Most congestion controls that one file compares, and most groups that run side by side.
+const MAX_CONGESTION_CONTROLS: usize = 64;
 
 /// Most groups that a variant is named after.
 const MAX_NAMED: usize = 3;
 
-/// A law as chosen, and where.
+/// A congestion control as chosen, and where.
 #[derive(Clone)]
-struct Law {
-    entry: &'static LawEntry<()>,
+struct CongestionControl {
+    entry: &'static CcEntry<()>,
     params: Values,
     json: Json,
-    /// Keys of `[transport]` that hold for this law only, and where they stand.
+    /// Keys of `[transport]` that hold for this congestion control only, and where they stand.
     own: Values,
     own_json: Map<String, Json>,
     places: Vec<(String, At)>,
@@ -38,11 +38,11 @@ struct Law {
     at: At,
 }
 
-/// One group as written, its law still open when the file compares several.
+/// One group as written, its congestion control still open when the file compares several.
 struct Draft {
     name: Option<String>,
     stack: Profile,
-    law: Option<Law>,
+    cc: Option<CongestionControl>,
     values: Values,
     shims: Option<Vec<Shim>>,
     member: Member,
@@ -53,10 +53,10 @@ struct Draft {
 
 /// The transports of one variant.
 pub(crate) struct Transports {
-    /// Name of the variant: its law.
+    /// Name of the variant: its congestion control.
     pub label: String,
     pub groups: IndexVec<GroupId, Group>,
-    /// Whether group i needs marks, its law, and where the law was chosen.
+    /// Whether group i needs marks, its congestion control, and where the congestion control was chosen.
     pub needs_marks: Vec<(bool, &'static str, At)>,
     /// Echo of `[transport]`.
     pub echo: Json,
@@ -66,16 +66,16 @@ pub(crate) struct Transports {
     pub rule: Rule,
 }
 
-/// Reads `[transport]`; one result per law to compare.
+/// Reads `[transport]`; one result per congestion control to compare.
 pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &TomlTable)>) -> Option<Vec<Transports>> {
     let empty = TomlTable::default();
     let (at, table) = section.unwrap_or((At::default(), &empty));
     let mut fields = Fields::new("[transport]", at, table);
     let stack = stack(cx, &mut fields, profile::DEFAULT);
     let cc = fields.get("cc");
-    let laws = match cc {
-        None => default_law(cx, at).map(|l| vec![l]),
-        Some(item) => laws(cx, &item.node),
+    let congestion_controls = match cc {
+        None => default_cc(cx, at).map(|l| vec![l]),
+        Some(item) => congestion_controls(cx, &item.node),
     };
     let base = choice::params(cx, &mut fields, PARAMS, "[transport]", at).map(|c| c.0);
     let shims = shim::shims(cx, &mut fields);
@@ -83,7 +83,7 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &TomlTable)>) -> Opti
     let base = stack.zip(base).zip(shims).map(|((stack, values), shims)| Draft {
         name: None,
         stack,
-        law: None,
+        cc: None,
         values,
         shims,
         member: Member::default(),
@@ -95,21 +95,22 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &TomlTable)>) -> Opti
         Some(item) => groups(cx, &item.node, base),
     };
     fields.finish(&mut cx.sink);
-    let (laws, drafts) = (laws?, drafts?);
-    if let (Some(item), true) = (cc, drafts.iter().all(|d| d.law.is_some())) {
+    let (congestion_controls, drafts) = (congestion_controls?, drafts?);
+    if let (Some(item), true) = (cc, drafts.iter().all(|d| d.cc.is_some())) {
         let help = Some("remove it, or leave `cc` out of the groups that it is meant for".to_owned());
         cx.sink.error(item.key_at, "`cc` of [transport] is not used: every group has its own", "has no effect", help);
         return None;
     }
     let rule = rule(cx, drafts.iter().map(|d| (d.name.as_deref().unwrap_or(""), &d.member)))?;
-    // Without an open law there is nothing to compare.
-    let (laws, labels) = if drafts.iter().all(|d| d.law.is_some()) {
-        (vec![drafts[0].law.clone()?], vec![together(&drafts)])
+    // Without an open congestion control there is nothing to compare.
+    let (congestion_controls, labels) = if drafts.iter().all(|d| d.cc.is_some()) {
+        (vec![drafts[0].cc.clone()?], vec![together(&drafts)])
     } else {
-        let labels = labels(&laws);
-        (laws, labels)
+        let labels = labels(&congestion_controls);
+        (congestion_controls, labels)
     };
-    let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label, &rule)).collect();
+    let variants: Vec<Transports> =
+        congestion_controls.iter().zip(labels).map(|(cc, label)| variant(cx, &drafts, cc, label, &rule)).collect();
     Some(variants)
 }
 
@@ -127,21 +128,26 @@ fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: Profile) -> Option<Profi
     }
 }
 
-fn default_law(cx: &mut Cx, at: At) -> Option<Law> {
-    let node = Node { at: At { source: DEFAULTS, ..At::default() }, raw: Raw::Text(DEFAULT_LAW.into()) };
-    law(cx, &node).map(|l| Law { at, ..l })
+fn default_cc(cx: &mut Cx, at: At) -> Option<CongestionControl> {
+    let node = Node { at: At { source: DEFAULTS, ..At::default() }, raw: Raw::Text(DEFAULT_CC.into()) };
+    cc(cx, &node).map(|l| CongestionControl { at, ..l })
 }
 
-/// One law, or a list of laws to compare.
-fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
-    let Raw::Array(nodes) = &node.raw else { return law(cx, node).map(|l| vec![l]) };
-    if nodes.is_empty() || nodes.len() > MAX_LAWS {
-        cx.sink.error(node.at, format!("`cc` lists {} laws", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+/// One congestion control, or a list of congestion controls to compare.
+fn congestion_controls(cx: &mut Cx, node: &Node) -> Option<Vec<CongestionControl>> {
+    let Raw::Array(nodes) = &node.raw else { return cc(cx, node).map(|l| vec![l]) };
+    if nodes.is_empty() || nodes.len() > MAX_CONGESTION_CONTROLS {
+        cx.sink.error(
+            node.at,
+            format!("`cc` lists {} congestion controls", nodes.len()),
+            format!("legal: 1 to {MAX_CONGESTION_CONTROLS}"),
+            None,
+        );
         return None;
     }
-    let mut list: Vec<Law> = Vec::new();
+    let mut list: Vec<CongestionControl> = Vec::new();
     for n in nodes {
-        let Some(l) = law(cx, n) else { continue };
+        let Some(l) = cc(cx, n) else { continue };
         if list.iter().any(|o| o.same_as(&l)) {
             cx.sink.error(n.at, format!("`cc` lists {} twice", l.entry.entry.name), "listed before", None);
         }
@@ -150,14 +156,23 @@ fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
     (list.len() == nodes.len()).then_some(list)
 }
 
-fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
-    let entries: Vec<&'static Entry> = cx.worlds.laws().iter().map(|e| &e.entry).collect();
+fn cc(cx: &mut Cx, node: &Node) -> Option<CongestionControl> {
+    let entries: Vec<&'static Entry> = cx.worlds.congestion_controls().iter().map(|e| &e.entry).collect();
     let (entry, params, json, (own, shims)) = choice_with(cx, "congestion control", node, &entries, |cx, fields| {
         let own = choice::params(cx, fields, PARAMS, "the congestion control", node.at);
         own.zip(shim::shims(cx, fields))
     })?;
     let places = if let Raw::Table(t) = &node.raw { places(t) } else { Vec::new() };
-    Some(Law { entry: cx.worlds.law(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
+    Some(CongestionControl {
+        entry: cx.worlds.cc(entry.name)?,
+        params,
+        json,
+        own: own.0,
+        own_json: own.1,
+        places,
+        shims,
+        at: node.at,
+    })
 }
 
 /// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
@@ -166,8 +181,13 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
         cx.sink.error(node.at, "`group` must be a list of tables", "write [[transport.group]]", None);
         return None;
     };
-    if nodes.is_empty() || nodes.len() > MAX_LAWS {
-        cx.sink.error(node.at, format!("[transport] has {} groups", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+    if nodes.is_empty() || nodes.len() > MAX_CONGESTION_CONTROLS {
+        cx.sink.error(
+            node.at,
+            format!("[transport] has {} groups", nodes.len()),
+            format!("legal: 1 to {MAX_CONGESTION_CONTROLS}"),
+            None,
+        );
         return None;
     }
     let mut list: Vec<Draft> = Vec::new();
@@ -185,26 +205,34 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
             cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
         }
         let stack = stack(cx, &mut fields, base.as_ref().map_or(profile::DEFAULT, |b| b.stack));
-        let law = match fields.get("cc") {
+        let cc = match fields.get("cc") {
             None => Some(None),
             Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
-                let help = Some("to compare laws, list them in `cc` of [transport] and leave `cc` out of this group".to_owned());
-                cx.sink.error(i.node.at, "a transport group has one law, not a list", "expected one law", help);
+                let help = Some(
+                    "to compare congestion controls, list them in `cc` of [transport] and leave `cc` out of this group"
+                        .to_owned(),
+                );
+                cx.sink.error(
+                    i.node.at,
+                    "a transport group has one congestion control, not a list",
+                    "expected one congestion control",
+                    help,
+                );
                 None
             }
-            Some(i) => law(cx, &i.node).map(Some),
+            Some(i) => cc(cx, &i.node).map(Some),
         };
         let own = choice::params(cx, &mut fields, PARAMS, "[[transport.group]]", n.at).map(|c| c.0);
         let member = member(cx, &mut fields);
         let shims = shim::shims(cx, &mut fields);
         fields.finish(&mut cx.sink);
-        if let (Some(name), Some(stack), Some(law), Some(own), Some(member), Some(shims), Some(base)) =
-            (name, stack, law, own, member, shims, base.as_ref())
+        if let (Some(name), Some(stack), Some(cc), Some(own), Some(member), Some(shims), Some(base)) =
+            (name, stack, cc, own, member, shims, base.as_ref())
         {
             let mut places = if let Raw::Table(t) = &n.raw { places(t) } else { Vec::new() };
             places.extend_from_slice(&base.places);
             let (values, shims) = (merged(&base.values, own), shims.or_else(|| base.shims.clone()));
-            list.push(Draft { name: Some(name), stack, law, values, shims, member, places, at: n.at });
+            list.push(Draft { name: Some(name), stack, cc, values, shims, member, places, at: n.at });
         }
     }
     (list.len() == nodes.len()).then_some(list)
@@ -216,34 +244,34 @@ fn merged(base: &Values, own: Values) -> Values {
     Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_param::Value::Unset { b.clone() } else { v })).collect())
 }
 
-fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule) -> Transports {
+fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: String, rule: &Rule) -> Transports {
     let mut groups = IndexVec::new();
     let mut needs_marks = Vec::new();
     let mut echoes = Vec::new();
     for d in drafts {
-        let law = d.law.as_ref().unwrap_or(open);
-        let mut tcp = profile::resolve(d.stack, law.entry, law.params.clone(), &merged(&d.values, law.own.clone()));
-        let shims = law.shims.as_ref().or(d.shims.as_ref());
+        let cc = d.cc.as_ref().unwrap_or(open);
+        let mut tcp = profile::resolve(d.stack, cc.entry, cc.params.clone(), &merged(&d.values, cc.own.clone()));
+        let shims = cc.shims.as_ref().or(d.shims.as_ref());
         if let Some(list) = shims {
             tcp.shims = list.iter().map(|s| s.chosen()).collect();
         }
-        check(cx, &tcp, &[&law.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
+        check(cx, &tcp, &[&cc.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
         let mut echo = Map::new();
         if let Some(name) = &d.name {
             echo.insert("name".into(), name.as_str().into());
         }
         d.member.echo(&mut echo);
         echo.insert("stack".into(), d.stack.name().into());
-        echo.insert("cc".into(), law.json.clone());
+        echo.insert("cc".into(), cc.json.clone());
         tcp_echo(&tcp, &mut echo);
         if let Some(list) = shims {
             echo.insert("shim".into(), shim::echo(list));
         } else if let [brought] = tcp.shims.as_slice() {
-            // The law brings one, with its defaults.
+            // The congestion control brings one, with its defaults.
             echo.insert("shim".into(), brought.name.into());
         }
         echoes.push(echo);
-        needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
+        needs_marks.push((cc.entry.needs_marks, cc.entry.entry.name, cc.at));
         groups.push(Group { name: d.name.clone().unwrap_or_else(|| label.clone()), tcp });
     }
     let named = drafts.iter().any(|d| d.name.is_some());
@@ -312,9 +340,9 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
     }
 }
 
-impl Law {
+impl CongestionControl {
     /// Whether a comparison of the two would compare nothing.
-    fn same_as(&self, other: &Law) -> bool {
+    fn same_as(&self, other: &CongestionControl) -> bool {
         self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
     }
 
@@ -339,21 +367,22 @@ fn setting(key: &str, value: &Json) -> String {
     format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// Name of the only variant of a file in which every group has its own law: the groups, if they are few.
+/// Name of the only variant of a file in which every group has its own congestion control: the groups, if they are few.
 fn together(drafts: &[Draft]) -> String {
     let names: Vec<&str> = drafts.iter().filter_map(|d| d.name.as_deref()).collect();
     if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
 }
 
-/// Names of the variants: the laws, with those of their parameters and of their shims' that tell two of the same name apart.
-fn labels(laws: &[Law]) -> Vec<String> {
-    let label = |l: &Law| {
-        let alike: Vec<&Law> = laws.iter().filter(|o| o.label() == l.label()).collect();
-        let value = |l: &Law, key: &str| l.json.get(key).cloned();
+/// Names of the variants: the congestion controls, with those of their parameters and of their shims' that tell two of the same name apart.
+fn labels(congestion_controls: &[CongestionControl]) -> Vec<String> {
+    let label = |l: &CongestionControl| {
+        let alike: Vec<&CongestionControl> = congestion_controls.iter().filter(|o| o.label() == l.label()).collect();
+        let value = |l: &CongestionControl, key: &str| l.json.get(key).cloned();
         let differs = |key: &str| alike.iter().any(|o| value(o, key) != value(l, key));
         let params = l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind" && differs(k));
         let out = params.fold(l.label(), |out, (k, v)| out + &setting(k, v));
-        let of_shim = |l: &Law, i: usize, key: &str| l.shims.iter().flatten().nth(i).and_then(|s| s.json.get(key).cloned());
+        let of_shim =
+            |l: &CongestionControl, i: usize, key: &str| l.shims.iter().flatten().nth(i).and_then(|s| s.json.get(key).cloned());
         let mut shims = Vec::new();
         for (i, s) in l.shims.iter().flatten().enumerate() {
             let set = s.json.as_object().into_iter().flatten();
@@ -361,5 +390,5 @@ fn labels(laws: &[Law]) -> Vec<String> {
         }
         shims.into_iter().fold(out, |out, (k, v)| out + &setting(k, v))
     };
-    laws.iter().map(label).collect()
+    congestion_controls.iter().map(label).collect()
 }

@@ -32,7 +32,7 @@ pub struct FileRead {
 
 /// State of one resolution.
 pub(crate) struct Cx {
-    /// The worlds, laws and shims that may be named.
+    /// The worlds, congestion controls and shims that may be named.
     pub worlds: &'static Worlds,
     pub sink: Sink,
     /// Folder of the scenario.

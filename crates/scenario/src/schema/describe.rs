@@ -9,13 +9,13 @@ use forebay_experiment::worlds::Worlds;
 use forebay_experiment::{topology, workload};
 use forebay_param::{Entry, Param};
 
-/// The law of a scenario that names none.
-pub(crate) const DEFAULT_LAW: &str = "newreno";
+/// The congestion control of a scenario that names none.
+pub(crate) const DEFAULT_CC: &str = "newreno";
 
 /// One registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds, in the plural: `laws`, `queues`.
+    /// What it holds, in the plural: `congestion_controls`, `queues`.
     pub title: &'static str,
     /// How a scenario names one, such as `[topology] kind = "..."`.
     pub usage: &'static str,
@@ -55,9 +55,9 @@ pub fn describe(worlds: &Worlds) -> Vec<Section> {
     let mixtures = mixture::BUILT_IN.iter().map(|b| plain(b.name, b.origin)).collect();
     vec![
         Section {
-            title: "laws",
+            title: "congestion controls",
             usage: "[transport] cc = \"...\"",
-            items: worlds.laws().iter().map(|e| item(&e.entry)).collect(),
+            items: worlds.congestion_controls().iter().map(|e| item(&e.entry)).collect(),
         },
         Section {
             title: "shims",

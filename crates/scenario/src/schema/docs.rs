@@ -2,7 +2,7 @@
 
 use crate::schema::choice;
 use crate::schema::cx::Cx;
-use crate::schema::describe::{DEFAULT_LAW, Item, ParamDoc, describe, transport_params};
+use crate::schema::describe::{DEFAULT_CC, Item, ParamDoc, describe, transport_params};
 use crate::schema::fields::Fields;
 use crate::schema::tcp_echo::tcp_echo;
 use crate::text::doc::TomlTable;
@@ -72,11 +72,11 @@ fn row(out: &mut String, p: &ParamDoc) {
 fn profile_echo(worlds: &'static Worlds, stack: Profile) -> Map<String, Json> {
     let mut echo = Map::new();
     let unset = forebay_param::Values(PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect());
-    if let Some(law) = worlds.law(DEFAULT_LAW) {
+    if let Some(cc) = worlds.cc(DEFAULT_CC) {
         let (mut cx, empty) = (Cx::new(worlds, Sink::new(Vec::new()), PathBuf::new()), TomlTable::default());
         let mut fields = Fields::new("", At::default(), &empty);
-        if let Some((values, _)) = choice::params(&mut cx, &mut fields, law.entry.params, "", At::default()) {
-            tcp_echo(&profile::resolve(stack, law, values, &unset), &mut echo);
+        if let Some((values, _)) = choice::params(&mut cx, &mut fields, cc.entry.params, "", At::default()) {
+            tcp_echo(&profile::resolve(stack, cc, values, &unset), &mut echo);
         }
     }
     echo

@@ -17,7 +17,7 @@ pub(crate) const MAX_FILE: u64 = 16_000_000;
 /// A scenario as written: syntax is right, meaning is not yet checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The worlds, laws and shims that it may name.
+    /// The worlds, congestion controls and shims that it may name.
     pub(crate) worlds: &'static Worlds,
     pub(crate) root: TomlTable,
     pub(crate) sources: Vec<Arc<Source>>,

@@ -3,7 +3,7 @@
 use forebay_scenario::{Errors, Resolved, Scenario};
 use std::path::Path;
 
-/// Right in every line; the tests below change one thing each. Laws other than NewReno are asked for by their own tests.
+/// Right in every line; the tests below change one thing each. Congestion controls other than NewReno are asked for by their own tests.
 pub(crate) const VALID: &str = r#"name = "base"
 seed = 7
 runs = 2
@@ -48,7 +48,7 @@ pub(crate) fn resolve(text: &str) -> Result<Resolved, Errors> {
     resolve_with(text, &[])
 }
 
-/// A law that cannot live without marks, when the registry has one.
-pub(crate) fn marking_law() -> Option<&'static str> {
-    forebay_worlds::all().laws().iter().find(|l| l.needs_marks).map(|l| l.entry.name)
+/// A congestion control that cannot live without marks, when the registry has one.
+pub(crate) fn marking_cc() -> Option<&'static str> {
+    forebay_worlds::all().congestion_controls().iter().find(|l| l.needs_marks).map(|l| l.entry.name)
 }

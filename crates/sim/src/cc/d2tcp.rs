@@ -2,7 +2,7 @@
 //! deadlines it is DCTCP.
 
 use super::whole;
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, choices, optional};
 use forebay_units::{Time, TimeOrNever};
@@ -18,7 +18,7 @@ pub struct Config {
     missed: f64,
 }
 
-/// Messages that the kernel's law tells apart: it has no memory to allocate. One that is written while so many are not acknowledged becomes
+/// Messages that the kernel's congestion control tells apart: it has no memory to allocate. One that is written while so many are not acknowledged becomes
 /// part of the newest of them.
 const MESSAGES: usize = 4;
 
@@ -149,7 +149,7 @@ enum Missed {
 
 const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::Neutral)];
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "d2tcp",
         summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
@@ -175,7 +175,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     adjust: None,
     build: |v| {
         let d_max = v.float("d-max");
-        LawConfig::D2tcp(Config {
+        CcConfig::D2tcp(Config {
             marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
             d_min: v.float("d-min"),
@@ -199,7 +199,7 @@ mod tests {
     const W: Window = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
     const US: Time = Time::from_us(1);
 
-    fn law(missed: f64) -> D2tcp {
+    fn cc(missed: f64) -> D2tcp {
         D2tcp::new(&Config {
             marks: dctcp::Config::estimate(1.0 / 16.0, 0.25, Arithmetic::Paper),
             min_cwnd: 2.0,
@@ -221,7 +221,7 @@ mod tests {
             (Some(10), 2.0),
             (Some(0), 2.0),
         ] {
-            let mut l = law(2.0);
+            let mut l = cc(2.0);
             let mut w = W;
             l.cwnd_event(
                 &mut w,
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_oldest_message_counts() {
-        let mut l = law(1.0);
+        let mut l = cc(1.0);
         let mut w = W;
         l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: Some(US * 100), starved: None });
         l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: Some(US * 1600), starved: None });
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn grows_and_counts_as_dctcp() {
-        let (mut l, mut d) = (law(2.0), Dctcp::new(&dctcp::Config::estimate(1.0 / 16.0, 0.25, Arithmetic::Paper)));
+        let (mut l, mut d) = (cc(2.0), Dctcp::new(&dctcp::Config::estimate(1.0 / 16.0, 0.25, Arithmetic::Paper)));
         let (mut a, mut b) = (W, W);
         for i in 1..500 {
             let ack = Ack { snd_una: i * 1460, snd_nxt: (i + 20) * 1460, ece: i % 3 == 0, ..ACK };

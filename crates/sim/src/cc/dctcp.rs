@@ -2,7 +2,7 @@
 
 use super::newreno::halve;
 use super::whole::{self, Arithmetic, Steps};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round, Threshold, Trigger, Window};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Round, Threshold, Trigger, Window};
 use forebay_experiment::transport::{Ecn, Profile, Transport};
 use forebay_param::{Entry, Kind, Param, Value, Values, optional};
 use forebay_sampling::math;
@@ -29,7 +29,7 @@ struct Rules {
 }
 
 impl Config {
-    /// For the laws that build on DCTCP's estimate of the marked fraction.
+    /// For the congestion controls that build on DCTCP's estimate of the marked fraction.
     pub(super) fn estimate(g: f64, alpha: f64, arithmetic: Arithmetic) -> Config {
         let linux = arithmetic == Arithmetic::Linux;
         Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: linux, whole: linux }, alpha }
@@ -41,13 +41,13 @@ impl Config {
     }
 }
 
-/// Parameters of the laws that build on it.
+/// Parameters of the congestion controls that build on it.
 pub(super) const G: Param =
     optional("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp");
 pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp");
 pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
 
-/// The threshold of a law that weights the cut of DCTCP, which counts `marks` for it, by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
+/// The threshold of a congestion control that weights the cut of DCTCP, which counts `marks` for it, by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
 pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
     match cut.trigger {
         Trigger::Ecn => w.cwnd * (1.0 - penalty(marks.alpha, exponent()) / 2.0),
@@ -247,11 +247,11 @@ impl CongestionControl for Dctcp {
 
 /// The stack of Linux has whole windows.
 fn adjust(c: &mut Transport) {
-    let linux = c.profile == Profile::Linux && c.law.values.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
-    c.law.fill("whole-windows", Value::Bool(linux));
+    let linux = c.profile == Profile::Linux && c.cc.values.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
+    c.cc.fill("whole-windows", Value::Bool(linux));
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "dctcp",
         summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
@@ -308,7 +308,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             fixed_point,
             whole: fixed_point && v.opt_bool("whole-windows").unwrap_or(false),
         };
-        LawConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
+        CcConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
     },
 };
 
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
     use forebay_units::{Time, TimeOrNever};
 
-    fn law(fixed_point: bool) -> Dctcp {
+    fn cc(fixed_point: bool) -> Dctcp {
         let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point, whole: false };
         Dctcp::new(&Config { rules, alpha: 1.0 })
     }
@@ -327,7 +327,7 @@ mod tests {
     fn steady_cut_is_half_the_marked_fraction() {
         for fixed_point in [false, true] {
             for marked in [1, 8, 10, 0] {
-                let mut d = law(fixed_point);
+                let mut d = cc(fixed_point);
                 let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn the_marked_fraction_is_one_of_bytes() {
         use crate::cc::testing::ACK;
-        let mut d = law(false);
+        let mut d = cc(false);
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };
         let mut una = 0;
         for n in 0..4000 {

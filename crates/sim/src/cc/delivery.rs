@@ -1,5 +1,5 @@
 //! How fast the network delivers: a sample of the delivery rate on every ACK (draft-ietf-ccwg-bbr section "Delivery Rate Samples"; Linux
-//! net/ipv4/tcp_rate.c). Volumes are in whatever unit the law counts in: segments (tcp_bbr.c) or bytes (the draft).
+//! net/ipv4/tcp_rate.c). Volumes are in whatever unit the congestion control counts in: segments (tcp_bbr.c) or bytes (the draft).
 
 use super::hooks::{Arrival, Departure};
 use forebay_units::{Time, TimeOrNever};
@@ -67,7 +67,7 @@ pub(super) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// Of a law that counts segments: the handshake has delivered one.
+    /// Of a congestion control that counts segments: the handshake has delivered one.
     pub(super) fn count_syn(&mut self) {
         self.delivered += 1;
     }

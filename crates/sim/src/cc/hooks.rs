@@ -1,11 +1,11 @@
-//! The hooks of a law, named and timed as Linux's `tcp_congestion_ops`.
+//! The hooks of a congestion control, named and timed as Linux's `tcp_congestion_ops`.
 //!
 //! Order on an ACK: (1) `snd_una` advances, the RTT filter takes its sample and the scoreboard, if there is one, what is delivered;
 //! (2) [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
 //! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
-//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for laws
+//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for congestion controls
 //! that own their window, [`CONTROL`](CongestionControl::CONTROL); (6) for
-//! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
+//! congestion controls with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use super::threshold::Threshold;
 use forebay_sampling::Rng;
@@ -73,7 +73,7 @@ impl Window {
     }
 }
 
-/// Facts about one ACK, each as it is when the hook is called. (How many round trips have passed is a part of its own that a law may have:
+/// Facts about one ACK, each as it is when the hook is called. (How many round trips have passed is a part of its own that a congestion control may have:
 /// [`Round`](super::Round).)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
@@ -130,7 +130,7 @@ impl Ack {
     }
 }
 
-/// What a law may be told of the path of its connection when that opens; packets on the empty path.
+/// What a congestion control may be told of the path of its connection when that opens; packets on the empty path.
 #[derive(Debug, Clone)]
 pub struct Path {
     /// RTT of a full data packet and its ACK.
@@ -143,7 +143,7 @@ pub struct Path {
     pub packets_per_s: f64,
     /// Buffer before that link in packets of full size, the smallest where several are as narrow; infinite if unlimited.
     pub buffer: f64,
-    /// Random numbers of this connection's law.
+    /// Random numbers of this connection's congestion control.
     pub rng: Rng,
 }
 
@@ -206,7 +206,7 @@ pub enum Event {
         end: u64,
         /// When it should have arrived, if it has a deadline.
         deadline: Option<Time>,
-        /// Bytes in the network, if the application had let the sender run out of data although the window had room: for laws with
+        /// Bytes in the network, if the application had let the sender run out of data although the window had room: for congestion controls with
         /// records ([`CongestionControl::Sent`]).
         starved: Option<u64>,
     },
@@ -301,42 +301,42 @@ pub struct Outcome {
     pub next_departure: Time,
 }
 
-/// How a law limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
+/// How a congestion control limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
 #[derive(Debug)]
 pub struct Gate<L> {
-    /// How many new segments may leave now, within the window, which the law may change. Called at every opportunity to send: data
+    /// How many new segments may leave now, within the window, which the congestion control may change. Called at every opportunity to send: data
     /// written, an ACK or a timer dealt with.
     pub may_send: fn(&mut L, &mut Window, &Opportunity) -> u64,
     /// New data has left at the opportunity of the last `may_send`: stream offsets from the first to the second, in segments of `mss`
     /// bytes but the last.
     pub sent: fn(&mut L, u64, u64, &Opportunity),
-    /// When the law wants the next opportunity to send at the latest, although nothing may have happened.
+    /// When the congestion control wants the next opportunity to send at the latest, although nothing may have happened.
     pub due: fn(&L) -> TimeOrNever,
 }
 
-/// A law. Every hook may rely on the order in the module's description; the defaults do nothing.
+/// A congestion control. Every hook may rely on the order in the module's description; the defaults do nothing.
 ///
-/// Hooks that few laws have are constants: a law has the hook by naming its function, and there is no list beside it to forget.
+/// Hooks that few congestion controls have are constants: a congestion control has the hook by naming its function, and there is no list beside it to forget.
 pub trait CongestionControl: Sized {
-    /// What the law wants to remember of each segment under way: returned when the segment leaves, handed back when it arrives or is
-    /// deemed lost. `()`: nothing, and these hooks are not called. Other laws are listed `in Recorded`, and need a stack with SACK.
+    /// What the congestion control wants to remember of each segment under way: returned when the segment leaves, handed back when it arrives or is
+    /// deemed lost. `()`: nothing, and these hooks are not called. Other congestion controls are listed `in Recorded`, and need a stack with SACK.
     type Sent: Copy + Default + Debug;
 
-    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not call it
+    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A congestion control without it says so, and then its connections do not call it
     /// on every ACK.
     const IN_ACK_EVENT: bool = true;
     /// The same of [`pkts_acked`](Self::pkts_acked).
     const PKTS_ACKED: bool = true;
-    /// Whether slow start is the law's own. If not, there is a choice of [`slow_start`](super::slow_start).
+    /// Whether slow start is the congestion control's own. If not, there is a choice of [`slow_start`](super::slow_start).
     const OWN_SLOW_START: bool = false;
     /// Limits the new data that leaves.
     const GATE: Option<Gate<Self>> = None;
     /// Called with the path of the connection, once, before anything is sent.
     const PATH: Option<fn(&mut Self, Path)> = None;
-    /// Sets the window on every ACK, in recovery, too: the last hook of an ACK. Such a law owns its window: no reduction of the stack
+    /// Sets the window on every ACK, in recovery, too: the last hook of an ACK. Such a congestion control owns its window: no reduction of the stack
     /// touches it but the collapse at a timeout, and no idle time.
     const CONTROL: Option<fn(&mut Self, &mut Window, &Ack, &Outcome)> = None;
-    /// The rate at which data segments leave, of payload, for a given segment size. Such a law has a pacer.
+    /// The rate at which data segments leave, of payload, for a given segment size. Such a congestion control has a pacer.
     const PACING_RATE: Option<fn(&Self, u32) -> Rate> = None;
 
     /// A segment leaves, new or again.
@@ -363,18 +363,18 @@ pub trait CongestionControl: Sized {
     fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold;
 
     /// The window that marks leave of `from` segments, for which `threshold` was given, by RFC 3168 section 6.1.2. It may be one segment, where
-    /// RFC 5681 keeps the threshold at two; the laws of the kernel keep both there.
+    /// RFC 5681 keeps the threshold at two; the congestion controls of the kernel keep both there.
     fn window_after_marks(&self, _from: f64, threshold: Threshold) -> Threshold {
         threshold
     }
 
-    /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
+    /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for congestion controls that
     /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
     fn loss_outweighs_marks(&self) -> bool {
         false
     }
 
-    /// Whether the delay of this ACK is to be left alone, also by the slow start beside the law: queues may still be as full as before a
+    /// Whether the delay of this ACK is to be left alone, also by the slow start beside the congestion control: queues may still be as full as before a
     /// reduction (`cubictcp_acked`).
     fn ignores_delay(&self, _ack: &Ack) -> bool {
         false
@@ -388,12 +388,12 @@ pub trait CongestionControl: Sized {
         w.cwnd.max(prior)
     }
 
-    /// Goes through what it knows. A law that does not say how is taken never to come back to the same state.
+    /// Goes through what it knows. A congestion control that does not say how is taken never to come back to the same state.
     fn walk(&mut self, v: &mut dyn Walk) {
-        v.never("a law's state is not known to repeat: known are newreno, reno, dctcp, cubic");
+        v.never("a congestion control's state is not known to repeat: known are newreno, reno, dctcp, cubic");
     }
 
-    /// The law's estimate of the marked fraction, if it has one.
+    /// The congestion control's estimate of the marked fraction, if it has one.
     fn alpha(&self) -> Option<f64> {
         None
     }

@@ -1,7 +1,7 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
 use super::whole::{self, Steps};
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, optional};
 use forebay_units::QueueLen;
@@ -120,7 +120,7 @@ impl CongestionControl for L2dct {
     }
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "l2dct",
         summary: "DCTCP with weights that favour connections that have sent little (Munir et al. 2013)",
@@ -151,7 +151,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     adjust: None,
     build: |v| {
-        LawConfig::L2dct(Config {
+        CcConfig::L2dct(Config {
             marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
             w_max: v.float("w-max"),
@@ -169,7 +169,7 @@ mod tests {
     use crate::cc::testing::cut as reduction;
     use crate::cc::whole::Arithmetic;
 
-    fn law(light: &str, heavy: &str) -> L2dct {
+    fn cc(light: &str, heavy: &str) -> L2dct {
         L2dct::new(&Config {
             marks: dctcp::Config::estimate(1.0 / 16.0, 0.3, Arithmetic::Paper),
             min_cwnd: 2.0,
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn weights_follow_the_bytes_sent() {
         for (bytes, weight) in [(0, 2.5), (200_000, 2.5), (600_000, 1.3125), (1_000_000, 0.125), (90_000_000, 0.125)] {
-            let mut l = law("200KB", "1MB");
+            let mut l = cc("200KB", "1MB");
             let w = sent(&mut l, bytes);
             assert!((w.cwnd - (40.0 + weight / 2.5 / 40.0)).abs() < 1e-12, "{bytes}: {w:?}");
             let cut = 1.0 - l.ssthresh(&Window { cwnd: 100.0, ..w }, reduction(Trigger::Ecn)).or_infinite() / 100.0;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn counts_segments_and_never_forgets() {
-        let mut l = law("200pkt", "1000pkt");
+        let mut l = cc("200pkt", "1000pkt");
         sent(&mut l, 600 * 1460);
         assert!((l.weight() - 1.3125).abs() < 1e-12);
         // A timeout rolls the next byte back; what was sent was sent.
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn slow_start_is_not_weighted() {
-        let mut l = law("0KB", "1B");
+        let mut l = cc("0KB", "1B");
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.5) };
         let ack = Ack { snd_nxt: 5_000_000, ..super::super::testing::ACK };
         l.in_ack_event(&mut w, &ack);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn floor() {
-        let mut l = law("200KB", "1MB");
+        let mut l = cc("200KB", "1MB");
         l.marks = Dctcp::new(&dctcp::Config::estimate(0.0625, 1.0, Arithmetic::Paper));
         assert_eq!(l.ssthresh(&Window { cwnd: 3.0, ssthresh: Threshold::at(3.0) }, reduction(Trigger::Ecn)), 2.0);
     }

@@ -1,9 +1,9 @@
 //! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
 //!
-//! To add a law: one file here, a `mod` line and a line in the list of `laws!`.
+//! To add a congestion control: one file here, a `mod` line and a line in the list of `congestion_controls!`.
 
 #[macro_use]
-mod law;
+mod any_cc;
 
 mod bbr;
 mod bbr3;
@@ -26,20 +26,20 @@ mod trim;
 mod whole;
 mod windowed_max;
 
+pub use any_cc::Hooks;
 pub use hooks::{
     Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
 };
-pub use law::Hooks;
 pub use round::Round;
 pub use threshold::Threshold;
 
+use any_cc::Optional;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
 use forebay_units::{Rate, Time, TimeOrNever, Walk};
-use law::Optional;
 use records::{Keep, Recorded};
 
-laws! {
+congestion_controls! {
     /// Reno and NewReno: the same window rule; they differ in recovery.
     newreno::NewReno [reno newreno],
     /// CUBIC.
@@ -60,33 +60,34 @@ laws! {
     bbr3::Bbr3 in Recorded [bbr3],
 }
 
-/// A law in the registry.
-pub type LawEntry = forebay_experiment::registry::LawEntry<LawConfig>;
+/// A congestion control in the registry.
+pub type CcEntry = forebay_experiment::registry::CcEntry<CcConfig>;
 
 /// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static LawEntry> {
+pub fn find(name: &str) -> Option<&'static CcEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// The configuration of a law that an experiment names. Datagrams have none, and never ask what stands in its place.
+/// The configuration of a congestion control that an experiment names. Datagrams have none, and never ask what stands in its place.
 ///
 /// # Errors
-/// No law has that name, or it refuses its parameters.
-pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
-    if *law == Chosen::NONE {
-        return Ok(LawConfig::NewReno(Default::default()));
+/// No congestion control has that name, or it refuses its parameters.
+pub fn build(cc: &Chosen) -> Result<CcConfig, BuildError> {
+    if *cc == Chosen::NONE {
+        return Ok(CcConfig::NewReno(Default::default()));
     }
-    let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
-    let config = (entry.build)(&law.values);
+    let entry =
+        find(cc.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no congestion control `{}`", cc.name)))?;
+    let config = (entry.build)(&cc.values);
     config.check()?;
     Ok(config)
 }
 
-impl LawConfig {
+impl CcConfig {
     /// Refuses values that are legal one by one, but not together.
     fn check(&self) -> Result<(), BuildError> {
         match self {
-            LawConfig::Cubic(c) => c.check(),
+            CcConfig::Cubic(c) => c.check(),
             _ => Ok(()),
         }
     }
@@ -94,18 +95,18 @@ impl LawConfig {
     /// Of this length are the ticks of the clock that it goes by, if it does.
     pub(crate) fn tick(&self) -> Option<Time> {
         match self {
-            LawConfig::Cubic(c) => c.tick(),
+            CcConfig::Cubic(c) => c.tick(),
             _ => None,
         }
     }
 }
 
-/// The hooks: of the law in the enum, as [`CongestionControl`] describes them.
+/// The hooks: of the congestion control in the enum, as [`CongestionControl`] describes them.
 ///
 /// The hooks that every ACK calls get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers;
-/// a reference to the caller's own would put all of them into memory for every law (4 to 11 instructions a transmission in s2 and s3).
+/// a reference to the caller's own would put all of them into memory for every congestion control (4 to 11 instructions a transmission in s2 and s3).
 #[allow(missing_docs, reason = "described in the trait")]
-impl Law {
+impl AnyCc {
     #[inline(always)]
     pub fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.in_ack_event(w, &{ *ack }));
@@ -167,7 +168,7 @@ impl Law {
         each!(self, l => l.pacing_rate(mss))
     }
 
-    /// Segments by the scoreboard's numbers, of laws that record them.
+    /// Segments by the scoreboard's numbers, of congestion controls that record them.
     pub fn segment_sent(&mut self, number: u64, at: &Departure) {
         each!(self, l => l.note_sent(number, at));
     }
@@ -190,10 +191,10 @@ mod tests {
 
     /// A scoreboard is where segments are told apart.
     #[test]
-    fn laws_that_record_segments_say_that_they_need_sack() {
+    fn congestion_controls_that_record_segments_say_that_they_need_sack() {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
-            assert_eq!(entry.needs_sack, c.law.hooks().records(), "{}", entry.entry.name);
+            assert_eq!(entry.needs_sack, c.cc.hooks().records(), "{}", entry.entry.name);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
 use super::whole::{self, Arithmetic, Steps};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Values};
 use forebay_units::Walk;
@@ -65,12 +65,12 @@ pub(super) fn halve(cut: Reduction) -> f64 {
     (cut.from / 2.0).max(2.0)
 }
 
-/// The law of an entry with the parameter [`whole::ARITHMETIC`] alone.
-pub(super) fn build(v: &Values) -> LawConfig {
-    LawConfig::NewReno(Config { arithmetic: v.choice("arithmetic", whole::WORDS) })
+/// The congestion control of an entry with the parameter [`whole::ARITHMETIC`] alone.
+pub(super) fn build(v: &Values) -> CcConfig {
+    CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", whole::WORDS) })
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[whole::ARITHMETIC] },
     needs_marks: false,
     needs_sack: false,

@@ -1,37 +1,37 @@
-//! Laws that remember something of every segment under way: their records, kept beside the scoreboard under its numbers.
+//! Congestion controls that remember something of every segment under way: their records, kept beside the scoreboard under its numbers.
 
 use super::hooks::{Arrival, CongestionControl, Departure, Loss};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-/// A law with the records of its segments under way. Boxed, so that connections of other laws stay small.
+/// A congestion control with the records of its segments under way. Boxed, so that connections of other congestion controls stay small.
 #[derive(Debug, Clone)]
 pub struct Recorded<L: CongestionControl>(Box<Parts<L>>);
 
 #[derive(Debug, Clone)]
 struct Parts<L: CongestionControl> {
-    law: L,
+    cc: L,
     /// The scoreboard's number of the first record.
     first: u64,
     records: VecDeque<L::Sent>,
 }
 
 impl<L: CongestionControl> From<L> for Recorded<L> {
-    fn from(law: L) -> Recorded<L> {
-        Recorded(Box::new(Parts { law, first: 0, records: VecDeque::new() }))
+    fn from(cc: L) -> Recorded<L> {
+        Recorded(Box::new(Parts { cc, first: 0, records: VecDeque::new() }))
     }
 }
 
 impl<L: CongestionControl> Deref for Recorded<L> {
     type Target = L;
     fn deref(&self) -> &L {
-        &self.0.law
+        &self.0.cc
     }
 }
 
 impl<L: CongestionControl> DerefMut for Recorded<L> {
     fn deref_mut(&mut self) -> &mut L {
-        &mut self.0.law
+        &mut self.0.cc
     }
 }
 
@@ -41,7 +41,7 @@ impl<L: CongestionControl> Parts<L> {
     }
 }
 
-/// How a law is kept. Segments have the scoreboard's numbers.
+/// How a congestion control is kept. Segments have the scoreboard's numbers.
 pub(super) trait Keep {
     /// Segment `number` left, new or again.
     fn note_sent(&mut self, _number: u64, _at: &Departure) {}
@@ -58,7 +58,7 @@ impl<L: CongestionControl> Keep for L {}
 impl<L: CongestionControl> Keep for Recorded<L> {
     fn note_sent(&mut self, number: u64, at: &Departure) {
         let parts = &mut *self.0;
-        let record = parts.law.segment_sent(at);
+        let record = parts.cc.segment_sent(at);
         let place = (number - parts.first) as usize;
         match parts.records.get_mut(place) {
             Some(old) => *old = record,
@@ -69,13 +69,13 @@ impl<L: CongestionControl> Keep for Recorded<L> {
 
     fn note_arrival(&mut self, number: u64, at: &Arrival) {
         if let Some(sent) = self.0.record(number) {
-            self.0.law.segment_arrived(sent, at);
+            self.0.cc.segment_arrived(sent, at);
         }
     }
 
     fn note_loss(&mut self, number: u64, at: &Loss) {
         if let Some(sent) = self.0.record(number) {
-            self.0.law.segment_lost(sent, at);
+            self.0.cc.segment_lost(sent, at);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Round trips: a part that a law has if it goes by them, so that senders whose law does not carry nothing for it.
+//! Round trips: a part that a congestion control has if it goes by them, so that senders whose congestion control does not carry nothing for it.
 
 use super::hooks::Ack;
 use forebay_units::Walk;
@@ -27,7 +27,7 @@ impl Round {
         ends
     }
 
-    /// The same as Linux's laws count: it ends when all is acknowledged that had been sent when it began.
+    /// The same as Linux's congestion controls count: it ends when all is acknowledged that had been sent when it began.
     #[inline]
     pub fn is_covered(&mut self, ack: &Ack) -> bool {
         let ends = ack.snd_una >= self.end;

@@ -1,4 +1,4 @@
-//! What the tests of several laws share.
+//! What the tests of several congestion controls share.
 
 use super::delivery::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
@@ -33,8 +33,8 @@ pub(super) const fn cut(trigger: Trigger) -> Reduction {
 /// Segments of 1000 bytes over a path that lets one through every 80 us (100 Mbps of payload), with an RTT of 40 ms, an unlimited buffer and
 /// an ACK for each: 500 fill it.
 pub(super) struct Line<L> {
-    /// The law.
-    pub(crate) law: L,
+    /// The congestion control.
+    pub(crate) cc: L,
     /// Its window.
     pub(crate) w: Window,
     /// The clock.
@@ -63,9 +63,9 @@ const LINE_SEGMENT: Time = Time::from_us(80);
 
 impl<L: CongestionControl<Sent = Sent>> Line<L> {
     /// Established; endless data.
-    pub(super) fn new(law: L) -> Line<L> {
+    pub(super) fn new(cc: L) -> Line<L> {
         let mut line = Line {
-            law,
+            cc,
             w: Window { cwnd: 10.0, ssthresh: Threshold::UNLIMITED },
             now: Time::ZERO,
             loses: |_| false,
@@ -79,7 +79,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             lost: 0,
             flying: VecDeque::new(),
         };
-        line.law.cwnd_event(&mut line.w, Event::Established { rtt: Some(LINE_RTT) });
+        line.cc.cwnd_event(&mut line.w, Event::Established { rtt: Some(LINE_RTT) });
         line
     }
 
@@ -101,13 +101,13 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         let Some((_, number, left, sent)) = self.flying.pop_front() else { return };
         if (self.loses)(number) {
             self.lost += 1;
-            return self.law.segment_lost(sent, &Loss { now: self.now, start: number * 1000, bytes: 1000 });
+            return self.cc.segment_lost(sent, &Loss { now: self.now, start: number * 1000, bytes: 1000 });
         }
         self.delivered += 1;
         let rtt = self.now - left;
         self.min_rtt = self.min_rtt.min(rtt.into());
         let arrival = Arrival { now: self.now, left, end: (number + 1) * 1000, bytes: 1000, again: false };
-        self.law.segment_arrived(sent, &arrival);
+        self.cc.segment_arrived(sent, &arrival);
         let facts = Ack {
             now: self.now,
             snd_una: (number + 1) * 1000,
@@ -132,10 +132,10 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             repair: self.repair,
             next_departure: self.next_departure,
         };
-        (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
+        (L::CONTROL.unwrap())(&mut self.cc, &mut self.w, &facts, &outcome);
     }
 
-    /// Runs for that `long`, looking at the law after every step.
+    /// Runs for that `long`, looking at the congestion control after every step.
     pub(super) fn run(&mut self, long: Time, mut look: impl FnMut(&Line<L>)) {
         let end = self.now + long;
         while self.now < end {
@@ -152,13 +152,13 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             alone: self.flying.is_empty(),
             again: false,
         };
-        let record = self.law.segment_sent(&departure);
+        let record = self.cc.segment_sent(&departure);
         // A path with a delay of an RTT, less what the segment itself takes.
         let delay = LINE_RTT + Time((self.now.0 as f64 * self.drift) as u64);
         self.free = self.free.max(self.now + delay - LINE_SEGMENT) + LINE_SEGMENT;
         self.flying.push_back((self.free, self.sent, self.now, record));
         self.sent += 1;
-        let rate = (L::PACING_RATE.unwrap())(&self.law, 1000);
+        let rate = (L::PACING_RATE.unwrap())(&self.cc, 1000);
         self.next_departure = self.now + rate.tx_time(1000);
     }
 }

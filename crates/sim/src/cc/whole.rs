@@ -1,4 +1,4 @@
-//! Laws in the whole numbers of the Linux kernel: windows in segments, alpha in 1/1024, fixed point instead of real numbers. Every law that
+//! Congestion controls in the whole numbers of the Linux kernel: windows in segments, alpha in 1/1024, fixed point instead of real numbers. Every congestion control that
 //! has `arithmetic = "linux"` computes with what is here, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
 
 use super::Window;
@@ -6,7 +6,7 @@ use forebay_param::{Kind, Param, choices, optional};
 use forebay_units::Walk;
 use std::num::NonZeroU32;
 
-/// Which numbers a law computes with.
+/// Which numbers a congestion control computes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Arithmetic {
     /// Real ones, as publications do.
@@ -19,7 +19,7 @@ pub(super) enum Arithmetic {
 /// What the words of the parameter stand for.
 pub(super) const WORDS: &[(&str, Arithmetic)] = &[("paper", Arithmetic::Paper), ("linux", Arithmetic::Linux)];
 
-/// The parameter of most laws.
+/// The parameter of most congestion controls.
 pub(super) const ARITHMETIC: Param = optional(
     "arithmetic",
     Kind::Choice(&choices::<2, _>(WORDS)),
@@ -202,7 +202,7 @@ pub(super) fn cube_root(a: u64) -> u32 {
 }
 
 /// About 64 cbrt(x) of x from 0 to 63: the numbers that Linux (`cubic_root`) and Chromium (`kCubeRootTable`) start from. They are part of the
-/// law, since the time to the plateau comes from them.
+/// congestion control, since the time to the plateau comes from them.
 const ROOTS: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179, 181, 185,
     187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229, 231, 232, 234,

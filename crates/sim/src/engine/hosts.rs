@@ -33,8 +33,8 @@ pub(crate) enum Wake {
         /// Its generation.
         generation: Generation,
     },
-    /// The sender's law (lazy: it may be early).
-    Law {
+    /// The sender's congestion control (lazy: it may be early).
+    AnyCc {
         /// Connection slot.
         conn: ConnSlot,
         /// Its generation.

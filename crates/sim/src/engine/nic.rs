@@ -94,7 +94,7 @@ impl Wire for Nic<'_> {
 
     fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
         let order = self.host.next_order(time);
-        self.host.add(time, order, Wake::Law { conn, generation });
+        self.host.add(time, order, Wake::AnyCc { conn, generation });
         self.lane.wheel.mark(self.host.node, time);
     }
 

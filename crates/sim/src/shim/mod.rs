@@ -1,4 +1,4 @@
-//! Shims: what a transport has beside its law and its stack. A scenario adds them with `shim = "..."` to any transport, at most one in each of
+//! Shims: what a transport has beside its congestion control and its stack. A scenario adds them with `shim = "..."` to any transport, at most one in each of
 //! three places, each a file with its hooks and the list of its shims:
 //!
 //! * [`tag`]: at the sender, where packets get a class of service and a rank, and where the window of a message may be set;

@@ -1,4 +1,4 @@
-//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): each packet says how much of its message is left. The law `pfabric` brings it along.
+//! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): each packet says how much of its message is left. The congestion control `pfabric` brings it along.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::{rank_of, service};

@@ -1,18 +1,18 @@
 //! A transport as the endpoints use it.
 
-use crate::cc::{self, LawConfig};
+use crate::cc::{self, CcConfig};
 use crate::shim::{self, Shims};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::{Stack, Transport};
 use std::ops::{Deref, DerefMut};
 
-/// A stack with law and shims of this simulator.
+/// A stack with congestion control and shims of this simulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
-    /// Everything but law and shims.
+    /// Everything but congestion control and shims.
     pub stack: Stack,
     /// Congestion control law.
-    pub law: LawConfig,
+    pub cc: CcConfig,
     /// At most one shim in each place.
     pub shims: Shims,
 }
@@ -21,10 +21,10 @@ impl TcpConfig {
     /// The configuration that `transport` describes.
     ///
     /// # Errors
-    /// A law or a shim that the registries do not have, or parameters that it refuses.
+    /// A congestion control or a shim that the registries do not have, or parameters that it refuses.
     pub fn of(transport: &Transport) -> Result<TcpConfig, BuildError> {
         let shims = transport.shims.iter().map(shim::build).collect::<Result<_, _>>()?;
-        Ok(TcpConfig { stack: transport.stack.clone(), law: cc::build(&transport.law)?, shims })
+        Ok(TcpConfig { stack: transport.stack.clone(), cc: cc::build(&transport.cc)?, shims })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The state behind departure times of laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
+//! The state behind departure times of congestion controls that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
 
 use forebay_units::{Rate, Time, TimeOrNever};
 

@@ -10,9 +10,9 @@ pub(crate) mod tests {
     use forebay_experiment::transport::{Ecn, Profile, Recovery};
     use forebay_param::{Kind, Value, Values};
 
-    /// The configuration of a profile with a law's defaults.
-    pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
-        let entry = cc::find(law).unwrap();
+    /// The configuration of a profile with a congestion control's defaults.
+    pub(crate) fn config(stack: &str, cc: &str) -> TcpConfig {
+        let entry = cc::find(cc).unwrap();
         let defaults = entry.entry.params.iter().map(|p| {
             let text = p.default.unwrap();
             let value = match p.kind {

@@ -47,8 +47,8 @@ pub struct Scoreboard {
     pub(crate) retx: u64,
     /// Times that a segment was deemed lost.
     pub(crate) marked: u32,
-    /// Numbers of segments deemed lost that the law has not been notified of; `None` if it wants none.
-    #[expect(clippy::box_collection, reason = "a scoreboard whose law wants none carries 8 bytes instead of 24")]
+    /// Numbers of segments deemed lost that the congestion control has not been notified of; `None` if it wants none.
+    #[expect(clippy::box_collection, reason = "a scoreboard whose congestion control wants none carries 8 bytes instead of 24")]
     pub(crate) losses: Option<Box<Vec<u64>>>,
     /// What was found in it; most connections lose nothing, and search for nothing.
     search: Lazy<Search>,

@@ -39,9 +39,9 @@ pub struct Losses {
     pub fast_retx: u32,
     /// Reductions of the window on ECE.
     pub ecn_cuts: u32,
-    /// New thresholds asked of the law on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
+    /// New thresholds asked of the congestion control on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
     pub loss_cuts: u32,
-    /// Sum of the law's alpha over `ecn_cuts`, if it has one.
+    /// Sum of the congestion control's alpha over `ecn_cuts`, if it has one.
     pub cut_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,

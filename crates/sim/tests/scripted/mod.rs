@@ -25,34 +25,35 @@ pub(crate) const US: u64 = 1_000_000;
 /// A millisecond in ps.
 pub(crate) const MS: u64 = 1_000_000_000;
 
-/// Every law in the registry.
-pub(crate) fn laws() -> impl Iterator<Item = &'static str> {
+/// Every congestion control in the registry.
+pub(crate) fn congestion_controls() -> impl Iterator<Item = &'static str> {
     cc::REGISTRY.iter().map(|e| e.entry.name)
 }
 
-/// Every profile with every law.
+/// Every profile with every congestion control.
 pub(crate) fn combinations() -> Vec<(&'static str, &'static str)> {
-    PROFILES.iter().flat_map(|&stack| laws().map(move |law| (stack, law))).collect()
+    PROFILES.iter().flat_map(|&stack| congestion_controls().map(move |cc| (stack, cc))).collect()
 }
 
-/// The configuration of a profile with a law's defaults, by way of the registries as a scenario would get it.
-pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
-    config_with(stack, law, &[], &[])
+/// The configuration of a profile with a congestion control's defaults, by way of the registries as a scenario would get it.
+pub(crate) fn config(stack: &str, cc: &str) -> TcpConfig {
+    config_with(stack, cc, &[], &[])
 }
 
-/// The same with parameters of the transport and of the law set.
+/// The same with parameters of the transport and of the congestion control set.
 pub(crate) fn config_with(
     stack: &str,
-    law: &str,
+    cc: &str,
     transport: &[(&'static str, Value)],
-    law_params: &[(&'static str, Value)],
+    cc_params: &[(&'static str, Value)],
 ) -> TcpConfig {
     let profile = Profile::of(stack).unwrap_or_else(|| panic!("no profile {stack}"));
-    let entry = cc::find(law).expect("a law of the registry");
-    let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, law_params).unwrap_or_else(|| default(p))));
-    let law = Values(defaults.collect());
+    let entry = cc::find(cc).expect("a congestion control of the registry");
+    let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, cc_params).unwrap_or_else(|| default(p))));
+    let cc = Values(defaults.collect());
     let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
-    let mut c = TcpConfig::of(&resolve(profile, entry, law, &Values(values.collect()))).expect("a law of the registry");
+    let mut c =
+        TcpConfig::of(&resolve(profile, entry, cc, &Values(values.collect()))).expect("a congestion control of the registry");
     // Scripts count in round numbers.
     c.mss = 1000;
     c
@@ -105,7 +106,7 @@ pub(crate) fn addresses(isn: u32) -> (Address, Address) {
     (forward, Address { dst: 0, ..forward })
 }
 
-/// The path of the scripted peers as laws are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
+/// The path of the scripted peers as congestion controls are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
 pub(crate) fn path() -> Path {
     Path {
         idle_rtt: Time(100 * US),
@@ -121,7 +122,7 @@ pub(crate) fn path() -> Path {
 #[derive(Default)]
 pub(crate) struct Tape(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
 
-/// Times at which laws want to be woken, ps.
+/// Times at which congestion controls want to be woken, ps.
 pub(crate) type Alarms = BTreeSet<Time>;
 
 impl Wire for Tape {

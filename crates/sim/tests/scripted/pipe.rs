@@ -59,7 +59,7 @@ pub(crate) struct Point {
     pub now: u64,
     pub cwnd: f64,
     pub ssthresh: f64,
-    /// NaN for laws without.
+    /// NaN for congestion controls without.
     pub alpha: f64,
     pub una: u64,
     /// Next offset to send, before the step.
@@ -142,7 +142,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
-        if c.law.hooks().path() {
+        if c.cc.hooks().path() {
             sender.enter_path(super::path());
         }
         Pipe {
@@ -441,7 +441,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             now: self.now,
             cwnd: s.w().cwnd,
             ssthresh: s.w().ssthresh.or_infinite(),
-            alpha: s.law().alpha().unwrap_or(f64::NAN),
+            alpha: s.cc().alpha().unwrap_or(f64::NAN),
             una: s.una(),
             nxt: self.nxt,
             ca: s.ca(),

@@ -45,7 +45,7 @@ impl Script {
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
-        if c.law.hooks().path() {
+        if c.cc.hooks().path() {
             s.enter_path(super::path());
         }
         let (tape, log, pushed) = (Tape::default(), Vec::new(), Vec::new());

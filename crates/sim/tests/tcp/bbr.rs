@@ -27,8 +27,8 @@ fn segments_behind_the_first_ten_are_paced() {
 /// path, CUBIC takes every loss for congestion.
 #[test]
 fn one_percent_of_random_losses() {
-    let seconds = |law: &str| {
-        let mut c = config("linux", law);
+    let seconds = |cc: &str| {
+        let mut c = config("linux", cc);
         (c.rcv_wnd, c.rcv_autotune) = (200_000, false);
         let mut rng = Rng::stream(11, &[]);
         let judge = move |p: &Seen| if p.data && p.len > 0 && rng.below(100) == 0 { LOSE } else { PASS };
@@ -37,7 +37,7 @@ fn one_percent_of_random_losses() {
         pipe.open();
         pipe.write(20_000_000, true);
         pipe.run(200_000 * MS);
-        assert_eq!(pipe.sender.phase(), Phase::Done, "{law}");
+        assert_eq!(pipe.sender.phase(), Phase::Done, "{cc}");
         pipe.done as f64 / 1e12
     };
     // 20 000 segments, 200 in 20 ms: two seconds without losses. The receive window, which ends 200 segments behind a hole, costs its share.

@@ -106,15 +106,15 @@ fn tail_of_a_message_grows() {
     assert_eq!(t.cwnd(), 20.0);
 }
 
-/// Every law starts with the profile's window, unless it brings its own, and without a threshold.
+/// Every congestion control starts with the profile's window, unless it brings its own, and without a threshold.
 #[test]
 fn initial_window() {
-    for (stack, law) in crate::scripted::combinations() {
-        let c = config(stack, law);
-        let brings = law == "pfabric";
+    for (stack, cc) in crate::scripted::combinations() {
+        let c = config(stack, cc);
+        let brings = cc == "pfabric";
         let (window, expect) = (c.init_cwnd, if stack == "ns2" && !brings { 2 } else { 10 });
         let t = Script::new(c, 100);
-        assert_eq!((window, t.flight(), t.ssthresh()), (expect, u64::from(expect), f64::INFINITY), "{stack} {law}");
+        assert_eq!((window, t.flight(), t.ssthresh()), (expect, u64::from(expect), f64::INFINITY), "{stack} {cc}");
     }
 }
 

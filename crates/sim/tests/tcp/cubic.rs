@@ -1,16 +1,16 @@
-//! RFC 9438, point by point, mostly on the law alone: what one window of ACKs does.
+//! RFC 9438, point by point, mostly on the congestion control alone: what one window of ACKs does.
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::Recovery;
 use forebay_param::Value;
-use forebay_sim::cc::{Ack, Event, Law, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{Ack, AnyCc, Event, Reduction, Threshold, Trigger, Window};
 use forebay_units::Time;
 
 const RTT: u64 = 100_000_000;
 
 struct Flow {
-    law: Law,
+    cc: AnyCc,
     w: Window,
     now: u64,
     rtt: u64,
@@ -29,7 +29,7 @@ impl Flow {
     /// The same with the rules of `stack`.
     fn of(stack: &str, cwnd: f64, rtt: u64, friendly: bool) -> Flow {
         let c = config_with(stack, "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
-        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: Threshold::at(cwnd) }, now: 0, rtt, used: None, stretch: 1 }
+        Flow { cc: c.cc.start(), w: Window { cwnd, ssthresh: Threshold::at(cwnd) }, now: 0, rtt, used: None, stretch: 1 }
     }
 
     /// One round trip: every segment of the window acknowledged. As in the sender, one that is not used does not grow.
@@ -56,16 +56,16 @@ impl Flow {
                 min_rtt: Time(self.rtt).into(),
                 mss: 1000,
             };
-            self.law.pkts_acked(&mut self.w, &ack);
+            self.cc.pkts_acked(&mut self.w, &ack);
             if self.used != Some(false) {
-                self.law.cong_avoid(&mut self.w, &ack);
+                self.cc.cong_avoid(&mut self.w, &ack);
             }
         }
         self.now += self.rtt;
     }
 
     fn reduce(&mut self, trigger: Trigger) {
-        self.w.ssthresh = self.law.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd, in_flight: 0 });
+        self.w.ssthresh = self.cc.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd, in_flight: 0 });
         self.w.cwnd = self.w.ssthresh.or_infinite();
     }
 
@@ -89,7 +89,7 @@ fn multiplicative_decrease() {
     }
     for (from, after) in [(100.0, 70.0), (2.0, 1.4), (1.0, 1.0)] {
         let f = Flow::new(from, RTT, true);
-        assert!((f.law.window_after_marks(from, Threshold::at(2.0)).or_infinite() - after).abs() < 1e-9, "{from}");
+        assert!((f.cc.window_after_marks(from, Threshold::at(2.0)).or_infinite() - after).abs() < 1e-9, "{from}");
     }
 }
 
@@ -144,7 +144,7 @@ fn fast_convergence() {
 fn after_a_timeout() {
     let mut f = Flow::new(1000.0, 100 * RTT, false);
     f.reduce(Trigger::Timeout);
-    f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
+    f.cc.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
     assert_eq!(f.w.ssthresh.or_infinite(), 700.0);
     f.now = 50_000_000_000_000;
     // W_cubic = 0.4 t^3 + 700: 750 after 5 s.
@@ -184,7 +184,7 @@ fn unused_time_is_not_the_curves() {
                 // A second without anything to send; what left last did so an RTT before the last ACK.
                 paused.now += 1_000_000_000_000;
                 let (now, idle) = (Time(paused.now), Time(1_000_000_000_000 + rtt));
-                paused.law.cwnd_event(&mut paused.w, Event::TxStart { now, idle });
+                paused.cc.cwnd_event(&mut paused.w, Event::TxStart { now, idle });
             }
         }
         assert_eq!(paused.w, busy.w);
@@ -214,7 +214,7 @@ fn what_is_reduced() {
     for (stack, after) in [("rfc", 35.0), ("linux", (100.0f64 * 717.0 / 1024.0).floor())] {
         for trigger in [Trigger::Loss, Trigger::Ecn] {
             let mut f = Flow::of(stack, 100.0, RTT, true);
-            assert_eq!(f.law.ssthresh(&f.w, Reduction { trigger, from: 50.0, in_flight: 0 }), after, "{stack}");
+            assert_eq!(f.cc.ssthresh(&f.w, Reduction { trigger, from: 50.0, in_flight: 0 }), after, "{stack}");
         }
     }
 }
@@ -227,10 +227,10 @@ fn a_spurious_reduction_leaves_no_trace() {
     for _ in 0..20 {
         f.round();
     }
-    let mut spurious = Flow { law: f.law.clone(), ..f };
+    let mut spurious = Flow { cc: f.cc.clone(), ..f };
     let prior = spurious.w.cwnd;
     spurious.reduce(Trigger::Loss);
-    spurious.w.cwnd = spurious.law.undo_cwnd(&spurious.w, prior);
+    spurious.w.cwnd = spurious.cc.undo_cwnd(&spurious.w, prior);
     assert_eq!(spurious.w.cwnd, prior);
     for _ in 0..20 {
         f.round();
@@ -247,7 +247,7 @@ fn linux_looks_for_an_unknown_capacity() {
             let mut f = Flow::of(stack, 100.0, 20 * RTT, false);
             if timeout {
                 f.reduce(Trigger::Timeout);
-                f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
+                f.cc.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
                 f.w.cwnd = 100.0;
                 f.w.ssthresh = (100.0).into();
             }
@@ -304,15 +304,15 @@ fn linux_plateau() {
 /// (RFC 5681 asks nothing). The first window that is used in full grows again.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    for (law, grows) in [("cubic", false), ("newreno", true)] {
+    for (cc, grows) in [("cubic", false), ("newreno", true)] {
         for threshold in [1_000.0, 10.0] {
-            let mut t = Script::new(config("rfc", law), 8);
+            let mut t = Script::new(config("rfc", cc), 8);
             t.s.w_mut().ssthresh = threshold.into();
             for round in 1..30 {
                 let now = t.now + 100;
                 t.at(now).ack(8 * round);
                 assert_eq!(t.s.flight(), 0);
-                assert_eq!(t.cwnd() > 10.0, grows, "{law}, {threshold}: {}", t.cwnd());
+                assert_eq!(t.cwnd() > 10.0, grows, "{cc}, {threshold}: {}", t.cwnd());
                 t.write(8);
             }
             if !grows {

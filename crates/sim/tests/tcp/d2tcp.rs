@@ -5,7 +5,7 @@ use crate::scripted::sender::Script;
 use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 
-fn law(name: &str) -> TcpConfig {
+fn cc(name: &str) -> TcpConfig {
     let mut c = config_with("ns2", name, &[], &[("alpha", Value::Float(0.25))]);
     c.init_cwnd = 10;
     c
@@ -21,7 +21,7 @@ fn cut(c: TcpConfig, deadline: u64) -> (f64, f64) {
         t.write_until(30, deadline)
     }
     t.at(200).ece(1);
-    (1.0 - t.cwnd() / 10.0, t.s.law().alpha().unwrap())
+    (1.0 - t.cwnd() / 10.0, t.s.cc().alpha().unwrap())
 }
 
 /// Section 3.1: p = alpha^d, W <- W (1 - p / 2). Section 3.2: d is the time that the rest needs over the time that is left, between a
@@ -31,7 +31,7 @@ fn the_nearer_the_deadline_the_smaller_the_cut() {
     let needed = 29.0 / 7.5 * 100.0;
     let mut last = 1.0;
     for (deadline, d) in [(5200, 0.5), (200 + 600, needed / 600.0), (200 + 300, needed / 300.0), (200 + 150, 2.0), (150, 2.0)] {
-        let (cut, alpha) = cut(law("d2tcp"), deadline);
+        let (cut, alpha) = cut(cc("d2tcp"), deadline);
         let want = alpha.powf(d) / 2.0;
         assert!((cut - want).abs() < 1e-9, "due at {deadline} us: {cut}, not {want}");
         assert!(cut <= last, "due at {deadline} us: {cut} after {last}");
@@ -42,9 +42,9 @@ fn the_nearer_the_deadline_the_smaller_the_cut() {
 /// Without a deadline it is DCTCP, to the last segment.
 #[test]
 fn without_a_deadline_it_is_dctcp() {
-    assert_eq!(cut(law("d2tcp"), u64::MAX), cut(law("dctcp"), u64::MAX));
+    assert_eq!(cut(cc("d2tcp"), u64::MAX), cut(cc("dctcp"), u64::MAX));
     let run = |name| {
-        let mut t = Script::new(law(name), 500);
+        let mut t = Script::new(cc(name), 500);
         for n in 1..400 {
             if n % 7 == 0 {
                 t.ece(n)
@@ -61,18 +61,18 @@ fn without_a_deadline_it_is_dctcp() {
 /// The deadline is that of the oldest message that is not acknowledged; the next one's counts from its last byte on.
 #[test]
 fn each_message_has_its_own_deadline() {
-    let mut t = Script::new(law("d2tcp"), 0);
+    let mut t = Script::new(cc("d2tcp"), 0);
     t.write_until(10, 5000);
     t.write_until(30, 350);
     t.at(200).ece(1);
-    let (first, alpha) = (t.cwnd(), t.s.law().alpha().unwrap());
+    let (first, alpha) = (t.cwnd(), t.s.cc().alpha().unwrap());
     assert!((first - 10.0 * (1.0 - alpha.powf(0.5) / 2.0)).abs() < 1e-9, "far away: {first}");
     for n in 2..=10 {
         t.ack(n);
     }
     let before = t.cwnd();
     t.at(300).ece(11);
-    let alpha = t.s.law().alpha().unwrap();
+    let alpha = t.s.cc().alpha().unwrap();
     assert!((t.cwnd() - before * (1.0 - alpha.powi(2) / 2.0)).abs() < 1e-9, "due in 50 us: {} after {before}", t.cwnd());
 }
 
@@ -80,7 +80,7 @@ fn each_message_has_its_own_deadline() {
 #[test]
 fn losses_do_not_know_deadlines() {
     for deadline in [250, 100_000] {
-        let mut t = Script::new(law("d2tcp"), 0);
+        let mut t = Script::new(cc("d2tcp"), 0);
         t.write_until(100, deadline);
         t.at(200).ack(1);
         let before = t.cwnd();

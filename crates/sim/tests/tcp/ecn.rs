@@ -100,34 +100,34 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
 /// goes on (TcpAgent::ecn), and the window of a kernel is two then.
 #[test]
 fn marks_at_a_window_of_one_rest_until_the_timer() {
-    for law in ["newreno", "cubic"] {
+    for cc in ["newreno", "cubic"] {
         for (stack, recovery) in [("rfc", Recovery::Sack), ("rfc", Recovery::NewReno), ("rfc", Recovery::Rack)] {
-            let mut c = config(stack, law);
+            let mut c = config(stack, cc);
             (c.ecn, c.init_cwnd, c.recovery) = (Ecn::Classic, 1, recovery);
             let mut t = Script::new(c, 100);
             assert_eq!(t.sent(), "0e");
             t.at(300).ece(1);
-            assert_eq!((t.cwnd(), t.sent().as_str(), t.left(Timer::Rto)), (1.0, "", Some(1_000_000)), "{law}, {recovery:?}");
+            assert_eq!((t.cwnd(), t.sent().as_str(), t.left(Timer::Rto)), (1.0, "", Some(1_000_000)), "{cc}, {recovery:?}");
             t.at(400).ece(1);
             t.at(500).ack(1).write(1);
-            assert_eq!((t.sent().as_str(), t.left(Timer::Rto)), ("", Some(999_800)), "{law}, {recovery:?}");
-            assert_eq!((t.timer(), t.sent().as_str()), (999_800, "1we"), "{law}, {recovery:?}");
+            assert_eq!((t.sent().as_str(), t.left(Timer::Rto)), ("", Some(999_800)), "{cc}, {recovery:?}");
+            assert_eq!((t.timer(), t.sent().as_str()), (999_800, "1we"), "{cc}, {recovery:?}");
             // Nothing was lost, and the next mark is answered in the same way.
             assert_eq!((t.s.stats().losses.rtos, t.s.rto(&t.c)), (0, Time::from_ms(1000)));
             let now = t.now + 100;
             t.at(now).ece(2);
-            assert_eq!((t.timer(), t.sent().as_str()), (1_000_000, "2we"), "{law}, {recovery:?}");
+            assert_eq!((t.timer(), t.sent().as_str()), (1_000_000, "2we"), "{cc}, {recovery:?}");
             let now = t.now + 100;
             t.at(now).ack(3);
-            assert!(t.cwnd() >= 1.5 && t.sent().starts_with("3e"), "{law}, {recovery:?}");
+            assert!(t.cwnd() >= 1.5 && t.sent().starts_with("3e"), "{cc}, {recovery:?}");
         }
         for (stack, sent) in [("ns2", "1we"), ("linux", "1we 2e")] {
-            let mut c = config(stack, law);
+            let mut c = config(stack, cc);
             (c.ecn, c.init_cwnd) = (Ecn::Classic, 1);
             let mut t = Script::new(c, 100);
             t.sent();
             t.at(300).ece(1);
-            assert_eq!(t.sent(), sent, "{stack}, {law}");
+            assert_eq!(t.sent(), sent, "{stack}, {cc}");
         }
     }
 }
@@ -173,7 +173,7 @@ fn without_agreement() {
     assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
 }
 
-/// ECE on a duplicate ACK is news as well, unless the ACK starts fast retransmit: loss wins and the law is asked once.
+/// ECE on a duplicate ACK is news as well, unless the ACK starts fast retransmit: loss wins and the congestion control is asked once.
 #[test]
 fn ece_on_duplicates() {
     let mut t = Script::new(classic("ns2", 8), 100);
@@ -194,10 +194,10 @@ fn ece_on_duplicates() {
 #[test]
 fn marks_after_a_loss_in_the_same_window() {
     for stack in ["ns2", "rfc", "linux"] {
-        for law in ["newreno", "dctcp"] {
-            let mut c = config(stack, law);
+        for cc in ["newreno", "dctcp"] {
+            let mut c = config(stack, cc);
             c.init_cwnd = 10;
-            if law == "newreno" {
+            if cc == "newreno" {
                 c.ecn = Ecn::Classic;
             }
             let mut t = Script::new(c, 10);
@@ -209,12 +209,12 @@ fn marks_after_a_loss_in_the_same_window() {
             let threshold = t.ssthresh();
             assert_eq!(threshold, 5.0);
             t.at(300).ece(9);
-            assert_eq!(t.ssthresh(), threshold, "{stack} {law}");
-            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (0, 1), "{stack} {law}");
+            assert_eq!(t.ssthresh(), threshold, "{stack} {cc}");
+            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (0, 1), "{stack} {cc}");
             t.ece(10);
             let again = u32::from(stack == "linux");
-            assert_eq!(t.ssthresh() < threshold, again == 1, "{stack} {law}");
-            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (again, 1), "{stack} {law}");
+            assert_eq!(t.ssthresh() < threshold, again == 1, "{stack} {cc}");
+            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (again, 1), "{stack} {cc}");
         }
     }
 }
@@ -223,29 +223,29 @@ fn marks_after_a_loss_in_the_same_window() {
 #[test]
 fn dctcp_alpha_and_cut() {
     let mut t = Script::new(dctcp(10), 1000);
-    assert_eq!(t.s.law().alpha().unwrap(), 1.0);
+    assert_eq!(t.s.cc().alpha().unwrap(), 1.0);
     t.ece(1);
     // The first ACK ends the first observation window, all of it marked.
-    assert_eq!((t.s.law().alpha().unwrap(), t.cwnd(), t.ssthresh()), (1.0, 5.0, 5.0));
+    assert_eq!((t.s.cc().alpha().unwrap(), t.cwnd(), t.ssthresh()), (1.0, 5.0, 5.0));
     for n in 2..=10 {
         t.ack(n);
-        assert_eq!(t.s.law().alpha().unwrap(), 1.0, "ACK {n} is within the window that ends at 10");
+        assert_eq!(t.s.cc().alpha().unwrap(), 1.0, "ACK {n} is within the window that ends at 10");
     }
     // Segment 10 was sent after the cut: its ACK ends the window of 9 unmarked segments and itself.
     t.ack(11);
-    assert_eq!(t.s.law().alpha().unwrap(), 15.0 / 16.0);
+    assert_eq!(t.s.cc().alpha().unwrap(), 15.0 / 16.0);
     let (window, end) = (t.cwnd(), t.s.high() / 1000);
     // Another window, of which the last ACK is marked.
     for n in 12..end {
         t.ack(n);
     }
-    assert_eq!(t.s.law().alpha().unwrap(), 15.0 / 16.0);
+    assert_eq!(t.s.cc().alpha().unwrap(), 15.0 / 16.0);
     let before = t.cwnd();
     assert!(before > window);
     t.ece(end);
     // It ends that window, with one of `end` - 11 segments marked: first alpha, then the cut.
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
-    assert_eq!((t.s.law().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
+    assert_eq!((t.s.cc().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
     assert_eq!(
         (t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts, t.s.stats().losses.cut_alpha),
         (2, 0, Some(1.0 + alpha))
@@ -260,7 +260,7 @@ fn dctcp_without_marks_grows() {
     let mut last = t.cwnd();
     for n in 2..200 {
         t.ack(n);
-        assert!(t.cwnd() > last && t.s.law().alpha().unwrap() > 0.0);
+        assert!(t.cwnd() > last && t.s.cc().alpha().unwrap() > 0.0);
         last = t.cwnd();
     }
 }
@@ -272,19 +272,19 @@ fn dctcp_and_losses() {
     for n in 1..=8 {
         t.ack(n);
     }
-    let (alpha, flight) = (t.s.law().alpha().unwrap(), t.flight() as f64);
+    let (alpha, flight) = (t.s.cc().alpha().unwrap(), t.flight() as f64);
     assert!(alpha < 1.0);
     t.dup(8, 3);
-    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
+    assert_eq!((t.s.cc().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
     let mut t = Script::new(dctcp(8), 1000);
     t.ack(1);
-    let (alpha, flight) = (t.s.law().alpha().unwrap(), t.flight() as f64);
+    let (alpha, flight) = (t.s.cc().alpha().unwrap(), t.flight() as f64);
     t.timer();
-    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
+    assert_eq!((t.s.cc().alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
     // Marks on what was outstanding at the timeout neither cut nor change alpha.
     let high = t.s.high() / 1000;
     t.ece(high);
-    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
+    assert_eq!((t.s.cc().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
 }
 
 /// DCTCP spec 2.5: at the floor of two segments the flow cannot react further, and still must not stall.
@@ -295,7 +295,7 @@ fn dctcp_floor() {
         t.ece(n);
         assert!(t.cwnd() >= 2.0 && t.flight() >= 2, "{n}: {}", t.cwnd());
     }
-    assert_eq!(t.s.law().alpha().unwrap(), 1.0);
+    assert_eq!(t.s.cc().alpha().unwrap(), 1.0);
     let mut c = config_with("ns2", "dctcp", &[], &[("min-cwnd", Value::Float(1.0))]);
     c.init_cwnd = 2;
     let mut t = Script::new(c, 1000);
@@ -307,9 +307,9 @@ fn dctcp_floor() {
 /// two segments.
 #[test]
 fn classic_floor() {
-    for law in ["newreno", "cubic"] {
+    for cc in ["newreno", "cubic"] {
         for (stack, window) in [("ns2", 1.0), ("rfc", 1.0), ("linux", 2.0)] {
-            let mut c = config(stack, law);
+            let mut c = config(stack, cc);
             (c.ecn, c.init_cwnd) = (Ecn::Classic, 4);
             let mut t = Script::new(c, 100);
             for _ in 0..12 {
@@ -319,7 +319,7 @@ fn classic_floor() {
                 t.ece(next);
                 (next + 1..=high).for_each(|n| _ = t.ece(n));
             }
-            assert_eq!((t.cwnd(), t.ssthresh()), (window, 2.0), "{law} {stack}");
+            assert_eq!((t.cwnd(), t.ssthresh()), (window, 2.0), "{cc} {stack}");
         }
     }
 }
@@ -359,23 +359,23 @@ fn linux_reduces_gradually() {
 }
 
 /// A loss found while the window is being reduced after ECE is repaired without a second reduction (RFC 3168 section 6.1.2), unless
-/// the law answers losses more strongly than marks (Linux dctcp_react_to_loss).
+/// the congestion control answers losses more strongly than marks (Linux dctcp_react_to_loss).
 #[test]
 fn loss_during_the_reduction() {
-    for law in ["newreno", "dctcp"] {
-        let mut c = config("linux", law);
-        (c.init_cwnd, c.ecn) = (20, if law == "dctcp" { Ecn::Dctcp } else { Ecn::Classic });
+    for cc in ["newreno", "dctcp"] {
+        let mut c = config("linux", cc);
+        (c.init_cwnd, c.ecn) = (20, if cc == "dctcp" { Ecn::Dctcp } else { Ecn::Classic });
         let mut t = Script::new(c, 100);
         t.at(200).ece(1);
         assert_eq!(t.ssthresh(), 10.0);
         let window = t.cwnd();
         t.sack(1, &[(2, 6)]);
-        let threshold = if law == "dctcp" { window / 2.0 } else { 10.0 };
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{law}");
+        let threshold = if cc == "dctcp" { window / 2.0 } else { 10.0 };
+        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{cc}");
         // Nor is it undone by a duplicate: the marks were real.
         let end = t.s.high() / 1000;
         t.at(300).ack(end);
         t.sack(end, &[(1, 2)]);
-        assert_eq!(t.ssthresh(), threshold, "{law}");
+        assert_eq!(t.ssthresh(), threshold, "{cc}");
     }
 }

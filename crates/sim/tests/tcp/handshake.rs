@@ -188,19 +188,19 @@ fn a_syn_ack_with_both_bits_does_not_agree() {
 /// connection without ECN, a lost SYN-ACK does not. RFC 3168 section 6.1.1.1 allows it, and others ask with every SYN.
 #[test]
 fn ecn_is_asked_for_once() {
-    for (stack, law, again) in [("linux", "dctcp", 0), ("linux", "newreno", 0), ("rfc", "newreno", flag::ECE | flag::CWR)] {
-        let mut c = config(stack, law);
-        if law == "newreno" {
+    for (stack, cc, again) in [("linux", "dctcp", 0), ("linux", "newreno", 0), ("rfc", "newreno", flag::ECE | flag::CWR)] {
+        let mut c = config(stack, cc);
+        if cc == "newreno" {
             c.ecn = Ecn::Classic;
         }
         let (mut t, mut r) = (Script::closed(c.clone()), receiver::Script::closed(c.clone()));
         let asks = flag::ECE | flag::CWR;
         t.timer();
-        assert_eq!(t.repeated_syn & asks, again, "{stack} {law}");
-        assert_eq!(r.syn(again).flags & asks, again & flag::ECE, "{stack} {law}: the first SYN was lost");
+        assert_eq!(t.repeated_syn & asks, again, "{stack} {cc}");
+        assert_eq!(r.syn(again).flags & asks, again & flag::ECE, "{stack} {cc}: the first SYN was lost");
         let mut r = receiver::Script::closed(c);
         for flags in [asks, again] {
-            assert_eq!(r.syn(flags).flags & asks, flag::ECE, "{stack} {law}: the SYN-ACK was lost");
+            assert_eq!(r.syn(flags).flags & asks, flag::ECE, "{stack} {cc}: the SYN-ACK was lost");
         }
     }
 }

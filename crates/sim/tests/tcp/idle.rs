@@ -6,8 +6,8 @@ use forebay_param::Value;
 use forebay_units::Time;
 
 /// A connection with a window of 40 and an RTO of 201 ms (linux), 200 ms (ns2), 1 s (rfc), idle since 1 ms.
-fn idle(stack: &str, law: &str) -> Script {
-    let mut t = Script::new(config(stack, law), 0);
+fn idle(stack: &str, cc: &str) -> Script {
+    let mut t = Script::new(config(stack, cc), 0);
     t.at(1000).write(4);
     while !t.s.all_acked() {
         t.settle();

@@ -10,7 +10,7 @@ fn linux(window: u32) -> TcpConfig {
     c
 }
 
-/// tcp_process_tlp_ack reduces by the law's threshold, and DCTCP takes a loss for one where a recovery begins (dctcp_state): it cuts by alpha.
+/// tcp_process_tlp_ack reduces by the congestion control's threshold, and DCTCP takes a loss for one where a recovery begins (dctcp_state): it cuts by alpha.
 #[test]
 fn a_repaired_tail_is_cut_by_alpha() {
     let mut c = config("linux", "dctcp");
@@ -27,7 +27,7 @@ fn a_repaired_tail_is_cut_by_alpha() {
     t.write(1);
     let cwnd = t.cwnd();
     t.ack(10);
-    let alpha = t.s.law().alpha().unwrap();
+    let alpha = t.s.cc().alpha().unwrap();
     assert!(alpha < 0.9, "{alpha}");
     assert_eq!(t.ssthresh(), cwnd * (1.0 - alpha / 2.0));
 }

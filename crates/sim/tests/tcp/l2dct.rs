@@ -40,7 +40,7 @@ fn the_cut_grows_with_the_bytes_sent() {
         let (mut t, next) = after(bytes);
         let before = t.cwnd();
         t.ece(next + 1);
-        let alpha = t.s.law().alpha().unwrap();
+        let alpha = t.s.cc().alpha().unwrap();
         close(t.cwnd(), before * (1.0 - alpha.powf(weight) / 2.0));
         close(t.ssthresh(), t.cwnd());
         // One cut a window of data, however many marks follow.

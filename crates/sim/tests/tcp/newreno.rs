@@ -7,8 +7,8 @@ use forebay_sim::tcp::sender::CaState;
 use forebay_units::Time;
 
 /// The papers' stack with a first window of `window` segments.
-fn window(law: &str, window: u32) -> TcpConfig {
-    let mut c = config("ns2", law);
+fn window(cc: &str, window: u32) -> TcpConfig {
+    let mut c = config("ns2", cc);
     c.init_cwnd = window;
     c
 }
@@ -185,10 +185,10 @@ fn first_segment_of_a_connection() {
 /// RFC 5681 equation 4: at least two segments.
 #[test]
 fn threshold_has_a_floor() {
-    for law in ["newreno", "cubic", "dctcp"] {
-        let mut t = Script::new(window(law, 2), 2);
+    for cc in ["newreno", "cubic", "dctcp"] {
+        let mut t = Script::new(window(cc, 2), 2);
         t.timer();
-        assert_eq!((t.cwnd(), t.ssthresh()), (1.0, 2.0), "{law}");
+        assert_eq!((t.cwnd(), t.ssthresh()), (1.0, 2.0), "{cc}");
     }
 }
 

@@ -9,8 +9,8 @@ use forebay_sim::shim::proboscis::{State, Verdict};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
-/// A stack with this law, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
-fn shimmed(stack: &str, law: &str, own: &[(&'static str, Value)]) -> TcpConfig {
+/// A stack with this congestion control, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
+fn shimmed(stack: &str, cc: &str, own: &[(&'static str, Value)]) -> TcpConfig {
     let entry = shim::find("proboscis").expect("a shim of the registry");
     let values = entry.entry.params.iter().map(|p| {
         let text = p.default.expect("it has defaults");
@@ -25,7 +25,7 @@ fn shimmed(stack: &str, law: &str, own: &[(&'static str, Value)]) -> TcpConfig {
         (p.key, own.iter().find(|o| o.0 == p.key).map_or(value, |o| o.1.clone()))
     });
     let mut c =
-        config_with(stack, law, &[("init-cwnd", Value::Int(10)), ("rto-initial", Value::Time("1s".parse().unwrap()))], &[]);
+        config_with(stack, cc, &[("init-cwnd", Value::Int(10)), ("rto-initial", Value::Time("1s".parse().unwrap()))], &[]);
     c.shims = (entry.build)(&Values(values.collect())).unwrap().into();
     c
 }
@@ -156,16 +156,16 @@ fn after_giving_up_the_guest_starts_afresh() {
 /// sees neither CE nor ECE and keeps its own window.
 #[test]
 fn marked_data_throttles_the_guest() {
-    for law in ["reno", "newreno", "cubic"] {
-        let p = transfer(shimmed("ns2", law, &[]), 300, |s| if s.data { MARK } else { PASS });
+    for cc in ["reno", "newreno", "cubic"] {
+        let p = transfer(shimmed("ns2", cc, &[]), 300, |s| if s.data { MARK } else { PASS });
         let s = p.shims.as_ref().unwrap();
-        assert_eq!(s.sender.vwnd(), Some(1_000), "{law}");
-        assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{law}: {:?}", s.sender);
+        assert_eq!(s.sender.vwnd(), Some(1_000), "{cc}");
+        assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{cc}: {:?}", s.sender);
         assert_eq!(p.sender.stats().losses.ce_bytes, 0);
-        assert!(p.sender.w().cwnd >= 10.0, "{law}: the guest's own window is not touched");
+        assert!(p.sender.w().cwnd >= 10.0, "{cc}: the guest's own window is not touched");
         // At the end there is one segment in each round trip.
         let data: Vec<u64> = p.log.iter().filter(|s| s.len > 0).map(|s| s.now).collect();
-        assert!(data.windows(2).skip(100).all(|w| w[1] - w[0] == 100 * US), "{law}");
+        assert!(data.windows(2).skip(100).all(|w| w[1] - w[0] == 100 * US), "{cc}");
     }
 }
 
@@ -173,8 +173,8 @@ fn marked_data_throttles_the_guest() {
 #[test]
 fn guests_with_ecn() {
     for (mode, seen) in [("shim", false), ("guest", true)] {
-        for (stack, ecn, law) in [("ns2", "classic", "newreno"), ("linux", "classic", "cubic"), ("linux", "dctcp", "dctcp")] {
-            let mut c = shimmed(stack, law, &[("ecn-mode", Value::Text(mode.into()))]);
+        for (stack, ecn, cc) in [("ns2", "classic", "newreno"), ("linux", "classic", "cubic"), ("linux", "dctcp", "dctcp")] {
+            let mut c = shimmed(stack, cc, &[("ecn-mode", Value::Text(mode.into()))]);
             c.ecn = if ecn == "classic" {
                 forebay_experiment::transport::Ecn::Classic
             } else {
@@ -185,8 +185,8 @@ fn guests_with_ecn() {
                 n += u32::from(s.len > 0);
                 if s.len > 0 && n % 40 == 0 { MARK } else { PASS }
             });
-            assert_eq!(p.sender.stats().losses.ce_bytes > 0, seen, "{stack} {law} {mode}");
-            assert!(p.shims.as_ref().unwrap().sender.stats().throttled > 0, "{stack} {law} {mode}");
+            assert_eq!(p.sender.stats().losses.ce_bytes > 0, seen, "{stack} {cc} {mode}");
+            assert!(p.shims.as_ref().unwrap().sender.stats().throttled > 0, "{stack} {cc} {mode}");
         }
     }
 }
@@ -222,7 +222,7 @@ fn survives_everything() {
     let mut seed = 7_u64;
     for own in options {
         for stack in ["ns2", "linux", "rfc"] {
-            for law in ["newreno", "cubic", "dctcp"] {
+            for cc in ["newreno", "cubic", "dctcp"] {
                 for _ in 0..4 {
                     let mut draw = || {
                         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -234,7 +234,7 @@ fn survives_everything() {
                         twice: draw() < 3,
                         late: if draw() < 5 { draw() * US } else { 0 },
                     };
-                    let mut p = Pipe::new(shimmed(stack, law, own), judge);
+                    let mut p = Pipe::new(shimmed(stack, cc, own), judge);
                     p.transfer(60_000, 1_000_000 * MS);
                 }
             }

@@ -20,10 +20,10 @@ fn window(p: &Point) -> f64 {
 #[test]
 fn thresholds_come_of_windows_not_of_what_was_sent_beyond_a_hole() {
     for stack in PROFILES {
-        for (law, part) in [("newreno", 0.5), ("cubic", 0.7)] {
+        for (cc, part) in [("newreno", 0.5), ("cubic", 0.7)] {
             // HyStart may lower the threshold to the window in the middle of a recovery too (cubictcp_acked).
             let set = [("slow-start-after-idle", "off"), ("slow-start", "standard")].map(|(k, v)| (k, Value::Text(v.into())));
-            let mut c = config_with(stack, law, &set, &[]);
+            let mut c = config_with(stack, cc, &set, &[]);
             c.rcv_wnd = 100_000_000;
             // Slow start has lost every fifth segment of a window; a round later one of the retransmissions is lost too.
             let lost = |p: &Seen| {
@@ -37,11 +37,11 @@ fn thresholds_come_of_windows_not_of_what_was_sent_beyond_a_hole() {
             // A threshold that comes back because a reduction proved spurious leaves the connection open.
             let cut = |w: &&[Point]| w[1].ssthresh != w[0].ssthresh && w[1].ca > CaState::Disorder;
             let cuts: Vec<(Point, Point)> = pipe.trace.windows(2).filter(cut).map(|w| (w[0], w[1])).collect();
-            assert!(!cuts.is_empty(), "{stack} {law}");
+            assert!(!cuts.is_empty(), "{stack} {cc}");
             for (before, after) in cuts {
                 // An ACK may have let the window grow before it was cut.
                 let most = part * (window(&before) + 2.0);
-                assert!(after.ssthresh <= most.max(2.0), "{stack} {law}: {before:?} to {after:?}");
+                assert!(after.ssthresh <= most.max(2.0), "{stack} {cc}: {before:?} to {after:?}");
             }
         }
     }

@@ -25,10 +25,10 @@ fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
 /// Only Linux's CUBIC has HyStart unless somebody asks for it.
 #[test]
 fn defaults() {
-    let kind = |stack, law| config(stack, law).slow_start;
+    let kind = |stack, cc| config(stack, cc).slow_start;
     assert_eq!(kind("linux", "cubic"), Kind::Hystart);
-    for (stack, law) in [("linux", "newreno"), ("linux", "dctcp"), ("rfc", "cubic"), ("ns2", "cubic")] {
-        assert_eq!(kind(stack, law), Kind::Standard, "{law} on {stack}");
+    for (stack, cc) in [("linux", "newreno"), ("linux", "dctcp"), ("rfc", "cubic"), ("ns2", "cubic")] {
+        assert_eq!(kind(stack, cc), Kind::Standard, "{cc} on {stack}");
     }
 }
 

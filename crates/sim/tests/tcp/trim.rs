@@ -3,11 +3,11 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config_with};
 use forebay_param::Value;
-use forebay_sim::cc::Law;
+use forebay_sim::cc::AnyCc;
 
 const RTO: u64 = 200_000;
 
-/// With parameters of the law.
+/// With parameters of the congestion control.
 fn start(params: &[(&'static str, &str)], data: u64) -> Script {
     let value = |v: &str| v.parse().map_or_else(|_| Value::Text(v.into()), Value::Bool);
     let params: Vec<_> = params.iter().map(|&(k, v)| (k, value(v))).collect();
@@ -27,8 +27,8 @@ fn used(params: &[(&'static str, &str)]) -> Script {
 }
 
 fn k(t: &Script) -> f64 {
-    match &t.s.law() {
-        Law::Trim(l) => l.k() / US as f64,
+    match &t.s.cc() {
+        AnyCc::Trim(l) => l.k() / US as f64,
         other => panic!("{other:?}"),
     }
 }
@@ -220,7 +220,7 @@ fn random_waits() {
     assert_eq!(t.sent(), "8 9 10 11 12 13 14");
 }
 
-/// A timeout ends an episode in any state; the law goes on as after any timeout.
+/// A timeout ends an episode in any state; the congestion control goes on as after any timeout.
 #[test]
 fn timeouts_during_episodes() {
     // While probing: the probes themselves are lost (see lost_probes). While waiting to probe: older data is.

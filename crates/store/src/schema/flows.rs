@@ -109,7 +109,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "cut_alpha",
             "1",
             Float(|r, _| r.cut_alpha),
-            "mean of the law's alpha over `ecn_cuts`; null without one and for laws without alpha",
+            "mean of the congestion control's alpha over `ecn_cuts`; null without one and for congestion controls without alpha",
         ),
         col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
         col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),

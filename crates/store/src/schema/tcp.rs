@@ -22,7 +22,12 @@ pub const TCP: TableSchema<TcpRow> = TableSchema {
         col("unacked_bytes", "B", Int(|r, _| count(r.unacked_bytes)), "sent and not yet cumulatively acknowledged"),
         col("srtt_ns", "ns", Int(|r, _| r.srtt_ps.map(ns)), "smoothed RTT; null before the first sample"),
         col("rto_ns", "ns", Int(|r, _| Some(ns(r.rto_ps))), "retransmission timeout in force"),
-        col("alpha", "1", Float(|r, _| r.alpha), "the law's estimate of the marked fraction; null for laws without one"),
+        col(
+            "alpha",
+            "1",
+            Float(|r, _| r.alpha),
+            "the congestion control's estimate of the marked fraction; null for congestion controls without one",
+        ),
         col("bytes_acked", "B", Int(|r, _| count(r.bytes_acked)), "payload cumulatively acknowledged so far"),
         col("retrans", "segments", Int(|r, _| count(r.retrans)), "retransmitted segments so far"),
         col(

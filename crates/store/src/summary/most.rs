@@ -27,7 +27,7 @@ pub(super) fn goodput_bps(group: GroupId, config: &Experiment, report: &Report) 
     let chosen = &config.groups[group];
     let (payload, header) = (f64::from(chosen.tcp.mss), f64::from(chosen.tcp.header));
     // Datagrams are as long as their workload says.
-    let share = if chosen.tcp.law == Chosen::NONE { 1.0 } else { payload / (payload + header) };
+    let share = if chosen.tcp.cc == Chosen::NONE { 1.0 } else { payload / (payload + header) };
     (least > 0.0).then_some(least * share)
 }
 

@@ -11,8 +11,8 @@ use forebay_sampling::Rng;
 pub(super) struct Drawn {
     pub(super) seed: u64,
     pub(super) kind: Kind,
-    /// The congestion control law of the endpoint.
-    pub(super) law: &'static str,
+    /// The congestion control of the endpoint.
+    pub(super) cc: &'static str,
     pub(super) path: Path,
     pub(super) rules: Rules,
     /// When the application writes, and how many bytes.
@@ -58,7 +58,7 @@ impl Drawn {
         let begin = 2 * path.delay + MS;
         let (writes, end) = writes(rng, begin);
         let close = by_chance(rng, 20).then_some(end);
-        let law = one(rng, &["reno", "reno", "cubic"]);
+        let cc = one(rng, &["reno", "reno", "cubic"]);
         let rules = Rules {
             every: one(rng, &[1, 2, 2, 4]),
             hold: 40 * MS,
@@ -69,7 +69,7 @@ impl Drawn {
             },
             window: one(rng, &[262_144, 262_144, 20_480, 10_240]),
         };
-        Drawn { seed, kind, law: if kind.dctcp { "dctcp" } else { law }, path, rules, writes, close }
+        Drawn { seed, kind, cc: if kind.dctcp { "dctcp" } else { cc }, path, rules, writes, close }
     }
 
     /// Random numbers from the beginning of a stream.

@@ -11,7 +11,7 @@ pub(super) struct Kind {
     pub(super) timestamps: bool,
     /// Classic ECN: the path marks, the peer echoes until it is answered.
     pub(super) ecn: bool,
-    /// The law is DCTCP, and the path marks.
+    /// The congestion control is DCTCP, and the path marks.
     pub(super) dctcp: bool,
     /// The peer's window varies, closes, or shrinks.
     pub(super) windows: bool,

@@ -36,7 +36,7 @@ fn handshake(d: &Drawn) -> String {
     let mut text = format!(
         "// forebay-bench linux --connections {kind} {} 1\n--stack=linux\n--set=arithmetic=linux\n\
          `sysctl -q net.ipv4.tcp_congestion_control={}`\n",
-        d.seed, d.law
+        d.seed, d.cc
     );
     if kind.ecn {
         text += "`sysctl -q net.ipv4.tcp_ecn=1`\n";

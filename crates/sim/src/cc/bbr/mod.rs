@@ -12,7 +12,7 @@ mod tests;
 use super::delivery::{DeliveryRate, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
 use forebay_experiment::transport::Ecn;
@@ -260,10 +260,10 @@ impl CongestionControl for Bbr {
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
     const OWN_SLOW_START: bool = true;
-    const PATH: Option<fn(&mut Bbr, Path)> = Some(|law, path| law.rng = path.rng);
+    const PATH: Option<fn(&mut Bbr, Path)> = Some(|cc, path| cc.rng = path.rng);
     const CONTROL: Option<fn(&mut Bbr, &mut Window, &Ack, &Outcome)> = Some(Bbr::control);
     /// sk_pacing_rate, of payload.
-    const PACING_RATE: Option<fn(&Bbr, u32) -> Rate> = Some(|law, mss| Rate(8 * Bbr::bytes_per_sec(law.pacing, u64::from(mss))));
+    const PACING_RATE: Option<fn(&Bbr, u32) -> Rate> = Some(|cc, mss| Rate(8 * Bbr::bytes_per_sec(cc.pacing, u64::from(mss))));
 
     fn segment_sent(&mut self, at: &Departure) -> Sent {
         // bbr_init: the window of the smallest RTT begins.
@@ -333,7 +333,7 @@ impl CongestionControl for Bbr {
     }
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "bbr",
         summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK. \
@@ -345,5 +345,5 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: None,
-    build: |_| LawConfig::Bbr(Config),
+    build: |_| CcConfig::Bbr(Config),
 };

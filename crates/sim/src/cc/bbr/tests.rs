@@ -14,9 +14,9 @@ fn line() -> Line<Bbr> {
 /// A line whose connection is in PROBE_BW.
 fn cruising() -> Line<Bbr> {
     let mut l = line();
-    while l.law.mode != Mode::ProbeBw {
+    while l.cc.mode != Mode::ProbeBw {
         l.step();
-        assert!(l.now < LINE_RTT * 60, "still in {:?}", l.law.mode);
+        assert!(l.now < LINE_RTT * 60, "still in {:?}", l.cc.mode);
     }
     l
 }
@@ -25,7 +25,7 @@ fn cruising() -> Line<Bbr> {
 #[test]
 fn the_first_rate_is_the_window_in_a_round_trip() {
     let l = line();
-    let rate = (Bbr::PACING_RATE.unwrap())(&l.law, 1000).0 as f64;
+    let rate = (Bbr::PACING_RATE.unwrap())(&l.cc, 1000).0 as f64;
     let expected = 10.0 * 8000.0 / 0.04 * (739.0 / 256.0) * 0.99;
     assert!((rate / expected - 1.0).abs() < 0.001, "{rate} and {expected}");
 }
@@ -36,17 +36,17 @@ fn startup_ends_after_three_rounds_without_growth() {
     let mut l = line();
     let mut by_round = vec![0; 1];
     let mut rounds = 0;
-    while !l.law.full_bw_reached {
+    while !l.cc.full_bw_reached {
         l.step();
-        if l.law.rounds > rounds {
-            rounds = l.law.rounds;
-            by_round.push(l.law.bw.get());
+        if l.cc.rounds > rounds {
+            rounds = l.cc.rounds;
+            by_round.push(l.cc.bw.get());
         }
     }
     let grown = by_round.windows(2).rposition(|w| w[1] * 4 >= w[0] * 5).unwrap() + 1;
     assert_eq!(by_round.len() - 1 - grown, 3, "{by_round:?}");
-    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.law.bw.get()), "{} and {LINE_BW}", l.law.bw.get());
-    assert_eq!(l.law.mode, Mode::Drain);
+    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.cc.bw.get()), "{} and {LINE_BW}", l.cc.bw.get());
+    assert_eq!(l.cc.mode, Mode::Drain);
     assert!(!l.w.ssthresh.is_unlimited());
     // From 10 to 500 segments are six doublings.
     assert!((7..=12).contains(&by_round.len()), "{by_round:?}");
@@ -56,7 +56,7 @@ fn startup_ends_after_three_rounds_without_growth() {
 #[test]
 fn drains_to_what_fills_the_path() {
     let l = cruising();
-    let target = l.law.inflight(l.law.bw.get(), UNIT);
+    let target = l.cc.inflight(l.cc.bw.get(), UNIT);
     assert!(l.in_flight() <= (target + 1) * 1000, "{} and {target}", l.in_flight());
     // 500, three bursts of two segments or more, rounded.
     assert!((500..=560).contains(&target), "{target}");
@@ -66,10 +66,10 @@ fn drains_to_what_fills_the_path() {
 #[test]
 fn eight_phases_of_a_round_trip() {
     let mut l = cruising();
-    let mut phases: Vec<(usize, Time)> = vec![(l.law.cycle_index, l.now)];
+    let mut phases: Vec<(usize, Time)> = vec![(l.cc.cycle_index, l.now)];
     l.run(LINE_RTT * 60, |l| {
-        if phases.last().unwrap().0 != l.law.cycle_index {
-            phases.push((l.law.cycle_index, l.now));
+        if phases.last().unwrap().0 != l.cc.cycle_index {
+            phases.push((l.cc.cycle_index, l.now));
         }
     });
     assert!(phases.len() > 40, "{phases:?}");
@@ -94,10 +94,10 @@ fn probes_for_the_rtt_every_ten_seconds() {
     // A path that becomes longer by a thousandth; on one that does not, the draining phases find the smallest RTT again and again.
     l.drift = 1e-3;
     let (mut probes, mut before) = (Vec::new(), 0.0);
-    let mut last = l.law.mode;
+    let mut last = l.cc.mode;
     let mut after = Vec::new();
     l.run(Time::from_ms(32_000), |l| {
-        match (last, l.law.mode) {
+        match (last, l.cc.mode) {
             (m, Mode::ProbeRtt) if m != Mode::ProbeRtt => probes.push((l.now, Time::ZERO)),
             (Mode::ProbeRtt, m) if m != Mode::ProbeRtt => {
                 probes.last_mut().unwrap().1 = l.now;
@@ -106,7 +106,7 @@ fn probes_for_the_rtt_every_ten_seconds() {
             (_, Mode::ProbeRtt) => assert!(l.w.cwnd <= 4.0),
             _ => before = l.w.cwnd,
         }
-        last = l.law.mode;
+        last = l.cc.mode;
     });
     assert_eq!(probes.len(), 3, "{probes:?}");
     for w in probes.windows(2) {
@@ -128,21 +128,21 @@ fn recovery_conserves_packets_and_restores_the_window() {
     let mut l = cruising();
     l.run(LINE_RTT * 20, |_| {});
     let cwnd = l.w.cwnd;
-    l.law.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd, in_flight: 0 });
+    l.cc.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd, in_flight: 0 });
     l.repair = Repair::Recovery;
     let in_flight = l.in_flight() / 1000;
-    while l.law.before == Repair::None {
+    while l.cc.before == Repair::None {
         l.step();
     }
-    assert!(l.law.packet_conservation);
+    assert!(l.cc.packet_conservation);
     assert!((l.w.cwnd - in_flight as f64).abs() <= 2.0, "{} of {in_flight} under way", l.w.cwnd);
     l.run(LINE_RTT * 3, |_| {});
-    assert!(!l.law.packet_conservation, "one round only");
+    assert!(!l.cc.packet_conservation, "one round only");
     l.repair = Repair::None;
-    while l.law.before != Repair::None {
+    while l.cc.before != Repair::None {
         l.step();
     }
-    assert!(l.w.cwnd >= cwnd.min(l.law.quantized(l.law.bdp(l.law.bw.get(), CWND_GAIN)) as f64), "{} after {cwnd}", l.w.cwnd);
+    assert!(l.w.cwnd >= cwnd.min(l.cc.quantized(l.cc.bdp(l.cc.bw.get(), CWND_GAIN)) as f64), "{} after {cwnd}", l.w.cwnd);
 }
 
 /// Two intervals with more than 20 % of losses and the same rate: the path is policed, and paced without gains for 48 rounds.
@@ -152,14 +152,14 @@ fn a_policed_path_is_paced_at_its_rate() {
     l.loses = |n| n > 20_000 && n % 4 == 0;
     let mut used = 0;
     l.run(Time::from_ms(12_000), |l| {
-        if l.law.policer.bandwidth().is_some() && l.law.mode == Mode::ProbeBw {
+        if l.cc.policer.bandwidth().is_some() && l.cc.mode == Mode::ProbeBw {
             used += 1;
         }
     });
     assert!(used > 0, "never took it for policed");
     let mut without = line();
     without.loses = |n| n > 20_000 && n % 10 == 0;
-    without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.bandwidth().is_none(), "10 % are no policer"));
+    without.run(Time::from_ms(12_000), |l| assert!(l.cc.policer.bandwidth().is_none(), "10 % are no policer"));
 }
 
 /// The steady state: the path is full, and what queues is what the gains and bursts ask for.

@@ -14,7 +14,7 @@ mod tests;
 use super::delivery::{DeliveryRate, Sample, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
 use cycle::Cycle;
@@ -290,11 +290,11 @@ impl CongestionControl for Bbr3 {
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
     const OWN_SLOW_START: bool = true;
-    const PATH: Option<fn(&mut Bbr3, Path)> = Some(|law, path| law.rng = path.rng);
+    const PATH: Option<fn(&mut Bbr3, Path)> = Some(|cc, path| cc.rng = path.rng);
     const CONTROL: Option<fn(&mut Bbr3, &mut Window, &Ack, &Outcome)> = Some(Bbr3::control);
-    const PACING_RATE: Option<fn(&Bbr3, u32) -> Rate> = Some(|law, mss| {
-        let segment = if law.mss == 1 { u64::from(mss) } else { 1 };
-        Rate(law.pacing.saturating_mul(8 * segment))
+    const PACING_RATE: Option<fn(&Bbr3, u32) -> Rate> = Some(|cc, mss| {
+        let segment = if cc.mss == 1 { u64::from(mss) } else { 1 };
+        Rate(cc.pacing.saturating_mul(8 * segment))
     });
 
     fn segment_sent(&mut self, at: &Departure) -> Sent {
@@ -361,7 +361,7 @@ impl CongestionControl for Bbr3 {
     }
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "bbr3",
         summary: "BBR version 3 as draft-ietf-ccwg-bbr: as bbr, with bounds from losses and slower probing; needs SACK",
@@ -373,5 +373,5 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: Some(Recovery::Sack),
     // C.is_cwnd_limited is what the stack finds out for the validation of its windows.
     adjust: Some(|c| c.cwnd_validation = true),
-    build: |_| LawConfig::Bbr3(Config),
+    build: |_| CcConfig::Bbr3(Config),
 };

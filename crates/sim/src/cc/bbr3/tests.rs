@@ -21,9 +21,9 @@ fn until(state: State) -> Line<Bbr3> {
 
 fn go(l: &mut Line<Bbr3>, state: State) {
     let limit = l.now + SECOND * 6;
-    while l.law.state != state {
+    while l.cc.state != state {
         l.step();
-        assert!(l.now < limit, "still in {:?}", l.law.state);
+        assert!(l.now < limit, "still in {:?}", l.cc.state);
     }
 }
 
@@ -31,7 +31,7 @@ fn go(l: &mut Line<Bbr3>, state: State) {
 #[test]
 fn the_first_rate_is_the_window_in_a_round_trip() {
     let l = line();
-    let rate = (Bbr3::PACING_RATE.unwrap())(&l.law, 1000).0;
+    let rate = (Bbr3::PACING_RATE.unwrap())(&l.cc, 1000).0;
     assert_eq!(rate, 27 * 25 * 1000 * 8, "10 segments times 2.77, whole ones, 25 times a second");
 }
 
@@ -40,31 +40,31 @@ fn the_first_rate_is_the_window_in_a_round_trip() {
 fn startup_ends_after_three_rounds_without_growth() {
     let mut l = line();
     let (mut by_round, mut rounds) = (vec![0; 1], 0);
-    while l.law.state == State::Startup {
+    while l.cc.state == State::Startup {
         l.step();
-        if l.law.round_count > rounds {
-            rounds = l.law.round_count;
-            by_round.push(l.law.pipe.bw);
+        if l.cc.round_count > rounds {
+            rounds = l.cc.round_count;
+            by_round.push(l.cc.pipe.bw);
         }
     }
     let grown = by_round.windows(2).rposition(|w| w[1] != w[0]).unwrap() + 1;
     assert_eq!(by_round.len() - 1 - grown, 3, "{by_round:?}");
-    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.law.max_bw()), "{}", l.law.max_bw());
-    assert_eq!(l.law.state, State::Drain);
-    while l.law.state == State::Drain {
+    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.cc.max_bw()), "{}", l.cc.max_bw());
+    assert_eq!(l.cc.state, State::Drain);
+    while l.cc.state == State::Drain {
         l.step();
     }
-    assert!(l.in_flight() <= l.law.inflight(l.law.bw()) + 1000, "{}", l.in_flight());
+    assert!(l.in_flight() <= l.cc.inflight(l.cc.bw()) + 1000, "{}", l.in_flight());
 }
 
 /// DOWN, CRUISE, REFILL for one round, UP, and again; probes 2 to 3 s apart, or 63 round trips.
 #[test]
 fn the_cycle_probes_every_two_to_three_seconds() {
     let mut l = until(State::Down);
-    let mut states = vec![(l.law.state, l.now)];
+    let mut states = vec![(l.cc.state, l.now)];
     l.run(SECOND * 14, |l| {
-        if states.last().unwrap().0 != l.law.state {
-            states.push((l.law.state, l.now));
+        if states.last().unwrap().0 != l.cc.state {
+            states.push((l.cc.state, l.now));
         }
     });
     for pair in states.windows(2) {
@@ -98,15 +98,15 @@ fn the_cycle_probes_every_two_to_three_seconds() {
 fn probes_for_the_rtt_every_five_seconds() {
     let mut l = until(State::Cruise);
     l.drift = 1e-3;
-    let (mut probes, mut last) = (Vec::new(), l.law.state);
+    let (mut probes, mut last) = (Vec::new(), l.cc.state);
     l.run(SECOND * 17, |l| {
-        match (last == State::ProbeRtt, l.law.state == State::ProbeRtt) {
+        match (last == State::ProbeRtt, l.cc.state == State::ProbeRtt) {
             (false, true) => probes.push((l.now, Time::ZERO)),
             (true, false) => probes.last_mut().unwrap().1 = l.now,
-            (true, true) => assert!(l.w.cwnd * 1000.0 <= l.law.probe_rtt_cwnd() as f64 + 1.0, "{}", l.w.cwnd),
+            (true, true) => assert!(l.w.cwnd * 1000.0 <= l.cc.probe_rtt_cwnd() as f64 + 1.0, "{}", l.w.cwnd),
             (false, false) => {}
         }
-        last = l.law.state;
+        last = l.cc.state;
     });
     assert_eq!(probes.len(), 3, "{probes:?}");
     for w in probes.windows(2) {
@@ -135,14 +135,14 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
     // From here on 3 of 100 segments are lost.
     l.loses = |n| n % 33 == 0;
     go(&mut l, State::Down);
-    assert!(l.law.cycle.too_high);
-    let bound = l.law.inflight_longterm.expect("a bound");
+    assert!(l.cc.cycle.too_high);
+    let bound = l.cc.inflight_longterm.expect("a bound");
     assert!((BDP * 7 / 10..BDP * 3 / 2).contains(&bound), "{bound}");
     l.loses = |_| false;
     go(&mut l, State::Cruise);
     l.run(LINE_RTT * 2, |_| {});
     // Segments of the probe that arrived without losses may have raised it meanwhile.
-    let bound = l.law.inflight_longterm.unwrap();
+    let bound = l.cc.inflight_longterm.unwrap();
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
 }
 
@@ -152,12 +152,12 @@ fn losses_while_cruising_bound_the_short_term() {
     let mut l = until(State::Cruise);
     l.loses = |n| n % 50 == 0;
     l.run(LINE_RTT * 3, |_| {});
-    let (bw, volume) = (l.law.bw_shortterm.expect("a bound"), l.law.inflight_shortterm.expect("a bound"));
+    let (bw, volume) = (l.cc.bw_shortterm.expect("a bound"), l.cc.inflight_shortterm.expect("a bound"));
     assert!((LINE_BW * 85 / 100..=LINE_BW).contains(&bw), "{bw}: never below what is delivered");
     assert!(volume >= BDP * 7 / 10, "{volume}");
     l.loses = |_| false;
     go(&mut l, State::Refill);
-    assert_eq!((l.law.bw_shortterm, l.law.inflight_shortterm), (None, None));
+    assert_eq!((l.cc.bw_shortterm, l.cc.inflight_shortterm), (None, None));
 }
 
 /// "Handling Spurious Fast Recovery": bounds and state are as before.
@@ -166,10 +166,10 @@ fn a_loss_that_was_none_is_taken_back() {
     let mut l = until(State::Up);
     l.loses = |n| n % 20 == 0;
     go(&mut l, State::Down);
-    assert!(l.law.inflight_longterm.is_some());
-    l.law.undo_cwnd(&l.w.clone(), l.w.cwnd);
-    assert_eq!(l.law.state, State::Refill, "UP begins again");
-    assert_eq!(l.law.inflight_longterm, None);
+    assert!(l.cc.inflight_longterm.is_some());
+    l.cc.undo_cwnd(&l.w.clone(), l.w.cwnd);
+    assert_eq!(l.cc.state, State::Refill, "UP begins again");
+    assert_eq!(l.cc.inflight_longterm, None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod linux;
 mod rfc;
 
 use super::whole::{self, Arithmetic};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window, slow_start};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
@@ -83,59 +83,59 @@ impl CongestionControl for Cubic {
 
     fn pkts_acked(&mut self, _w: &mut Window, ack: &Ack) {
         match self {
-            Cubic::Rfc(law) => law.pkts_acked(ack),
-            Cubic::Linux(law) => law.pkts_acked(ack),
+            Cubic::Rfc(cc) => cc.pkts_acked(ack),
+            Cubic::Linux(cc) => cc.pkts_acked(ack),
         }
     }
 
     fn ignores_delay(&self, ack: &Ack) -> bool {
-        matches!(self, Cubic::Linux(law) if law.ignores_delay(ack))
+        matches!(self, Cubic::Linux(cc) if cc.ignores_delay(ack))
     }
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
-        if let Cubic::Linux(law) = self {
-            return law.grow(w, ack, ack.grow);
+        if let Cubic::Linux(cc) = self {
+            return cc.grow(w, ack, ack.grow);
         }
         let grow = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
         if grow <= 0.0 {
             return;
         }
-        if let Cubic::Rfc(law) = self {
-            law.grow(w, ack, grow);
+        if let Cubic::Rfc(cc) = self {
+            cc.grow(w, ack, grow);
         }
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         match self {
-            Cubic::Rfc(law) => law.ssthresh(w, cut).into(),
-            Cubic::Linux(law) => law.ssthresh(w).into(),
+            Cubic::Rfc(cc) => cc.ssthresh(w, cut).into(),
+            Cubic::Linux(cc) => cc.ssthresh(w).into(),
         }
     }
 
     fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
         match self {
-            Cubic::Rfc(law) => law.window_after_marks(from).into(),
+            Cubic::Rfc(cc) => cc.window_after_marks(from).into(),
             Cubic::Linux(_) => threshold,
         }
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         match self {
-            Cubic::Rfc(law) => law.event(event),
-            Cubic::Linux(law) => law.event(event),
+            Cubic::Rfc(cc) => cc.event(event),
+            Cubic::Linux(cc) => cc.event(event),
         }
     }
 
     fn walk(&mut self, v: &mut dyn Walk) {
         match self {
-            Cubic::Rfc(law) => law.walk(v),
-            Cubic::Linux(law) => law.walk(v),
+            Cubic::Rfc(cc) => cc.walk(v),
+            Cubic::Linux(cc) => cc.walk(v),
         }
     }
 
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
-        if let Cubic::Rfc(law) = self {
-            law.undo(w);
+        if let Cubic::Rfc(cc) = self {
+            cc.undo(w);
         }
         w.cwnd.max(prior)
     }
@@ -148,7 +148,7 @@ fn adjust(c: &mut Transport) {
     match c.profile {
         Profile::Linux => {
             c.slow_start = slow_start::Kind::Hystart;
-            c.law.fill("rules", Value::Text("linux".into()));
+            c.cc.fill("rules", Value::Text("linux".into()));
         }
         Profile::Rfc => c.cwnd_validation = true,
         Profile::Ns2 => {}
@@ -157,7 +157,7 @@ fn adjust(c: &mut Transport) {
 
 const RULES: &[(&str, Rules)] = &[("rfc9438", Rules::Rfc9438), ("linux", Rules::Linux)];
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "cubic",
         summary: "cubic growth around the last window (RFC 9438, or as Linux)",
@@ -209,7 +209,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     adjust: Some(adjust),
     build: |v| {
-        LawConfig::Cubic(Config {
+        CcConfig::Cubic(Config {
             rules: v.opt_choice("rules", RULES),
             c: v.float("c"),
             beta: v.float("beta"),

@@ -1,5 +1,5 @@
-//! How slow start ends, and how fast it is on the way: a part of its own beside the law, for every law whose slow start is the ordinary
-//! one (below the threshold, `Window::slow_start`). The law has the last word: what is left of an ACK above the threshold is the law's.
+//! How slow start ends, and how fast it is on the way: a part of its own beside the congestion control, for every congestion control whose slow start is the ordinary
+//! one (below the threshold, `Window::slow_start`). The congestion control has the last word: what is left of an ACK above the threshold is the congestion control's.
 
 mod hystart;
 mod plus_plus;
@@ -31,7 +31,7 @@ pub enum SlowStart {
 }
 
 impl SlowStart {
-    /// An ACK advanced, whatever the state of recovery (as `pkts_acked` of a law). May lower the threshold to the window, which ends
+    /// An ACK advanced, whatever the state of recovery (as `pkts_acked` of a congestion control). May lower the threshold to the window, which ends
     /// slow start.
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         match self {

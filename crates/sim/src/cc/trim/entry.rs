@@ -2,7 +2,7 @@
 
 use super::threshold::Policy;
 use crate::cc::whole::{self, Arithmetic};
-use crate::cc::{LawConfig, LawEntry};
+use crate::cc::{CcConfig, CcEntry};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::{QueueLen, Rate};
@@ -77,7 +77,7 @@ const SEED: &[(&str, Seed)] = &[
 const WAITS: &[(&str, (bool, bool))] =
     &[("off", (false, false)), ("on", (true, true)), ("ad", (true, false)), ("as", (false, true))];
 
-pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
+pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "trim",
         summary: "TCP-TRIM: probes after gaps, and keeps the RTT near a threshold; no marks needed",
@@ -151,7 +151,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.
     adjust: Some(|c| c.timestamps = true),
-    build: |v| LawConfig::Trim(build(v)),
+    build: |v| CcConfig::Trim(build(v)),
 };
 
 fn build(v: &Values) -> Config {

@@ -112,7 +112,7 @@ impl Trim {
 
     /// The RTT sample of an ACK.
     fn sample(&self, ack: &Ack) -> Option<Time> {
-        // A kernel tells its laws the RTT of the newest segment (`rtt_us` of struct ack_sample).
+        // A kernel tells its congestion controls the RTT of the newest segment (`rtt_us` of struct ack_sample).
         if self.whole.is_some() { ack.newest_rtt.map(whole::sample) } else { ack.rtt }
     }
 
@@ -127,7 +127,7 @@ impl Trim {
         self.k
     }
 
-    /// C, B, D and K in words, for the path the law was told of.
+    /// C, B, D and K in words, for the path the congestion control was told of.
     pub fn summary(&self) -> String {
         let Some(p) = &self.path else { return "path unknown".into() };
         let us = |ps: f64| format!("{:.1} us", ps / 1e6);
@@ -169,7 +169,7 @@ impl Trim {
 
 impl CongestionControl for Trim {
     type Sent = ();
-    const GATE: Option<Gate<Trim>> = Some(Gate { may_send: Trim::gate, sent: Trim::note_probes, due: |law| law.episode.due });
+    const GATE: Option<Gate<Trim>> = Some(Gate { may_send: Trim::gate, sent: Trim::note_probes, due: |cc| cc.episode.due });
     const PATH: Option<fn(&mut Trim, Path)> = Some(Trim::take_path);
 
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {

@@ -101,7 +101,7 @@ impl Trim {
         }
     }
 
-    /// The opportunity with the times that the law computes with.
+    /// The opportunity with the times that the congestion control computes with.
     fn seen(&self, at: &Opportunity) -> Opportunity {
         match self.whole {
             Some(_) => Opportunity { now: whole::microseconds(at.now), last_tx: at.last_tx.map(whole::microseconds), ..*at },

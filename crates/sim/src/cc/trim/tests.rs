@@ -31,7 +31,7 @@ fn config() -> Config {
     }
 }
 
-/// A law, its window, and what the sender knows. Times in us, segments counted from 0.
+/// A congestion control, its window, and what the sender knows. Times in us, segments counted from 0.
 struct Bench {
     l: Trim,
     w: Window,

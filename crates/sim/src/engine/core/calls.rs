@@ -27,7 +27,7 @@ pub(super) enum Call {
     Stop,
     /// Its timer came due.
     Timer,
-    /// The law's timer came due.
+    /// The congestion control's timer came due.
     Alarm,
 }
 

@@ -99,18 +99,18 @@ impl Core {
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
-        if self.tcp[spec.group].law.hooks().path() {
+        if self.tcp[spec.group].cc.hooks().path() {
             self.describe_path(slot, back.hash);
         }
         slot
     }
 
-    /// Tells the law of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
+    /// Tells the congestion control of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
     fn describe_path(&mut self, slot: ConnSlot, back: u16) {
         let s = &self.streams[slot];
         let sender = &mut self.senders[slot];
         let c = &self.tcp[sender.group()];
-        let rng = Draws::Law.stream(self.seed, &[s.conn_id]);
+        let rng = Draws::CongestionControl.stream(self.seed, &[s.conn_id]);
         sender.enter_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 }

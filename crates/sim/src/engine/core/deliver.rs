@@ -267,7 +267,7 @@ impl Core {
                     self.arm_receiver(conn, node, entry);
                 }
             }
-            Wake::Law { conn, generation } => {
+            Wake::AnyCc { conn, generation } => {
                 if self.is_of_sender(node, conn, generation) {
                     self.note_event(node, now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);

@@ -153,7 +153,7 @@ impl Core {
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
-            alpha: sender.law.alpha(),
+            alpha: sender.cc.alpha(),
             bytes_acked: sender.una.min(sender.written),
             retrans: sender.seldom.retransmitted,
             ca_state: sender.ca as u8,

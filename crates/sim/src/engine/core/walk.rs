@@ -343,7 +343,7 @@ impl Core {
 /// The steps in which clocks go that a transport reads.
 fn clock_step(c: &TcpConfig) -> Time {
     let mut step = Time::from_ns(1);
-    if let Some(tick) = c.law.tick() {
+    if let Some(tick) = c.cc.tick() {
         step = common(step, tick);
     }
     if c.slow_start != slow_start::Kind::Standard {

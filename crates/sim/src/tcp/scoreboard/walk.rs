@@ -29,7 +29,7 @@ impl Scoreboard {
         [*sacked_segs, *retx_segs, *lost_segs, *waiting].into_iter().for_each(|n| v.same(u64::from(n)));
         v.count32(marked);
         if losses.is_some() {
-            v.never("a law follows every segment");
+            v.never("a congestion control follows every segment");
         }
         let made = search.made();
         v.flag(made.is_some());

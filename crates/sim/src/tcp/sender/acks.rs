@@ -106,7 +106,7 @@ impl Sender {
             }
         } else {
             if self.hears.0 {
-                self.law.in_ack_event(&mut self.w, &facts);
+                self.cc.in_ack_event(&mut self.w, &facts);
             }
             if acked > 0 {
                 self.on_new_ack(c, &facts, out);
@@ -132,7 +132,7 @@ impl Sender {
         }
     }
 
-    /// What the law gets of an ACK of `acked` bytes.
+    /// What the congestion control gets of an ACK of `acked` bytes.
     #[inline(always)]
     pub(super) fn facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {
@@ -288,10 +288,10 @@ impl Sender {
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
         if !held && (!c.cwnd_validation || self.uses_window(c)) {
             match &self.slow_start {
-                None => self.law.cong_avoid(&mut self.w, ack),
+                None => self.cc.cong_avoid(&mut self.w, ack),
                 Some(s) => {
                     let grow = s.grow(&self.w, &{ *ack });
-                    self.law.cong_avoid(&mut self.w, &Ack { grow, ..*ack });
+                    self.cc.cong_avoid(&mut self.w, &Ack { grow, ..*ack });
                 }
             }
         }
@@ -317,12 +317,12 @@ impl Sender {
         self.sack.as_ref().map_or(self.seldom.usage.most_out, |s| s.usage.most_out)
     }
 
-    /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
+    /// The ACK advanced and starts no reduction: slow start and the congestion control look at its delay.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         if let Some(s) = &mut self.slow_start {
-            let newest_rtt = ack.newest_rtt.filter(|_| !self.law.ignores_delay(ack));
+            let newest_rtt = ack.newest_rtt.filter(|_| !self.cc.ignores_delay(ack));
             s.pkts_acked(&mut self.w, &Ack { newest_rtt, ..*ack });
         }
-        self.law.pkts_acked(&mut self.w, ack);
+        self.cc.pkts_acked(&mut self.w, ack);
     }
 }

@@ -46,7 +46,7 @@ impl Sender {
         if let Some(t) = self.seldom.tag_mut() {
             t.write(begin, self.written, self.una);
         }
-        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
+        self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
         if c.adaptive_acks {
             self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
             self.closing = last && c.fin;

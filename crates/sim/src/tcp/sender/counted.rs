@@ -35,7 +35,7 @@ impl Sender {
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
         if self.hears.0 {
-            self.law.in_ack_event(&mut self.w, ack);
+            self.cc.in_ack_event(&mut self.w, ack);
         }
         if self.hears.1 {
             self.pkts_acked(ack);
@@ -43,7 +43,7 @@ impl Sender {
         // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
         let next = self.counted_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
         if delivered > covered {
-            self.law.cwnd_event(&mut self.w, Event::Counted { ece: ack.ece });
+            self.cc.cwnd_event(&mut self.w, Event::Counted { ece: ack.ece });
         }
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
@@ -128,7 +128,7 @@ impl Sender {
             if self.sack.as_ref().is_some_and(|s| s.episode.undo.open) {
                 self.w.fall();
             }
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.cc.cwnd_event(&mut self.w, Event::Complete);
         }
         false
     }

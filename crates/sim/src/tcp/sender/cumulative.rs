@@ -44,7 +44,7 @@ impl Sender {
             self.ca = CaState::Open;
             self.dupacks = 0;
             self.w.fall();
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.cc.cwnd_event(&mut self.w, Event::Complete);
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
@@ -112,7 +112,7 @@ impl Sender {
         let before = self.reducible(c);
         self.ca = CaState::Recovery;
         self.stats_at(self.una).losses.fast_retx += 1;
-        self.law.cwnd_event(&mut self.w, Event::Recovery);
+        self.cc.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
             self.stats_at(self.una).losses.loss_cuts += 1;

@@ -1,6 +1,6 @@
-//! What an ACK tells of the segments that it newly acknowledges or SACKs: to the law, to RACK, and how old they are.
+//! What an ACK tells of the segments that it newly acknowledges or SACKs: to the congestion control, to RACK, and how old they are.
 
-use crate::cc::{Arrival, Law};
+use crate::cc::{AnyCc, Arrival};
 use crate::tcp::rack::Rack;
 use crate::tcp::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::undo::older;
@@ -22,8 +22,8 @@ impl Ages {
 
 /// Takes segments as the scoreboard hands them out.
 pub(super) struct Delivered<'a> {
-    /// The law that hears of every segment.
-    pub law: Option<&'a mut Law>,
+    /// The congestion control that hears of every segment.
+    pub cc: Option<&'a mut AnyCc>,
     pub rack: &'a mut Rack,
     /// The clock of the scoreboard.
     pub now: Time,
@@ -53,8 +53,8 @@ impl Delivered<'_> {
     /// `sacked`: not by the cumulative ACK.
     fn take(&mut self, number: u64, seg: &Seg, beyond: u64, sacked: bool) {
         let again = seg.is(EVER_RETX);
-        if let Some(law) = &mut self.law {
-            law.segment_arrived(number, &Arrival { now: self.now, left: seg.sent(), end: seg.end(), bytes: seg.len, again });
+        if let Some(cc) = &mut self.cc {
+            cc.segment_arrived(number, &Arrival { now: self.now, left: seg.sent(), end: seg.end(), bytes: seg.len, again });
         }
         self.newest = self.newest.max(Some(seg.sent()));
         self.original |= !again && seg.end() <= self.recover;

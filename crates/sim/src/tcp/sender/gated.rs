@@ -1,4 +1,4 @@
-//! Sending where not the windows alone decide: a law limits or paces new data, a sender waits for bursts, the host's interface holds data back.
+//! Sending where not the windows alone decide: a congestion control limits or paces new data, a sender waits for bursts, the host's interface holds data back.
 //! The engine wakes such a sender by an alarm.
 
 use super::tso::Burst;
@@ -10,7 +10,7 @@ use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
+    /// As `transmit`, for congestion controls that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
     /// so that asking once does for all segments.
     #[cold]
     #[inline(never)]
@@ -30,9 +30,9 @@ impl Sender {
             recovering: self.ca >= CaState::Recovery,
             mss: c.mss,
         };
-        let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
+        let allowed = self.cc.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
         if self.hooks.gate() && self.seldom.begin == first && first >= high {
-            // The first window of the message is the one that the law leaves it.
+            // The first window of the message is the one that the congestion control leaves it.
             self.window_end = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
         let end = self.handed_over().min(first.saturating_add(allowed));
@@ -46,15 +46,15 @@ impl Sender {
             self.note_usage(c, true);
         }
         if self.nxt > first && first >= high {
-            self.law.sent(first, self.nxt, &at);
+            self.cc.sent(first, self.nxt, &at);
         }
         self.set_alarm(now, out);
     }
 
-    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
+    /// When the congestion control, the pacer, or data that the interface holds back, wants to be looked at.
     pub fn due(&self) -> TimeOrNever {
         let departure = self.seldom.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
-        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+        self.cc.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that

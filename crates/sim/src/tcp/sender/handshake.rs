@@ -54,7 +54,7 @@ impl Sender {
         }
         self.rto_after_handshake(c);
         self.first_timeout(c);
-        self.law.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
+        self.cc.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
         if self.buffer.is_some() {
             return self.take_and_transmit(c, now, out);

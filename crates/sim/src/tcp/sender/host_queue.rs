@@ -29,7 +29,7 @@ impl Sender {
         let first = Window { cwnd: if self.seldom.syn_retx { 1.0 } else { INITIAL }, ..self.w };
         let (window, segments) = if self.una > 0 { (self.w, segments) } else { (first, 0) };
         let rate = || match paced {
-            true => self.law.pacing_rate(c.mss),
+            true => self.cc.pacing_rate(c.mss),
             false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
         };
         let rate = match &mut self.host_queue {

@@ -13,7 +13,7 @@ impl Sender {
     pub(super) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
         let mut state = lent.unwrap_or_default();
         state.clear();
-        state.board.losses = c.law.hooks().records().then(Box::default);
+        state.board.losses = c.cc.hooks().records().then(Box::default);
         state.reordering = Sender::first_reordering(c);
         state
     }
@@ -84,7 +84,7 @@ impl Sender {
         let Some(last_tx) = self.last_tx.get() else { return };
         let (idle, shut) = (now - last_tx, self.edge == self.nxt);
         if !shut {
-            self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+            self.cc.cwnd_event(&mut self.w, Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
         // Linux counts ticks (tcp_slow_start_after_idle_check).
@@ -127,6 +127,6 @@ impl Sender {
                 self.w.cwnd = self.w.cwnd.max(restart);
             }
         }
-        self.law.cwnd_event(&mut self.w, Event::Restart);
+        self.cc.cwnd_event(&mut self.w, Event::Restart);
     }
 }

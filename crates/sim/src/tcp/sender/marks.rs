@@ -31,7 +31,7 @@ impl Sender {
         let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
         self.stats.losses.ecn_cuts += 1;
-        if let Some(alpha) = self.law.alpha() {
+        if let Some(alpha) = self.cc.alpha() {
             *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
         self.begin_reduction(self.nxt);
@@ -41,9 +41,9 @@ impl Sender {
         } else {
             // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
             let kernel = c.reduce == Reduce::Cwnd;
-            let window = if kernel { self.w.ssthresh } else { self.law.window_after_marks(before, self.w.ssthresh) };
+            let window = if kernel { self.w.ssthresh } else { self.cc.window_after_marks(before, self.w.ssthresh) };
             self.w.cwnd = window.cap(self.w.cwnd);
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.cc.cwnd_event(&mut self.w, Event::Complete);
         }
         if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
             self.rest_for_marks(c, ack.now);
@@ -71,10 +71,10 @@ impl Sender {
         self.cut = Cut::Other;
     }
 
-    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the congestion control
     /// lets a loss in it rest with that.
     pub(super) fn marks_answered(&self) -> bool {
-        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
+        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.cc.loss_outweighs_marks()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).

@@ -1,6 +1,6 @@
 //! The sending endpoint: what it knows, and how it begins and ends. The work is in the files beside this one: `application` (opening, writing,
 //! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative`, `sack` and `counted` (recovery), `probes` (tail loss
-//! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a law limits or paces them), `retransmit`. State that has rules of its
+//! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a congestion control limits or paces them), `retransmit`. State that has rules of its
 //! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
 
 mod acks;
@@ -40,7 +40,7 @@ pub(super) use self::state::Cut;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Hooks, Law, Path, Threshold, Window};
+use crate::cc::{AnyCc, Hooks, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
@@ -70,11 +70,11 @@ pub struct Sender {
     pub(super) plain: bool,
     /// What is usual for it.
     pub(super) usual: Usual,
-    /// Whether the law limits new data or paces it, or bursts are waited for.
+    /// Whether the congestion control limits new data or paces it, or bursts are waited for.
     pub(super) gated: bool,
     /// Whether it has a scoreboard while anything is outstanding.
     pub(super) by_scoreboard: bool,
-    /// Which hooks the law has.
+    /// Which hooks the congestion control has.
     pub(super) hooks: Hooks,
     /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
     pub(super) hears: (bool, bool),
@@ -120,8 +120,8 @@ pub struct Sender {
     pub(super) timed: Timed,
     /// When the last segment left, a SYN included.
     pub(super) last_tx: TimeOrNever,
-    /// The law.
-    pub(crate) law: Law,
+    /// The congestion control.
+    pub(crate) cc: AnyCc,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
@@ -139,7 +139,7 @@ pub struct Sender {
     pub(super) rack_rtt: Time,
     /// What the application hands over at once, where receivers look at that, while anything is sent.
     pub(super) buffer: Option<Box<SendBuffer>>,
-    /// Time of the alarm that the engine holds for the law or the host's interface.
+    /// Time of the alarm that the engine holds for the congestion control or the host's interface.
     pub(super) alarm: TimeOrNever,
     /// What most connections do without.
     pub(crate) seldom: Lazy<Seldom>,
@@ -227,14 +227,14 @@ impl Sender {
         &mut self.rtt
     }
 
-    /// The law learns what the path is that packets will take.
+    /// The congestion control learns what the path is that packets will take.
     pub fn enter_path(&mut self, path: Path) {
-        self.law.path(path);
+        self.cc.path(path);
     }
 
-    /// The law.
-    pub fn law(&self) -> &Law {
-        &self.law
+    /// The congestion control.
+    pub fn cc(&self) -> &AnyCc {
+        &self.cc
     }
 
     /// Statistics of the message now being acknowledged.
@@ -248,11 +248,11 @@ impl Sender {
     /// If full segments have no payload, because no data would ever be sent.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         assert!(c.mss > 0, "a segment has at least one byte of payload");
-        let hooks = c.law.hooks();
+        let hooks = c.cc.hooks();
         let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        // Laws that record segments know them by the scoreboard's numbers.
+        // Congestion controls that record segments know them by the scoreboard's numbers.
         let sack = (by_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
-        let law = c.law.start();
+        let cc = c.cc.start();
         let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
@@ -301,7 +301,7 @@ impl Sender {
             armed: TimeOrNever::NEVER,
             timed: Timed::NONE,
             last_tx: TimeOrNever::NEVER,
-            law,
+            cc,
             slow_start,
             host_queue: None,
             window_end: 0,

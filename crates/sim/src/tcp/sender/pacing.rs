@@ -30,7 +30,7 @@ impl Sender {
     #[inline]
     pub(super) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
         if let Some(p) = self.seldom.pacer_mut() {
-            p.sent(now, bytes, self.law.pacing_rate(c.mss));
+            p.sent(now, bytes, self.cc.pacing_rate(c.mss));
         }
     }
 }

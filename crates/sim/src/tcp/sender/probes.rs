@@ -72,7 +72,7 @@ impl Sender {
             return self.arm_rto(c, now);
         }
         let len = if self.nxt < self.handed_over() { self.segment_len(c, self.nxt) } else { 0 };
-        // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
+        // Our choice: where the congestion control has a say about new data, the probe is a retransmission, about which it has none.
         let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate();
         if fresh && self.paced(now) {
             // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
@@ -170,7 +170,7 @@ impl Sender {
             s.episode.undo.forbid();
         }
         // A kernel's DCTCP hears of a loss when its recovery begins (dctcp_state), of which there is none here: it cuts as for marks.
-        let by_marks = c.rto_rule == RtoRule::Linux && self.law.alpha().is_some();
+        let by_marks = c.rto_rule == RtoRule::Linux && self.cc.alpha().is_some();
         let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
@@ -181,6 +181,6 @@ impl Sender {
         }
         self.begin_reduction(self.nxt);
         self.ca = CaState::Open;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
+        self.cc.cwnd_event(&mut self.w, Event::Complete);
     }
 }

@@ -1,4 +1,4 @@
-//! What a law is notified of about single segments: those that record each of them, and those that own their window.
+//! What a congestion control is notified of about single segments: those that record each of them, and those that own their window.
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
@@ -13,10 +13,10 @@ impl Sender {
         let in_flight = self.pipe();
         let Some(s) = &self.sack else { return };
         let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
-        self.law.segment_sent(s.board.base + index as u64, &at);
+        self.cc.segment_sent(s.board.base + index as u64, &at);
     }
 
-    /// Tells a law that records segments which are newly deemed lost.
+    /// Tells a congestion control that records segments which are newly deemed lost.
     #[inline]
     pub(super) fn report_losses(&mut self, now: Time) {
         if self.hooks.records() {
@@ -32,12 +32,12 @@ impl Sender {
         let mut losses = std::mem::take(losses);
         for number in losses.drain(..) {
             let seg = s.board.get((number - s.board.base) as usize);
-            self.law.segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
+            self.cc.segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
         }
         s.board.losses = Some(losses);
     }
 
-    /// A law that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
+    /// A congestion control that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
     #[cold]
     #[inline(never)]
     pub(super) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
@@ -54,7 +54,7 @@ impl Sender {
             },
             next_departure: self.seldom.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
-        self.law.control(&mut self.w, ack, &outcome);
+        self.cc.control(&mut self.w, ack, &outcome);
     }
 
     /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux

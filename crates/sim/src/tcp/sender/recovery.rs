@@ -15,7 +15,7 @@ impl Sender {
             q.settle(now);
         }
         self.stats_at(self.una).losses.fast_retx += 1;
-        self.law.cwnd_event(&mut self.w, Event::Recovery);
+        self.cc.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
         let answered = self.marks_answered();
         if self.ca != CaState::Cwr || c.rto_rule == RtoRule::Linux {
@@ -89,7 +89,7 @@ impl Sender {
             if !self.hooks.control() {
                 self.w.fall();
             }
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.cc.cwnd_event(&mut self.w, Event::Complete);
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) struct News {
 }
 
 impl Sender {
-    /// The time as the scoreboard and laws that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
+    /// The time as the scoreboard and congestion controls that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
     #[inline]
     pub(super) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
         if c.rto_rule == RtoRule::Linux { Time::from_us(now.as_us()) } else { now }
@@ -136,7 +136,7 @@ impl Sender {
         ack.segments = news.segments;
         ack.absent = self.absent();
         if self.hears.0 && !overtaken {
-            self.law.in_ack_event(&mut self.w, ack);
+            self.cc.in_ack_event(&mut self.w, ack);
         }
         if probe_lost && linux && self.ca < CaState::Recovery {
             // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
@@ -246,7 +246,7 @@ impl Sender {
                 .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.seldom.recover,
-            law: self.hooks.records().then_some(&mut self.law),
+            cc: self.hooks.records().then_some(&mut self.cc),
             rack,
             late,
             newest: None,
@@ -274,7 +274,7 @@ impl Sender {
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records() {
-            self.law.forget(board.base);
+            self.cc.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         News {
@@ -293,7 +293,7 @@ impl Sender {
     }
 
     /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
-    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
+    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The congestion control hears
     /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
     pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));

@@ -24,7 +24,7 @@ pub(crate) struct Seldom {
     pub(crate) retransmitted: u64,
     /// Round trip that the host remembers of the path, if any, and if it is asked for.
     pub(in crate::tcp) remembered: TimeOrNever,
-    /// First byte of the message now being acknowledged, where a law or shim looks at that.
+    /// First byte of the message now being acknowledged, where a congestion control or shim looks at that.
     pub(super) begin: u64,
     /// No partial acknowledgement has come in this recovery.
     pub(super) first_partial: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Seldom {
     pub(super) syn_retx: bool,
     /// When it was sent first, if it was sent again.
     pub(super) first_syn: TimeOrNever,
-    /// Departure times, for laws that give a rate.
+    /// Departure times, for congestion controls that give a rate.
     pub(super) pacer: Option<Box<Pacer>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
@@ -87,7 +87,7 @@ impl Seldom {
         v.flag(*syn_retx);
         usage.walk(v);
         if pacer.is_some() {
-            v.never("a law paces its segments");
+            v.never("a congestion control paces its segments");
         }
         if tag.is_some() {
             v.never("a shim tags the packets");

@@ -26,8 +26,8 @@ impl Sender {
         if let Some(limit) = restart.ssthresh_limit {
             self.w.ssthresh = self.w.ssthresh.lowered_to(limit);
         }
-        // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
-        self.law.cwnd_event(&mut self.w, Event::Restart);
+        // Our choice: to the congestion control it is what a restart after an idle period is, a smaller window for no fault of the path.
+        self.cc.cwnd_event(&mut self.w, Event::Restart);
         true
     }
 

@@ -180,7 +180,7 @@ impl Sender {
         self.seldom.limited = 0;
         self.seldom.recover = self.high;
         self.begin_reduction(self.high);
-        self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
+        self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         if let Some(s) = &mut self.slow_start {
             s.timeout(now, self.high);
         }
@@ -319,7 +319,7 @@ impl Sender {
         self.ca = CaState::Loss;
         self.dupacks = 0;
         self.seldom.recover = self.high;
-        self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
+        self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         self.arm_rto(c, now);
         match &mut self.sack {
             None => self.nxt = self.una,
@@ -353,13 +353,13 @@ impl Sender {
         }
     }
 
-    /// Asks the law for the threshold of a reduction from `before` segments.
+    /// Asks the congestion control for the threshold of a reduction from `before` segments.
     pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
         if c.reduce == Reduce::Window {
-            // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
+            // The window of such a sender is what it may use (ns-2 `window()`), for congestion controls that reduce the window as well.
             self.w.cwnd = self.w.cwnd.min(before.max(1.0));
         }
         let reduction = Reduction { trigger, from: before, in_flight: self.pipe() };
-        self.law.ssthresh(&self.w, reduction)
+        self.cc.ssthresh(&self.w, reduction)
     }
 }

@@ -138,7 +138,7 @@ impl Sender {
         // tcp_undo_cwnd_reduction: losses are looked for again.
         s.rack.advanced = true;
         if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
-            self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
+            self.w.cwnd = self.cc.undo_cwnd(&self.w, cwnd);
             if ssthresh > self.w.ssthresh {
                 self.w.ssthresh = ssthresh;
                 self.cwr_pending = false;

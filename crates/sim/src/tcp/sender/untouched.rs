@@ -30,7 +30,7 @@ impl SackState {
 impl Sender {
     /// Whether a sender of this stack can be one of those here, and sends its full segments as copies of the template unless they are tagged.
     pub(super) fn is_listed(c: &TcpConfig) -> bool {
-        let hooks = c.law.hooks();
+        let hooks = c.cc.hooks();
         c.recovery == Recovery::Rack
             && c.rto_rule == RtoRule::Linux
             && c.reduce == Reduce::Cwnd
@@ -101,7 +101,7 @@ impl Sender {
             mss: c.mss,
         };
         if self.hears.0 {
-            self.law.in_ack_event(&mut self.w, &facts);
+            self.cc.in_ack_event(&mut self.w, &facts);
         }
         if self.hears.1 {
             self.pkts_acked(&facts);

@@ -37,7 +37,7 @@ impl Sender {
         let cuts = ece && ack > self.cwr_end;
         if self.hears.1 {
             if self.hears.0 {
-                self.law.in_ack_event(&mut self.w, &facts);
+                self.cc.in_ack_event(&mut self.w, &facts);
             }
             if !cuts {
                 self.grow(c, &facts);
@@ -45,7 +45,7 @@ impl Sender {
         } else {
             // As above, where that is all that `grow` does.
             let grows = !(ece && (cuts || c.ecn == Ecn::Classic));
-            self.law.usual_ack(&mut self.w, &facts, grows);
+            self.cc.usual_ack(&mut self.w, &facts, grows);
         }
         if cuts {
             self.cut_on_ece(c, &{ facts });

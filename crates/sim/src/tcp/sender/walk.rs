@@ -18,7 +18,7 @@ impl Sender {
         let Sender {
             numbers, generation: _, template, plain, usual: _, gated: _, by_scoreboard: _, hooks, hears: _, group: _, phase, ca, timer, fin, closing,
             ecn, cwr_pending, cut, window_limited, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
-            timer_due, armed, timed, last_tx, law, slow_start, host_queue, window_end, message_end, stats, balance,
+            timer_due, armed, timed, last_tx, cc, slow_start, host_queue, window_end, message_end, stats, balance,
             sack, rack_rtt, buffer, alarm, seldom,
         } = self;
         v.same(u64::from(numbers.initial()));
@@ -56,7 +56,7 @@ impl Sender {
         if *ca == CaState::Recovery && !rare.first_partial {
             v.timer(&mut rare.held_due);
         }
-        law.walk(v);
+        cc.walk(v);
         if let Some(s) = slow_start {
             s.walk(in_slow_start, v);
         }

@@ -1,27 +1,27 @@
-//! Our laws in a guest kernel (`bpf/`): which transports have them, what the kernel calls them, and their parameters as frames have them.
+//! Our congestion controls in a guest kernel (`bpf/`): which transports have them, what the kernel calls them, and their parameters as frames have them.
 //!
-//! Where a scenario's law is one of the kernel's own, and used as the kernel uses it, there is nothing here to say: that one is taken.
+//! Where a scenario's congestion control is one of the kernel's own, and used as the kernel uses it, there is nothing here to say: that one is taken.
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};
 use forebay_param::{Value, Values};
 use forebay_units::QueueLen;
 
-/// Most numbers of a law (`FB_PARAMS` in `driver/protocol_frames.h`).
+/// Most numbers of a congestion control (`FB_PARAMS` in `driver/protocol_frames.h`).
 pub const PARAMS: usize = 24;
 
-/// A law that the guest kernel has beside its own, with its parameters: `law` and `param` of `struct fb_group`.
+/// A congestion control that the guest kernel has beside its own, with its parameters: `cc` and `param` of `struct fb_group`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GuestLaw {
+pub struct GuestCc {
     /// Name of the congestion control in the kernel.
     pub name: &'static str,
-    /// Its numbers. The first is 1, the second whether only a window in use grows; then those that `read` of the law's `_builtin.c` takes, in
+    /// Its numbers. The first is 1, the second whether only a window in use grows; then those that `read` of the congestion control's `_builtin.c` takes, in
     /// its order.
     pub param: [u64; PARAMS],
 }
 
-/// Names of the congestion controls in the kernel, and of the law or shim of a scenario that each carries out.
-pub const GUEST_LAWS: [(&str, &str); 6] = [
+/// Names of the congestion controls in the kernel, and of the congestion control or shim of a scenario that each carries out.
+pub const GUEST_CCS: [(&str, &str); 6] = [
     ("forebay_rns", "reno"),
     ("forebay_dctcp", "dctcp"),
     ("forebay_l2dct", "l2dct"),
@@ -35,7 +35,7 @@ fn fixed(x: f64) -> u64 {
     (x * 65_536.0).round() as u64
 }
 
-/// The numbers of a law, one after the other.
+/// The numbers of a congestion control, one after the other.
 struct Numbers {
     param: [u64; PARAMS],
     count: usize,
@@ -61,46 +61,48 @@ impl Numbers {
         Ok(self.and(shift).and((v.float("alpha") * 1024.0).floor() as u64).and(floor).and(u64::from(no_growth_on_ece)))
     }
 
-    fn law(self, name: &'static str) -> GuestLaw {
-        GuestLaw { name, param: self.param }
+    fn cc(self, name: &'static str) -> GuestCc {
+        GuestCc { name, param: self.param }
     }
 }
 
-/// The law of `t` if it is one of ours in the guest; `None`: the kernel has it itself, or there is none of that name in a guest. `route` is any connection's, for laws
+/// The congestion control of `t` if it is one of ours in the guest; `None`: the kernel has it itself, or there is none of that name in a guest. `route` is any connection's, for congestion controls
 /// that know their path: TRIM computes K of it.
 ///
 /// # Errors
-/// The law cannot be used as the scenario wants it: why, and what is legal.
-pub fn guest_law(t: &Transport, route: Option<&Route>) -> Result<Option<GuestLaw>, String> {
+/// The congestion control cannot be used as the scenario wants it: why, and what is legal.
+pub fn guest_cc(t: &Transport, route: Option<&Route>) -> Result<Option<GuestCc>, String> {
     let start = Numbers::new(t.cwnd_validation);
-    let v = &t.law.values;
+    let v = &t.cc.values;
     let prin = t.shims.iter().find(|s| s.name == "prin");
-    let law = match t.law.name {
+    let cc = match t.cc.name {
         "reno" | "newreno" => match prin {
-            Some(shim) => return prin_law(start, shim, t).map(Some),
+            Some(shim) => return prin_cc(start, shim, t).map(Some),
             None if t.cwnd_validation => return Ok(None),
-            None => start.law("forebay_rns"),
+            None => start.cc("forebay_rns"),
         },
         name if prin.is_some() => {
-            return Err(format!("`prin` in the kernel is a law of its own that grows as `reno`; not beside `{name}`"));
+            return Err(format!(
+                "`prin` in the kernel is a congestion control of its own that grows as `reno`; not beside `{name}`"
+            ));
         }
         "dctcp" if t.cwnd_validation && is_kernel_dctcp(v) => return Ok(None),
-        "dctcp" => start.marks(v, v.bool("no-growth-on-ece"))?.law("forebay_dctcp"),
+        "dctcp" => start.marks(v, v.bool("no-growth-on-ece"))?.cc("forebay_dctcp"),
         "l2dct" => {
             let numbers = start.marks(v, false)?.and(fixed(v.float("w-max"))).and(fixed(v.float("w-min")));
             let (light, light_segments) = length(v.queue_len("light"));
             let (heavy, heavy_segments) = length(v.queue_len("heavy"));
-            numbers.and(light).and(heavy).and(light_segments).and(heavy_segments).law("forebay_l2dct")
+            numbers.and(light).and(heavy).and(light_segments).and(heavy_segments).cc("forebay_l2dct")
         }
         "d2tcp" => {
             let missed = if v.text("missed") == "near" { v.float("d-max") } else { 1.0 };
             let numbers = start.marks(v, false)?;
-            numbers.and(fixed(v.float("d-min"))).and(fixed(v.float("d-max"))).and(fixed(missed)).law("forebay_d2tcp")
+            numbers.and(fixed(v.float("d-min"))).and(fixed(v.float("d-max"))).and(fixed(missed)).cc("forebay_d2tcp")
         }
-        "trim" => trim(start, v, route).law("forebay_trim"),
+        "trim" => trim(start, v, route).cc("forebay_trim"),
         _ => return Ok(None),
     };
-    Ok(Some(law))
+    Ok(Some(cc))
 }
 
 /// Whether the parameters, as far as they are given, are those that tcp_dctcp.c has built in.
@@ -122,14 +124,14 @@ fn length(q: QueueLen) -> (u64, u64) {
     }
 }
 
-fn prin_law(start: Numbers, shim: &Chosen, t: &Transport) -> Result<GuestLaw, String> {
+fn prin_cc(start: Numbers, shim: &Chosen, t: &Transport) -> Result<GuestCc, String> {
     let v = &shim.values;
     if let Some(wait) = v.opt_time("tail-reorder-wait") {
         return Err(format!("`tail-reorder-wait = {wait}`: the kernel's fast retransmit does not wait"));
     }
     let floor = v.opt_int("floor").unwrap_or(1 + i64::from(t.ack_every > 1));
     let cap = v.text("ssthresh") == "cap";
-    Ok(start.and(u64::from(v.bool("halve"))).and(floor as u64).and(u64::from(cap)).law("forebay_prin"))
+    Ok(start.and(u64::from(v.bool("halve"))).and(floor as u64).and(u64::from(cap)).cc("forebay_prin"))
 }
 
 /// The place of a word in the order of an `enum` of `bpf/trim/trim_core.h`.

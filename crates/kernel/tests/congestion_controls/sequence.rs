@@ -1,12 +1,12 @@
-//! A random sequence of events, run through a law of the simulator and written down for its core.
+//! A random sequence of events, run through a congestion control of the simulator and written down for its core.
 
 use forebay_experiment::profile::{PARAMS, resolve};
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Profile, Transport};
-use forebay_kernel::laws::guest_law;
+use forebay_kernel::congestion_controls::guest_cc;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
-use forebay_sim::cc::{self, Ack, Event, Law, Opportunity, Path, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{self, Ack, AnyCc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
 use forebay_sim::shim::tagger::Tagger;
 use forebay_sim::shim::{self, Shims};
@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Outcome {
     cwnd: u32,
     ssthresh: u32,
-    /// When the law's timer runs out, us.
+    /// When the congestion control's timer runs out, us.
     due: u64,
     /// Alpha in 1/1024, or segments that may leave.
     more: u32,
@@ -120,7 +120,7 @@ fn mostly<T>(rng: &mut Rng, percent: u64, usual: T, rare: T) -> T {
 
 /// The default of a parameter.
 fn default(p: &Param) -> Value {
-    let text = p.default.expect("laws have defaults");
+    let text = p.default.expect("congestion controls have defaults");
     match p.kind {
         _ if text.is_empty() => Value::Unset,
         Kind::Float(..) => Value::Float(text.parse().unwrap()),
@@ -135,12 +135,12 @@ fn default(p: &Param) -> Value {
 }
 
 /// A random legal value of a parameter, if it is one of those that the test changes.
-fn random(rng: &mut Rng, law: &str, key: &str) -> Option<Value> {
+fn random(rng: &mut Rng, cc: &str, key: &str) -> Option<Value> {
     let word = |w: &str| Value::Text(w.to_owned());
     Some(match key {
         "arithmetic" => word("linux"),
         "g" => Value::Float(0.5f64.powi(rng.below(11) as i32)),
-        "alpha" if law == "trim" => Value::Float(pick(rng, &[0.25, 0.125, 1.0, 0.3])),
+        "alpha" if cc == "trim" => Value::Float(pick(rng, &[0.25, 0.125, 1.0, 0.3])),
         "alpha" => Value::Float(rng.unit()),
         "min-cwnd" => Value::Float(pick(rng, &[1.0, 2.0, 2.5, 4.0])),
         "no-growth-on-ece" | "additive-only" | "at-start" | "halve" => Value::Bool(chance(rng, 50)),
@@ -170,16 +170,16 @@ fn random(rng: &mut Rng, law: &str, key: &str) -> Option<Value> {
     })
 }
 
-fn values(rng: &mut Rng, law: &str, params: &[Param]) -> Values {
-    Values(params.iter().map(|p| (p.key, random(rng, law, p.key).unwrap_or_else(|| default(p)))).collect())
+fn values(rng: &mut Rng, cc: &str, params: &[Param]) -> Values {
+    Values(params.iter().map(|p| (p.key, random(rng, cc, p.key).unwrap_or_else(|| default(p)))).collect())
 }
 
-/// A transport of the law `name`, or of Reno with the shim PRIN.
+/// A transport of the congestion control `name`, or of Reno with the shim PRIN.
 fn transport(rng: &mut Rng, name: &'static str) -> Transport {
-    let entry = cc::find(if name == "prin" { "newreno" } else { name }).expect("the law exists");
-    let law = values(rng, name, entry.entry.params);
+    let entry = cc::find(if name == "prin" { "newreno" } else { name }).expect("the congestion control exists");
+    let cc = values(rng, name, entry.entry.params);
     let unset = Values(PARAMS.iter().map(|p| (p.key, Value::Unset)).collect());
-    let mut t = resolve(Profile::Linux, entry, law, &unset);
+    let mut t = resolve(Profile::Linux, entry, cc, &unset);
     // Whatever the kernel has itself.
     t.stack.cwnd_validation = false;
     if name == "prin" {
@@ -189,10 +189,10 @@ fn transport(rng: &mut Rng, name: &'static str) -> Transport {
     t
 }
 
-/// A sender, as far as laws see one.
+/// A sender, as far as congestion controls see one.
 struct Sender<'a> {
     rng: &'a mut Rng,
-    law: Law,
+    cc: AnyCc,
     tagger: Option<Box<Tagger>>,
     w: Window,
     now: Time,
@@ -245,11 +245,11 @@ impl Sender<'_> {
     fn happened(&mut self, note: &Note, more: u32) {
         note.write(&mut self.bytes);
         let (mut due, mut k) = (0, 0);
-        if let Law::Trim(trim) = &self.law {
-            due = self.law.due().get().map_or(u64::MAX, Time::as_us);
+        if let AnyCc::Trim(trim) = &self.cc {
+            due = self.cc.due().get().map_or(u64::MAX, Time::as_us);
             k = if trim.k().is_finite() { Time(trim.k() as u64).as_us() as u32 } else { NONE };
         }
-        let alpha = self.law.alpha().map(|a| (a * 1024.0) as u32);
+        let alpha = self.cc.alpha().map(|a| (a * 1024.0) as u32);
         assert!(self.w.cwnd >= 1.0 && self.w.cwnd.fract() == 0.0, "{:?} after {note:?}", self.w);
         let ssthresh = self.w.ssthresh.get().map_or(NO_THRESHOLD, |t| t as u32);
         self.outcomes.push(Outcome { cwnd: self.w.cwnd as u32, ssthresh, due, more: alpha.unwrap_or(more), k });
@@ -309,15 +309,15 @@ impl Sender<'_> {
         note.acked = grow as u32;
         note.ece = u32::from(ece);
         note.rtt = rtt.map_or(NONE, |t| t.as_us().min(u64::from(NONE - 1)) as u32);
-        self.law.in_ack_event(&mut self.w, &facts);
+        self.cc.in_ack_event(&mut self.w, &facts);
         if cuts {
             self.w.ssthresh = self.threshold(Trigger::Ecn);
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.cc.cwnd_event(&mut self.w, Event::Complete);
         } else if acked > 0 {
-            self.law.pkts_acked(&mut self.w, &facts);
+            self.cc.pkts_acked(&mut self.w, &facts);
             if !self.recovering {
-                self.law.cong_avoid(&mut self.w, &facts);
+                self.cc.cong_avoid(&mut self.w, &facts);
             }
         }
         self.happened(&note, 0);
@@ -325,11 +325,11 @@ impl Sender<'_> {
 
     fn threshold(&mut self, trigger: Trigger) -> Threshold {
         let reduction = Reduction { trigger, from: self.w.cwnd, in_flight: self.nxt - self.una };
-        self.law.ssthresh(&self.w, reduction)
+        self.cc.ssthresh(&self.w, reduction)
     }
 
     fn loss(&mut self) {
-        self.law.cwnd_event(&mut self.w, Event::Recovery);
+        self.cc.cwnd_event(&mut self.w, Event::Recovery);
         self.w.ssthresh = self.threshold(Trigger::Loss);
         self.w.fall();
         self.recovering = true;
@@ -339,7 +339,7 @@ impl Sender<'_> {
 
     fn recovered(&mut self) {
         self.recovering = false;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
+        self.cc.cwnd_event(&mut self.w, Event::Complete);
         let note = self.note(What::Recovered);
         self.happened(&note, 0);
     }
@@ -347,7 +347,7 @@ impl Sender<'_> {
     fn timeout(&mut self) {
         self.w.ssthresh = self.threshold(Trigger::Timeout);
         self.w.cwnd = 1.0;
-        self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.nxt });
+        self.cc.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.nxt });
         // Both are over when the next event comes.
         self.recovering = false;
         let note = self.note(What::Timeout);
@@ -363,7 +363,7 @@ impl Sender<'_> {
         let mut note = self.note(What::Message);
         (note.from, note.to) = (self.seq(begin), self.seq(self.written));
         note.time = deadline.map_or(u64::MAX, Time::as_us);
-        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved: None });
+        self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved: None });
         if let Some(t) = &mut self.tagger {
             t.write(begin, self.written, self.una);
         }
@@ -386,7 +386,7 @@ impl Sender<'_> {
                 if let Some(limit) = restart.ssthresh_limit {
                     self.w.ssthresh = self.w.ssthresh.lowered_to(limit);
                 }
-                self.law.cwnd_event(&mut self.w, Event::Restart);
+                self.cc.cwnd_event(&mut self.w, Event::Restart);
             }
             // The next block begins at the next opportunity.
             let next = t.cut(self.nxt, u64::from(self.mss)).min(u64::from(self.mss)).min(unsent);
@@ -407,10 +407,10 @@ impl Sender<'_> {
         let burst = mostly(self.rng, 90, 6, 1000);
         let wanted = unsent.min(u64::from(self.mss) * self.rng.below(burst));
         (note.from, note.to) = (self.seq(self.nxt), self.seq(self.nxt + wanted));
-        let allowed = self.law.may_send(&mut self.w, &at);
+        let allowed = self.cc.may_send(&mut self.w, &at);
         let leaves = wanted.min(allowed.saturating_mul(u64::from(self.mss)));
         if leaves > 0 {
-            self.law.sent(self.nxt, self.nxt + leaves, &at);
+            self.cc.sent(self.nxt, self.nxt + leaves, &at);
             self.nxt += leaves;
             self.last_tx = Some(self.now);
         }
@@ -428,7 +428,7 @@ impl Sender<'_> {
 
     fn established(&mut self) {
         let rtt = self.sample();
-        self.law.cwnd_event(&mut self.w, Event::Established { rtt });
+        self.cc.cwnd_event(&mut self.w, Event::Established { rtt });
         let mut note = self.note(What::Established);
         note.rtt = rtt.map_or(NONE, |t| t.as_us().min(u64::from(NONE - 1)) as u32);
         self.happened(&note, 0);
@@ -448,7 +448,7 @@ impl Sender<'_> {
             98 => self.stack(),
             _ => self.ack(),
         }
-        // Laws without a gate do not say when they send.
+        // Congestion controls without a gate do not say when they send.
         if !self.is_trim && self.tagger.is_none() && self.nxt < self.written {
             let more = self.written - self.nxt;
             self.nxt += more.min(u64::from(self.mss) * self.rng.below(20)).min(1 << 30);
@@ -457,7 +457,7 @@ impl Sender<'_> {
 }
 
 impl Sequence {
-    /// Sequence `number` of the law.
+    /// Sequence `number` of the congestion control.
     pub(crate) fn run(name: &'static str, rng: &mut Rng, number: u64) -> Sequence {
         let t = transport(rng, name);
         let packet = pick(rng, &[1538.0, 1500.0, 9038.0, 576.0]);
@@ -469,9 +469,9 @@ impl Sequence {
             packets_per_s: rate / (8.0 * packet),
             buffer: if chance(rng, 10) { f64::INFINITY } else { spread(rng, 1.0, 1e4).floor() },
         };
-        let guest = guest_law(&t, Some(&route)).expect("it is legal").expect("it is one of ours");
-        let config = cc::build(&t.law).expect("the law exists");
-        let mut law = config.start();
+        let guest = guest_cc(&t, Some(&route)).expect("it is legal").expect("it is one of ours");
+        let config = cc::build(&t.cc).expect("the congestion control exists");
+        let mut cc = config.start();
         let path = Path {
             idle_rtt: route.idle_rtt,
             handshake_lacks: route.handshake_lacks,
@@ -480,7 +480,7 @@ impl Sequence {
             buffer: route.buffer,
             rng: Rng::stream(number, &[0]),
         };
-        law.path(path);
+        cc.path(path);
         let shims: Shims = t.shims.iter().map(|s| shim::build(s).expect("the shim exists")).collect();
         let tagger = Tagger::new(shims.tag.as_ref(), t.ack_every > 1);
         // Near the end of the sequence numbers often, so that they wrap.
@@ -491,7 +491,7 @@ impl Sequence {
             mss: pick(rng, &[1460, 1448, 536, 8960]),
             now: Time(rng.below(1 << 50)),
             rng,
-            law,
+            cc,
             tagger,
             w: Window { cwnd: 10.0, ssthresh: Threshold::UNLIMITED },
             isn,
@@ -513,15 +513,15 @@ impl Sequence {
         for _ in 0..30 + s.rng.below(40) {
             s.step();
         }
-        let law = ["forebay_rns", "forebay_dctcp", "forebay_l2dct", "forebay_d2tcp", "forebay_trim", "forebay_prin"];
-        let law = law.iter().position(|l| *l == guest.name).expect("its number") as u32;
+        let cc = ["forebay_rns", "forebay_dctcp", "forebay_l2dct", "forebay_d2tcp", "forebay_trim", "forebay_prin"];
+        let cc = cc.iter().position(|l| *l == guest.name).expect("its number") as u32;
         let mut bytes = Vec::new();
-        bytes.extend([law, s.outcomes.len() as u32].iter().flat_map(|w| w.to_le_bytes()));
+        bytes.extend([cc, s.outcomes.len() as u32].iter().flat_map(|w| w.to_le_bytes()));
         bytes.extend(number.to_le_bytes());
         bytes.extend([s.isn, 0].iter().flat_map(|w| w.to_le_bytes()));
         bytes.extend(guest.param.iter().flat_map(|w| w.to_le_bytes()));
         bytes.extend(&s.bytes);
-        let title = format!("{name} {:?} {:?} {route:?} mss {}", t.law.values, t.shims, s.mss);
+        let title = format!("{name} {:?} {:?} {route:?} mss {}", t.cc.values, t.shims, s.mss);
         Sequence { number, title, bytes, outcomes: s.outcomes, notes: s.notes }
     }
 }

@@ -1,16 +1,19 @@
-//! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
+//! The congestion controls in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its congestion control has.
 
 use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
 use forebay_units::{Rate, TimeOrNever};
 
-/// Which of the hooks that cost something a law has: a bit for each, because every connection has them.
+/// Which of the hooks that cost something a congestion control has: a bit for each, because every connection has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hooks(u8);
 
 impl Hooks {
-    /// Those of the law `L`; `recorded`: it is listed `in Recorded`.
+    /// Those of the congestion control `L`; `recorded`: it is listed `in Recorded`.
     pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
-        assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
+        assert!(
+            recorded == (size_of::<L::Sent>() > 0),
+            "a congestion control that records segments is listed `in Recorded`, no other is"
+        );
         let has = [
             L::IN_ACK_EVENT,
             L::PKTS_ACKED,
@@ -78,7 +81,7 @@ impl Hooks {
     }
 }
 
-/// Calls the hooks that are constants, where a law has them.
+/// Calls the hooks that are constants, where a congestion control has them.
 pub(super) trait Optional: CongestionControl {
     fn path(&mut self, path: Path) {
         if let Some(hook) = Self::PATH {
@@ -86,7 +89,7 @@ pub(super) trait Optional: CongestionControl {
         }
     }
 
-    /// The hooks of an ACK that a law without `pkts_acked` gets, in one call.
+    /// The hooks of an ACK that a congestion control without `pkts_acked` gets, in one call.
     #[inline(always)]
     fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
         if Self::IN_ACK_EVENT {
@@ -124,10 +127,10 @@ pub(super) trait Optional: CongestionControl {
 
 impl<L: CongestionControl> Optional for L {}
 
-/// A law in its place in the enum: itself, or in a box.
+/// A congestion control in its place in the enum: itself, or in a box.
 macro_rules! held {
-    ($law:ty) => { $law };
-    ($law:ty, $cell:ident) => { $cell<$law> };
+    ($cc:ty) => { $cc };
+    ($cc:ty, $cell:ident) => { $cell<$cc> };
 }
 
 /// Whether a place in the enum keeps records.
@@ -140,48 +143,48 @@ macro_rules! recorded {
     };
 }
 
-/// Makes the registry and the enums of the list of laws: `module::Type`, `in Box` if it is larger than the common ones, so that
+/// Makes the registry and the enums of the list of congestion controls: `module::Type`, `in Box` if it is larger than the common ones, so that
 /// connections of the others stay small, `in Recorded` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
-macro_rules! laws {
-    ($($(#[$doc:meta])* $module:ident::$law:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
-        $(pub use $module::$law;)+
+macro_rules! congestion_controls {
+    ($($(#[$doc:meta])* $module:ident::$cc:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
+        $(pub use $module::$cc;)+
 
-        /// All laws, in the order `forebay list` shows them.
-        pub const REGISTRY: &[LawEntry] = &[$($($entry::ENTRY,)+)+];
+        /// All congestion controls, in the order `forebay list` shows them.
+        pub const REGISTRY: &[CcEntry] = &[$($($entry::ENTRY,)+)+];
 
-        /// A law and its parameters, as configured.
+        /// A congestion control and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
-        pub enum LawConfig {
-            $($(#[$doc])* $law($module::Config),)+
+        pub enum CcConfig {
+            $($(#[$doc])* $cc($module::Config),)+
         }
 
-        /// A law and its state. An enum, so that an ACK costs no indirect call.
+        /// A congestion control and its state. An enum, so that an ACK costs no indirect call.
         #[derive(Debug, Clone)]
-        pub enum Law {
-            $($(#[$doc])* $law(held!($module::$law $(, $cell)?)),)+
+        pub enum AnyCc {
+            $($(#[$doc])* $cc(held!($module::$cc $(, $cell)?)),)+
         }
 
-        impl LawConfig {
-            /// A fresh law for one connection.
-            pub fn start(&self) -> Law {
+        impl CcConfig {
+            /// A fresh congestion control for one connection.
+            pub fn start(&self) -> AnyCc {
                 match self {
-                    $(LawConfig::$law(c) => Law::$law($module::$law::new(c).into()),)+
+                    $(CcConfig::$cc(c) => AnyCc::$cc($module::$cc::new(c).into()),)+
                 }
             }
 
             /// Which hooks it has.
             pub fn hooks(&self) -> Hooks {
                 match self {
-                    $(LawConfig::$law(_) => const { Hooks::of::<$module::$law>(recorded!($($cell)?)) },)+
+                    $(CcConfig::$cc(_) => const { Hooks::of::<$module::$cc>(recorded!($($cell)?)) },)+
                 }
             }
         }
 
-        /// Calls a hook of the law in the enum.
+        /// Calls a hook of the congestion control in the enum.
         macro_rules! each {
             ($self:ident, $state:ident => $call:expr) => {
                 match $self {
-                    $(Law::$law($state) => $call,)+
+                    $(AnyCc::$cc($state) => $call,)+
                 }
             };
         }

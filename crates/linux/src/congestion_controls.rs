@@ -1,12 +1,12 @@
-//! Congestion control: which laws of scenarios a kernel has, what it calls them, and which of their parameters it can be given.
+//! Congestion control: which congestion controls of scenarios a kernel has, what it calls them, and which of their parameters it can be given.
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_kernel::laws::{GUEST_LAWS, PARAMS, guest_law};
+use forebay_kernel::congestion_controls::{GUEST_CCS, PARAMS, guest_cc};
 use forebay_param::Value;
 
-/// A law that the kernel has.
-struct KernelLaw {
+/// A congestion control that the kernel has.
+struct KernelCc {
     /// Its name in scenarios.
     name: &'static str,
     /// Its name in the kernel (`TCP_CONGESTION`).
@@ -39,12 +39,12 @@ impl Fixed {
     }
 }
 
-/// The laws of a kernel as it is.
-const LAWS: &[KernelLaw] = &[
+/// The congestion controls of a kernel as it is.
+const CONGESTION_CONTROLS: &[KernelCc] = &[
     // Which recovery goes with them is a matter of the stack.
-    KernelLaw { name: "newreno", kernel: "reno", fixed: &[] },
-    KernelLaw { name: "reno", kernel: "reno", fixed: &[] },
-    KernelLaw {
+    KernelCc { name: "newreno", kernel: "reno", fixed: &[] },
+    KernelCc { name: "reno", kernel: "reno", fixed: &[] },
+    KernelCc {
         name: "cubic",
         kernel: "cubic",
         fixed: &[
@@ -54,7 +54,7 @@ const LAWS: &[KernelLaw] = &[
             ("reno-friendly", Fixed::Bool(true), "tcp_cubic.c: tcp_friendliness"),
         ],
     },
-    KernelLaw {
+    KernelCc {
         name: "dctcp",
         kernel: "dctcp",
         fixed: &[
@@ -64,35 +64,37 @@ const LAWS: &[KernelLaw] = &[
             ("no-growth-on-ece", Fixed::Bool(false), "tcp_dctcp.c: cong_avoid is that of Reno"),
         ],
     },
-    KernelLaw { name: "bbr", kernel: "bbr", fixed: &[] },
+    KernelCc { name: "bbr", kernel: "bbr", fixed: &[] },
 ];
 
-/// What the guest calls the law of `t`, and its numbers where it is one of ours; or why it does not have it as the scenario wants it. `route` is
+/// What the guest calls the congestion control of `t`, and its numbers where it is one of ours; or why it does not have it as the scenario wants it. `route` is
 /// that of any of its connections.
-pub(crate) fn law(t: &Transport, route: Option<&Route>) -> Result<(&'static str, [u64; PARAMS]), String> {
-    match guest_law(t, route)? {
+pub(crate) fn cc(t: &Transport, route: Option<&Route>) -> Result<(&'static str, [u64; PARAMS]), String> {
+    match guest_cc(t, route)? {
         Some(ours) => Ok((ours.name, ours.param)),
-        None => Ok((kernel_name(&t.law)?, [0; PARAMS])),
+        None => Ok((kernel_name(&t.cc)?, [0; PARAMS])),
     }
 }
 
-/// Whether the law of `t` in the guest is one of ours.
+/// Whether the congestion control of `t` in the guest is one of ours.
 pub(crate) fn is_ours(t: &Transport) -> bool {
-    guest_law(t, None).is_ok_and(|law| law.is_some())
+    guest_cc(t, None).is_ok_and(|cc| cc.is_some())
 }
 
-/// What the kernel calls `law`, or why it does not have it as the scenario wants it.
-fn kernel_name(law: &Chosen) -> Result<&'static str, String> {
-    let Some(known) = LAWS.iter().find(|l| l.name == law.name) else {
-        let ours = GUEST_LAWS.iter().map(|l| l.1).filter(|name| LAWS.iter().all(|l| l.name != *name) && *name != "prin");
-        let names: Vec<String> = LAWS.iter().map(|l| l.name).chain(ours).map(|name| format!("\"{name}\"")).collect();
-        return Err(format!("this kernel has no law `{}`; legal: {}", law.name, names.join(", ")));
+/// What the kernel calls `cc`, or why it does not have it as the scenario wants it.
+fn kernel_name(cc: &Chosen) -> Result<&'static str, String> {
+    let Some(known) = CONGESTION_CONTROLS.iter().find(|l| l.name == cc.name) else {
+        let ours =
+            GUEST_CCS.iter().map(|l| l.1).filter(|name| CONGESTION_CONTROLS.iter().all(|l| l.name != *name) && *name != "prin");
+        let names: Vec<String> =
+            CONGESTION_CONTROLS.iter().map(|l| l.name).chain(ours).map(|name| format!("\"{name}\"")).collect();
+        return Err(format!("this kernel has no congestion control `{}`; legal: {}", cc.name, names.join(", ")));
     };
-    for (key, value) in &law.values.0 {
+    for (key, value) in &cc.values.0 {
         if let Some((_, fixed, source)) = known.fixed.iter().find(|f| f.0 == *key)
             && !fixed.is(value)
         {
-            return Err(format!("`{key}` of `{}` cannot be set in the kernel; legal: {} ({source})", law.name, fixed.text()));
+            return Err(format!("`{key}` of `{}` cannot be set in the kernel; legal: {} ({source})", cc.name, fixed.text()));
         }
     }
     Ok(known.kernel)
@@ -103,20 +105,20 @@ mod tests {
     use super::*;
     use forebay_param::Values;
 
-    fn law(name: &'static str, values: Vec<(&'static str, Value)>) -> Chosen {
+    fn cc(name: &'static str, values: Vec<(&'static str, Value)>) -> Chosen {
         Chosen { name, values: Values(values) }
     }
 
     #[test]
-    fn laws_are_named_as_the_kernel_names_them_or_refused_with_what_is_legal() {
-        assert_eq!(kernel_name(&law("newreno", vec![])), Ok("reno"));
+    fn congestion_controls_are_named_as_the_kernel_names_them_or_refused_with_what_is_legal() {
+        assert_eq!(kernel_name(&cc("newreno", vec![])), Ok("reno"));
         assert_eq!(
-            kernel_name(&law("dctcp", vec![("g", Value::Float(0.0625)), ("arithmetic", Value::Text("paper".into()))])),
+            kernel_name(&cc("dctcp", vec![("g", Value::Float(0.0625)), ("arithmetic", Value::Text("paper".into()))])),
             Ok("dctcp")
         );
-        let why = kernel_name(&law("dctcp", vec![("g", Value::Float(0.5))])).unwrap_err();
+        let why = kernel_name(&cc("dctcp", vec![("g", Value::Float(0.5))])).unwrap_err();
         assert!(why.contains("`g` of `dctcp`") && why.contains("legal: 0.0625"), "{why}");
-        let why = kernel_name(&law("pfabric", vec![])).unwrap_err();
-        assert!(why.contains("no law `pfabric`") && why.contains("\"cubic\""), "{why}");
+        let why = kernel_name(&cc("pfabric", vec![])).unwrap_err();
+        assert!(why.contains("no congestion control `pfabric`") && why.contains("\"cubic\""), "{why}");
     }
 }

@@ -1,4 +1,4 @@
-//! Laws on real connections over a link that marks and loses by a script.
+//! Congestion controls on real connections over a link that marks and loses by a script.
 
 use crate::capture::{Capture, ECE, Packet, SYN, Script, script, script_arrivals};
 use crate::check::{check, equal, undisturbed, wait_until};
@@ -28,7 +28,7 @@ fn counter(host: &Host, name: &str, what: &str) -> u64 {
     one.counters.as_ref().expect("root reads counters").iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v)
 }
 
-/// A pair of hosts with the law at both ends, and packets of one segment.
+/// A pair of hosts with the congestion control at both ends, and packets of one segment.
 fn lab_with(program: &str, params: &[&str]) -> Lab {
     let lab = Lab::new();
     for host in [&lab.left, &lab.right] {
@@ -39,8 +39,8 @@ fn lab_with(program: &str, params: &[&str]) -> Lab {
     lab
 }
 
-fn laws() -> impl Iterator<Item = &'static Program> {
-    PROGRAMS.iter().filter(|p| p.kind == Kind::Law)
+fn congestion_controls() -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().filter(|p| p.kind == Kind::CongestionControl)
 }
 
 fn off(lab: &Lab) {
@@ -69,14 +69,14 @@ fn echoes(packets: &[Packet]) -> (usize, usize) {
 
 /// RFC 8257, section 3.2: the echo of every ACK is the mark of the last segment that it covers, for several patterns of marks.
 pub(crate) fn echo() {
-    for law in laws().filter(|l| l.needs_ecn) {
+    for cc in congestion_controls().filter(|l| l.needs_ecn) {
         for every in [1, 2, 3, 5, 17] {
-            let lab = lab_with(law.name, &[]);
+            let lab = lab_with(cc.name, &[]);
             script(&lab.left, Script { mark_every: every, ..Script::default() });
             let capture = Capture::start(&lab.left);
             let intact = Transfer::start(&lab, 1_000_000).wait().intact;
             let packets = capture.finish();
-            check(intact, &format!("{}, every {every}. packet marked: bytes arrive as they were sent", law.name));
+            check(intact, &format!("{}, every {every}. packet marked: bytes arrive as they were sent", cc.name));
             check(packets.iter().filter(|p| p.outgoing && p.payload > 0).all(|p| p.ecn() >= 2), "data leaves ECN-capable");
             let (right, wrong) = echoes(&packets);
             check(
@@ -88,7 +88,7 @@ pub(crate) fn echo() {
     }
 }
 
-/// What the law at the sender counted once the connection is closed, by name.
+/// What the congestion control at the sender counted once the connection is closed, by name.
 fn counted(lab: &Lab) -> impl Fn(&str) -> u64 + use<> {
     let mut counters = Vec::new();
     let value = |all: &[(String, u64)], what: &str| all.iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v);
@@ -101,7 +101,7 @@ fn counted(lab: &Lab) -> impl Fn(&str) -> u64 + use<> {
     move |what| value(&counters, what)
 }
 
-/// A law over a link that loses and re-orders nothing, with windows that no backlog of the kernel is too short for, and senders that no wait
+/// A congestion control over a link that loses and re-orders nothing, with windows that no backlog of the kernel is too short for, and senders that no wait
 /// makes retransmit.
 fn without_retransmissions(params: &[&str], every: u32) -> (Lab, impl Fn(&str) -> u64 + use<>) {
     undisturbed("a segment was sent again", || {
@@ -119,7 +119,7 @@ fn without_retransmissions(params: &[&str], every: u32) -> (Lab, impl Fn(&str) -
     })
 }
 
-/// Alpha goes down without marks exactly as the law's whole numbers do, up with them, and there is one cut in a window at most.
+/// Alpha goes down without marks exactly as the congestion control's whole numbers do, up with them, and there is one cut in a window at most.
 pub(crate) fn alpha() {
     for shift in [3, 4, 6] {
         let (lab, counted) = without_retransmissions(&[&format!("shift_g={shift}")], 0);
@@ -132,7 +132,7 @@ pub(crate) fn alpha() {
         equal(
             counted("alpha_sum"),
             must,
-            &format!("the sum of alpha over {} windows is the law's to the bit", counted("windows")),
+            &format!("the sum of alpha over {} windows is the congestion control's to the bit", counted("windows")),
         );
         equal(counted("cuts"), 0, "without marks nothing is cut");
         off(&lab);
@@ -154,16 +154,16 @@ pub(crate) fn alpha() {
     }
 }
 
-/// Over a link that loses packets every law finishes, with no connection stuck.
+/// Over a link that loses packets every congestion control finishes, with no connection stuck.
 pub(crate) fn losses() {
-    for law in laws() {
+    for cc in congestion_controls() {
         let lab = Lab::new();
         let before = snapshot::take(&[&lab]);
         for host in [&lab.left, &lab.right] {
             host.ip("link set eth0 gso_max_segs 1");
         }
-        on(&lab.left, law.name, "fbt_left", &[]);
-        on(&lab.right, law.name, "fbt_right", &[]);
+        on(&lab.left, cc.name, "fbt_left", &[]);
+        on(&lab.right, cc.name, "fbt_right", &[]);
         for lose in [100, 10, 4] {
             script_arrivals(&lab.right, Script { lose_every: lose, ..Script::default() });
             let transfer = Transfer::start(&lab, if lose > 10 { 2_000_000 } else { 100_000 });
@@ -173,25 +173,25 @@ pub(crate) fn losses() {
                 std::thread::sleep(Duration::from_millis(5));
                 least = least.min(transfer.socket(&lab).map_or(u32::MAX, |s| s.info.cwnd));
             }
-            check(transfer.wait().intact, &format!("{}, every {lose}. packet lost: bytes arrive as they were sent", law.name));
+            check(transfer.wait().intact, &format!("{}, every {lose}. packet lost: bytes arrive as they were sent", cc.name));
             check(least >= 1, "the window is never below one segment");
             crate::lab::command("tc", &format!("-n {} qdisc del dev eth0 clsact", lab.right.name));
         }
         off(&lab);
-        snapshot::unchanged(&before, &[&lab], &format!("{} on a link that loses", law.name));
+        snapshot::unchanged(&before, &[&lab], &format!("{} on a link that loses", cc.name));
     }
 }
 
-/// Without ECN at the other end connections of a law that wants it are ordinary ones.
+/// Without ECN at the other end connections of a congestion control that wants it are ordinary ones.
 pub(crate) fn without_ecn() {
-    for law in laws().filter(|l| l.needs_ecn) {
+    for cc in congestion_controls().filter(|l| l.needs_ecn) {
         let lab = Lab::new();
-        on(&lab.left, law.name, "fbt_left", &[]);
+        on(&lab.left, cc.name, "fbt_left", &[]);
         let transfer = Transfer::start(&lab, 2_000_000);
         equal(
-            transfer.socket(&lab).map(|s| (s.law, s.info.ecn)),
+            transfer.socket(&lab).map(|s| (s.cc, s.info.ecn)),
             Some(("fbt_left".into(), false)),
-            &format!("{} without ECN at the other end", law.name),
+            &format!("{} without ECN at the other end", cc.name),
         );
         let capture = Capture::start(&lab.left);
         check(transfer.wait().intact, "bytes arrive as they were sent");

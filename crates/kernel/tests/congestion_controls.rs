@@ -1,18 +1,18 @@
-//! The C cores of the laws (`bpf/`) against the laws of the simulator with `arithmetic = "linux"`: the same random sequences of ACKs, marks,
+//! The C cores of the congestion controls (`bpf/`) against the congestion controls of the simulator with `arithmetic = "linux"`: the same random sequences of ACKs, marks,
 //! losses, timeouts, gaps and messages, and after every one of them windows, thresholds, timers and estimates equal to the bit.
 //!
-//! `FOREBAY_SEQUENCES=1000000 cargo test -p forebay-kernel --release --test laws` takes so many sequences of each law; a few thousand otherwise.
+//! `FOREBAY_SEQUENCES=1000000 cargo test -p forebay-kernel --release --test congestion_controls` takes so many sequences of each congestion control; a few thousand otherwise.
 
-#[path = "laws/pipe.rs"]
+#[path = "congestion_controls/pipe.rs"]
 mod pipe;
-#[path = "laws/sequence.rs"]
+#[path = "congestion_controls/sequence.rs"]
 mod sequence;
 
 use forebay_sampling::Rng;
 use pipe::Cores;
 use sequence::Sequence;
 
-/// Sequences of each law.
+/// Sequences of each congestion control.
 fn sequences() -> u64 {
     match std::env::var("FOREBAY_SEQUENCES") {
         Ok(text) => text.parse().expect("FOREBAY_SEQUENCES is a number"),
@@ -20,20 +20,20 @@ fn sequences() -> u64 {
     }
 }
 
-/// Runs sequences of `law` through both, in batches.
-fn hold(law: &'static str) {
+/// Runs sequences of `cc` through both, in batches.
+fn hold(cc: &'static str) {
     let mut cores = Cores::start();
     let total = sequences();
     let mut done = 0;
     let mut events = 0;
     while done < total {
         let batch: Vec<Sequence> =
-            (done..total.min(done + 256)).map(|number| Sequence::run(law, &mut Rng::stream(7, &[number]), number)).collect();
+            (done..total.min(done + 256)).map(|number| Sequence::run(cc, &mut Rng::stream(7, &[number]), number)).collect();
         done += batch.len() as u64;
         events += cores.compare(&batch);
     }
     // Something has happened.
-    assert!(events > 20 * total, "{law}: {events} events");
+    assert!(events > 20 * total, "{cc}: {events} events");
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn prin_is_its_core() {
 #[test]
 fn hostile_events_leave_a_connection_that_goes_on() {
     let fuzz = pipe::compiled("cores_fuzz_test.c");
-    for (number, law) in ["rns", "dctcp", "l2dct", "d2tcp", "trim", "prin"].iter().enumerate() {
+    for (number, cc) in ["rns", "dctcp", "l2dct", "d2tcp", "trim", "prin"].iter().enumerate() {
         let args = [number.to_string(), "0".into(), sequences().to_string()];
         let done = std::process::Command::new(&fuzz).args(args).output().expect("it starts");
-        assert!(done.status.success(), "{law}: {} {}", done.status, String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{cc}: {} {}", done.status, String::from_utf8_lossy(&done.stderr));
     }
 }

@@ -1,4 +1,4 @@
-//! Laws that the running kernel has from us as BPF programs: what the testbed says of them before it runs.
+//! Congestion controls that the running kernel has from us as BPF programs: what the testbed says of them before it runs.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::world::World;
@@ -18,9 +18,9 @@ fn experiment(cc: &str) -> Experiment {
     scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}")).variants[0].config.clone()
 }
 
-/// How a law gets into the kernel is said, with what TRIM needs of the path: 1500 bytes at 20 Mbps, a buffer of 50 packets.
+/// How a congestion control gets into the kernel is said, with what TRIM needs of the path: 1500 bytes at 20 Mbps, a buffer of 50 packets.
 #[test]
-fn the_command_that_attaches_a_law_is_said() {
+fn the_command_that_attaches_a_congestion_control_is_said() {
     let says = |cc: &str| {
         let e = experiment(cc);
         assert!(Testbed.supports(&e).is_empty(), "{cc}");
