@@ -31,9 +31,9 @@ pub(super) fn knows(what: &str) -> bool {
     describe(forebay_worlds::all()).iter().any(|s| word(s) == what || s.items.iter().any(|i| i.name == what))
 }
 
-/// A section's title as one word of the command line: its last.
-fn word(section: &Section) -> &'static str {
-    section.title.rsplit(' ').next().unwrap_or(section.title)
+/// A section's title as one argument: `size-tables`.
+fn word(section: &Section) -> String {
+    section.title.replace(' ', "-")
 }
 
 /// As much of a name as a message needs.
@@ -46,9 +46,9 @@ fn cut(name: &str) -> String {
 fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure> {
     if sections.is_empty() {
         let all = describe(forebay_worlds::all());
-        let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name).chain([word(s)]));
+        let kinds: Vec<String> = all.iter().map(word).collect();
+        let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name)).chain(kinds.iter().map(String::as_str));
         let guess = nearest(what, names).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
-        let kinds: Vec<&str> = all.iter().map(word).collect();
         return Err(Failure::Usage(format!("nothing is called `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
     }
     if format == Printed::Json {
@@ -89,8 +89,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let colour = style::stdout();
     let mut sections = describe(forebay_worlds::all());
     if let Some(what) = &args.what {
-        if sections.iter().any(|s| word(s) == what) {
-            sections.retain(|s| word(s) == what);
+        if sections.iter().any(|s| word(s) == *what) {
+            sections.retain(|s| word(s) == *what);
         } else {
             sections.iter_mut().for_each(|s| s.items.retain(|i| i.name == *what));
             sections.retain(|s| !s.items.is_empty());
