@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Planted faults: does a test fail for each patch of crates/checks/mutants?
+"""Planted faults: does a test fail for each patch of tests/mutants?
 
     tools/mutants.py [--keep] [NAME...]      all of them, or those called so; shell patterns will do
 
@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-PATCHES = ROOT / "crates/checks/mutants"
+PATCHES = ROOT / "tests/mutants"
 TREE = TARGET / "mutants/tree"
 CSV = TARGET / "mutants.csv"
 FIELDS = ["fault", "outcome", "caught_by", "test", "seconds", "hash", "change", "says"]
@@ -56,7 +56,7 @@ def connections():
 
 def networks():
     """The same for those that simulate whole networks."""
-    names = sorted(p.stem for p in (ROOT / "crates/checks/tests").glob("*.rs") if p.stem not in NOT_A_TEST)
+    names = sorted(p.stem for p in (ROOT / "tests/scenarios").glob("*.rs") if p.stem not in NOT_A_TEST)
     names.sort(key=lambda name: LAST.index(name) if name in LAST else -1)
     return [(f"checks/{name}", "forebay-checks", ["--test", "main", "--", f"{name}::"]) for name in names]
 

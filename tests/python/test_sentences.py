@@ -10,7 +10,7 @@ import pytest
 import forebay as fb
 from conftest import ROOT, Cli
 
-ANSWERS = ROOT / "crates/cli/tests/answers"
+ANSWERS = ROOT / "crates/forebay/tests/answers"
 
 
 def test_the_first_sentence_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:

@@ -2,7 +2,7 @@
 
 use forebay_experiment::topology::{SPEEDS, speed};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_units::{GroupId, Rate, WorkloadId};
+use forebay_types::{GroupId, Rate, WorkloadId};
 use serde_json::Value as Json;
 
 /// Class of service of a queue of its own.

@@ -1,8 +1,8 @@
 //! In which order changes are recommended: by what they bring, with their prices, and with starvation last.
 
 use crate::measure::ClassNumbers;
-use forebay_sampling::{Estimate, estimate};
 use forebay_scenario::{Goal, Objective};
+use forebay_types::{Estimate, estimate};
 
 /// How a number of a class compares with today's, seed by seed.
 #[derive(Debug, Clone, Copy, PartialEq)]

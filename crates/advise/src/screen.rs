@@ -1,7 +1,7 @@
 //! What the closed forms rule out, before anything is simulated.
 
 use crate::options::Choice;
-use forebay_predict::{Theory, Verdict, verdicts};
+use forebay_model::backend::{Theory, Verdict, verdicts};
 use forebay_scenario::Resolved;
 
 /// Why a change need not be simulated, by the models; `None`: they have nothing against it.

@@ -2,7 +2,7 @@
 
 use forebay_kernel::queue::Discipline;
 use forebay_queues::{Arrival, DropReason, Handle, PortState, QueueState, Queued, Verdict};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 use std::ffi::c_void;
 use std::ptr;
 

@@ -1,7 +1,7 @@
 //! The driver's network against the simulator's: the same datagrams through the same network reach their hosts at the same picosecond, with the
 //! same marks, and every port has dropped, marked and held the same. Without TCP, so that nothing but the network can differ.
 
-use forebay_checks::{Outcome, one};
+use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
 use forebay_cores::{Link, Network, Switch, What};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
@@ -9,9 +9,8 @@ use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::queue::{Discipline, shared};
 use forebay_queues::QueueState;
-use forebay_sampling::Rng;
-use forebay_traffic::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
+use forebay_tests::{Outcome, one};
+use forebay_types::{ConnSlot, GroupId, NodeId, PortId, Rng, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 

@@ -5,14 +5,13 @@ use forebay_cores::{Acceptor, Opener, Packet as Seen, Sent};
 use forebay_experiment::profile::defaults;
 use forebay_experiment::transport::{Chosen, Profile, Transport};
 use forebay_kernel::shims::shim;
-use forebay_param::{Value, Values};
-use forebay_sampling::Rng;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
 use forebay_sim::shim::proboscis::{Config, Host, Proboscis, ReceiverShim, Rules, SenderShim, State, Verdict};
 use forebay_sim::shim::{ShimConfig, build, layers};
-use forebay_units::{Bytes, NodeId, Rate, Time};
+use forebay_types::param::{Value, Values};
+use forebay_types::{Bytes, NodeId, Rate, Rng, Time};
 
 const CONNECTIONS: u64 = 20_000;
 const STEPS: u64 = 60;

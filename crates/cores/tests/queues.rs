@@ -8,8 +8,7 @@ use forebay_queues::{
     Arrival, BufferedDiscipline, Codepoint, FifoDiscipline, Handle, PortState, Queue, QueueEntry, QueueState, Queued, REGISTRY,
     Verdict,
 };
-use forebay_sampling::Rng;
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_types::{QueueLen, Rate, Rng, Time};
 use std::collections::VecDeque;
 
 /// Sequences of each discipline in an everyday test.

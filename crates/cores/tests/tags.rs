@@ -4,10 +4,10 @@
 use forebay_cores::class;
 use forebay_experiment::transport::Chosen;
 use forebay_kernel::tags::tag;
-use forebay_param::{Value, Values};
-use forebay_sampling::Rng;
 use forebay_sim::shim::tag::{Message, Segment};
 use forebay_sim::shim::{pias, prin, tag::TagShim};
+use forebay_types::Rng;
+use forebay_types::param::{Value, Values};
 
 const ROUNDS: u64 = 1_000_000;
 

@@ -2,12 +2,11 @@
 //! duplicates: cuts, growth and the end of the throttle at the same ACKs, and windows as equal as whole numbers can be to reals.
 
 use forebay_cores::{ALPHA_ONE, Limits, Window};
-use forebay_sampling::Rng;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
 use forebay_sim::shim::proboscis::{Config, EcnMode, Ends, HoldOn, Host, Proboscis, Release, Rules, SenderShim};
-use forebay_units::{NodeId, Rate, Time};
+use forebay_types::{NodeId, Rate, Rng, Time};
 
 const CONNECTIONS: u64 = 4_000;
 const ACKS: u64 = 300;

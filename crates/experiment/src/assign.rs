@@ -1,6 +1,6 @@
 //! Which transport a connection uses: every workload has one rule.
 
-use forebay_units::{GroupId, IndexVec, NodeId};
+use forebay_types::{GroupId, IndexVec, NodeId};
 use std::sync::Arc;
 
 /// The rule of one workload. Its state, where it has any, is counted per workload: other traffic does not shift it.
@@ -132,7 +132,7 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     fn picks(shares: &[f64], n: usize) -> Vec<usize> {
         let mut a = Assign::share(shares.iter().enumerate().map(|(group, &share)| (GroupId::from_index(group), share)));

@@ -1,6 +1,6 @@
 //! Which packets a link damages on which bits flip, independently of each other.
 
-use forebay_sampling::Rng;
+use forebay_types::Rng;
 
 /// Counts down to the next wrong bit.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use crate::observe::Observe;
 use crate::topology::{self, MAX_NODES};
 use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
-use forebay_units::{NodeId, PortId, Rate, Time, WorkloadId};
+use forebay_types::{NodeId, PortId, Rate, Time, WorkloadId};
 use std::fmt;
 use std::ops::Deref;
 

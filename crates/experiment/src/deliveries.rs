@@ -4,7 +4,7 @@
 
 use crate::rows::DeliveryRow;
 use crate::traffic::Workload;
-use forebay_units::{GroupId, IndexVec, PortId, Rate, SumId, Time, WorkloadId};
+use forebay_types::{GroupId, IndexVec, PortId, Rate, SumId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.

@@ -1,6 +1,6 @@
 //! What goes wrong in a network, and how its flows are spread over equal ways.
 
-use forebay_units::{PortId, Time, TimeOrNever};
+use forebay_types::{PortId, Time, TimeOrNever};
 
 /// A link that is down for a while, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]

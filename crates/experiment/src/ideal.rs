@@ -1,7 +1,7 @@
 //! How long a message takes in an empty network.
 
 use crate::network::PortConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Transfer time of a message as back-to-back segments over an empty path: store and forward at every hop, no handshake, no window. D(n, h),
 /// when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
@@ -59,7 +59,7 @@ impl Ideal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{NodeId, Rate};
+    use forebay_types::{NodeId, Rate};
 
     fn time(size: u64, rates: [Rate; 2]) -> Time {
         let mut ideal = Ideal::new(size, 1_000, 0);

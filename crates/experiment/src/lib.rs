@@ -29,7 +29,7 @@ pub mod workload;
 pub mod world;
 pub mod worlds;
 
-use forebay_units::{GroupId, IndexVec, Time, WorkloadId};
+use forebay_types::{GroupId, IndexVec, Time, WorkloadId};
 use network::Network;
 use observe::Observe;
 use traffic::Workload;

@@ -2,7 +2,7 @@
 
 use crate::faults::Faults;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{IndexVec, NodeId, PortId, QueueLen, Rate, Time};
+use forebay_types::{IndexVec, NodeId, PortId, QueueLen, Rate, Time};
 
 /// Hosts, switches and the directed links between them.
 #[derive(Debug, Clone, Default)]

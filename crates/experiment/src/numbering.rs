@@ -32,8 +32,8 @@ pub fn number_by_start(flows: &mut [FlowRow]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
-    use forebay_units::Time;
+    use forebay_types::Rng;
+    use forebay_types::Time;
 
     #[test]
     fn rows_are_in_the_order_of_start_connection_and_recording() {

@@ -1,6 +1,6 @@
 //! What an experiment records beyond the totals of flows and ports.
 
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 
 /// What to record beyond the flow and port totals.
 #[derive(Debug, Clone, Default, PartialEq)]

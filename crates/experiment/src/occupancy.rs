@@ -3,7 +3,7 @@
 
 use crate::rows::QueueRow;
 use crate::series::Series;
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 use std::sync::Arc;
 
 /// Lengths from here on share the last bin.

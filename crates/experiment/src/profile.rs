@@ -2,8 +2,8 @@
 
 use crate::registry::CcEntry;
 use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
-use forebay_param::{Kind, Param, Values, choices};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Kind, Param, Values, choices};
 
 /// The profile of a transport that names none: what hosts run today. Published evaluations name theirs.
 pub const DEFAULT: Profile = Profile::Linux;

@@ -2,7 +2,7 @@
 
 use crate::topology::BuildError;
 use crate::transport::{Ecn, Recovery, Transport};
-use forebay_param::{Entry, Values};
+use forebay_types::param::{Entry, Values};
 
 /// A congestion control in a registry. `C` is what the world builds of it.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::checked::Mistake;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
-use forebay_units::{GroupId, IndexVec, PortId, Time};
+use forebay_types::{GroupId, IndexVec, PortId, Time};
 use std::fmt;
 
 /// How far a run is.

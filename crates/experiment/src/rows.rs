@@ -3,7 +3,7 @@
 pub use crate::sample_rows::{PacketRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use crate::shim_row::ShimRow;
 use crate::waits::Waited;
-use forebay_units::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_types::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,7 +2,7 @@
 //! timeouts.
 
 use crate::series::SeriesRow;
-use forebay_units::{GroupId, NodeId, PortId, WorkloadId};
+use forebay_types::{GroupId, NodeId, PortId, WorkloadId};
 
 /// One sample of a port's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -307,7 +307,7 @@ impl<T: SeriesRow> Reader<T> {
 mod tests {
     use super::*;
     use crate::rows::QueueRow;
-    use forebay_units::PortId;
+    use forebay_types::PortId;
 
     fn row(time_ps: u64, port: u32) -> QueueRow {
         QueueRow { time_ps, port: PortId::new(port), pkts: time_ps as u32 ^ port, bytes: time_ps * 3, drops: 7, marks: u64::MAX }

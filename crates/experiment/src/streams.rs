@@ -1,6 +1,6 @@
 //! The random streams of a run: who draws from which.
 
-use forebay_sampling::Rng;
+use forebay_types::Rng;
 
 /// What random numbers are drawn for. Each use has streams of its own, one for each owner: the place in this list is part of a
 /// stream's name, so two uses cannot share one. A new use is appended; anywhere else it would rename the streams behind it.

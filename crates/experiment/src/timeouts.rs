@@ -49,7 +49,7 @@ pub fn attribute(timeouts: &Series<TimeoutRow>, flows: &[FlowRow]) -> Series<Tim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::Time;
+    use forebay_types::Time;
 
     #[test]
     fn messages_of_a_connection_have_its_timeouts_in_turn() {

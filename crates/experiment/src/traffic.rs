@@ -1,8 +1,7 @@
 //! The traffic of an experiment: what each workload sends, from where to where, and when.
 
 use crate::assign::Assign;
-use forebay_sampling::{SizeDist, TimeDist};
-use forebay_units::{GroupId, IndexVec, NodeId, Rate, Time};
+use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
 
 /// Load definition of an open-loop workload.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! The transports of an experiment: a stack with a congestion control and shims, as plain data. A congestion control or a shim is the name of its entry in a world's
 //! registry and the checked values of its parameters; which congestion controls there are is the world's affair.
 
-use forebay_param::{Value, Values};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Value, Values};
 use std::ops::{Deref, DerefMut};
 
 /// A transport of an experiment, used by the flows of the workloads that name it.

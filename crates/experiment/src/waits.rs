@@ -21,7 +21,7 @@
 //!
 //! The cause of a message is the largest of these parts; of equal ones the first in the order of [`Cause`].
 
-use forebay_units::PortId;
+use forebay_types::PortId;
 
 /// The worlds that see what messages wait for, by their names in results; those of early versions name none.
 pub const SEEN_IN: [&str; 2] = ["sim", ""];

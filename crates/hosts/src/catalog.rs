@@ -1,7 +1,7 @@
 //! The programs that this build carries: name, what it is, parameters with their legal ranges, and the compiled object.
 
 use crate::Error;
-use forebay_param::nearest;
+use forebay_types::param::nearest;
 
 /// Bytes with the alignment of an ELF file.
 #[repr(C, align(16))]

@@ -3,7 +3,7 @@
 use crate::catalog::PROGRAMS;
 use crate::netlink::Netlink;
 use crate::{cgroup, pins, privileges, sysctl};
-use forebay_doctor::{Check, Finding, Part};
+use forebay_platform::doctor::{Check, Finding, Part};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};

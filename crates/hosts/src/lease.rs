@@ -23,7 +23,7 @@ impl Lease {
     pub(crate) fn take(path: PathBuf) -> Result<Lease, Error> {
         remove(&path)?;
         let open = || -> io::Result<File> {
-            let file = forebay_files::create(&path, Some(0o600))?;
+            let file = forebay_platform::files::create(&path, Some(0o600))?;
             file.lock()?;
             Ok(file)
         };

@@ -4,7 +4,7 @@
 //! Therefore the folder and its file system must belong to root.
 
 use crate::{Error, run_dir};
-use forebay_files::Dir;
+use forebay_platform::files::Dir;
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
@@ -23,9 +23,9 @@ const MODE: u32 = 0o700;
 pub(crate) const MOUNT: &str = "mount -t bpf -o mode=0700 bpf /sys/fs/bpf";
 
 /// The error of a folder of pins, with its fix.
-fn distrust(e: forebay_files::Error) -> Error {
+fn distrust(e: forebay_platform::files::Error) -> Error {
     match e {
-        forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
+        forebay_platform::files::Error::Io(path, e) => Error::io(path.display(), &e),
         untrusted => Error::new(format!("{untrusted}: a user who can write there can keep programs in the kernel")).fix(format!(
             "remove it if you do not need it, and allow only root to write to the BPF file system: mount -o remount,mode=0700 /sys/fs/bpf, or, if \
              none is mounted: {MOUNT}"
@@ -193,7 +193,7 @@ pub(crate) fn remove_pin(pin: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::{remove, remove_pin};
-    use forebay_files::TempDir;
+    use forebay_platform::files::TempDir;
     use std::fs;
 
     #[test]

@@ -55,8 +55,8 @@ pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
         return Err(Error::new(format!("{}: this file is not one of forebay's metrics and is not replaced", path.display()))
             .fix("name another file"));
     }
-    let options = forebay_files::Options { mode: Some(0o644), sync: false };
-    forebay_files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
+    let options = forebay_platform::files::Options { mode: Some(0o644), sync: false };
+    forebay_platform::files::replace(path, text(all).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
 }
 
 /// Whether nothing is at the path, or a plain file that is empty or has metrics of forebay. Others may be able to write to its folder: no
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn only_metrics_and_empty_files_are_replaced() {
         use std::os::unix::fs::symlink;
-        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-metrics").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-metrics").unwrap();
         let path = |name: &str| place.path().join(name);
         for (name, contents) in [("metrics", "# HELP forebay_sockets x\n"), ("empty", ""), ("other", "# HELP node_load1 x\n")] {
             std::fs::write(path(name), contents).unwrap();

@@ -1,7 +1,7 @@
 //! The folder `/run/forebay`: only root can change what is in it.
 
 use crate::Error;
-use forebay_files::Dir;
+use forebay_platform::files::Dir;
 use std::path::Path;
 
 /// Where the state of attachments is.
@@ -10,9 +10,9 @@ pub(crate) const FOLDER: &str = "/run/forebay";
 const MODE: u32 = 0o755;
 
 /// The error of a privileged file, with its fix.
-pub(crate) fn distrust(e: forebay_files::Error) -> Error {
+pub(crate) fn distrust(e: forebay_platform::files::Error) -> Error {
     match e {
-        forebay_files::Error::Io(path, e) => Error::io(path.display(), &e),
+        forebay_platform::files::Error::Io(path, e) => Error::io(path.display(), &e),
         untrusted => Error::new(untrusted.to_string()).fix(format!(
             "only root may own and write {FOLDER} and its files: inspect them, then remove them with `rm -r {FOLDER}` (`forebay detach --all` finds \
              attachments without them)"

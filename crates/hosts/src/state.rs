@@ -1,14 +1,14 @@
 //! State of attachments: one file each in `/run/forebay`, written before anything is changed. One process at a time changes
 //! anything (a lock), so that an attachment that is incomplete while the lock is free was left by a process that was killed.
 //!
-//! The files are undone with root's rights. Only root can write them ([`forebay_files::Dir`]), and every field that undoing acts on is checked
+//! The files are undone with root's rights. Only root can write them ([`forebay_platform::files::Dir`]), and every field that undoing acts on is checked
 //! nevertheless ([`Attachment::check`]).
 
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
 use crate::{Error, Health, NetNs, Prefix, lease, loader, pins, registered};
-use forebay_files::Dir;
+use forebay_platform::files::Dir;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

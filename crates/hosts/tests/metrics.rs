@@ -1,8 +1,8 @@
 //! The file of metrics is replaced atomically, and no other files are.
 #![cfg(all(target_os = "linux", feature = "bpf"))]
 
-use forebay_files::TempDir;
 use forebay_hosts::prometheus::write;
+use forebay_platform::files::TempDir;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 

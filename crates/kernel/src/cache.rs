@@ -2,7 +2,7 @@
 
 use crate::error::{At, Error};
 use crate::version::Version;
-use forebay_files::TempDir;
+use forebay_platform::files::TempDir;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::fs::{self, File, TryLockError};

@@ -4,8 +4,8 @@
 
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_param::{Value, Values};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Value, Values};
 
 /// Most numbers of a congestion control (`FB_PARAMS` in `driver/protocol_frames.h`).
 pub const PARAMS: usize = 24;

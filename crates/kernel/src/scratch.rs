@@ -1,6 +1,6 @@
 //! Folders for tests, removed when the test is over.
 
-use forebay_files::TempDir;
+use forebay_platform::files::TempDir;
 use std::env;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 
 use crate::tags;
 use forebay_experiment::transport::{Chosen, Transport};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// Numbers of a shim (`FB_SHIM` in `driver/protocol_frames.h`).
 pub const SHIM: usize = 26;

@@ -2,8 +2,8 @@
 //! have them.
 
 use forebay_experiment::transport::Chosen;
-use forebay_param::Values;
-use forebay_units::Bytes;
+use forebay_types::Bytes;
+use forebay_types::param::Values;
 
 /// Numbers of a tagger (`FB_TAGS` in `driver/protocol_frames.h`).
 pub const TAGS: usize = 9;

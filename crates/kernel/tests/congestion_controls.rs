@@ -8,7 +8,7 @@ mod pipe;
 #[path = "congestion_controls/sequence.rs"]
 mod sequence;
 
-use forebay_sampling::Rng;
+use forebay_types::Rng;
 use pipe::Cores;
 use sequence::Sequence;
 

@@ -1,4 +1,4 @@
-//! The host of the applications (`forebay_traffic::Host`): their connections, their timers, and the commands for the guest that follow from what
+//! The host of the applications (`forebay_apps::Host`): their connections, their timers, and the commands for the guest that follow from what
 //! they do.
 
 use crate::connection::Connection;
@@ -8,13 +8,13 @@ use crate::plan::Plan;
 use crate::protocol::{self, HOPS, NEVER, number};
 use crate::shim_rows::Said;
 use crate::ways::Ways;
+use forebay_apps::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::Experiment;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::shims::has_shim;
-use forebay_traffic::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
-use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
+use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

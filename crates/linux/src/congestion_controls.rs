@@ -3,7 +3,7 @@
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Transport};
 use forebay_kernel::congestion_controls::{GUEST_CCS, PARAMS, guest_cc};
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 /// A congestion control that the kernel has.
 struct KernelCc {
@@ -103,7 +103,7 @@ fn kernel_name(cc: &Chosen) -> Result<&'static str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_param::Values;
+    use forebay_types::param::Values;
 
     fn cc(name: &'static str, values: Vec<(&'static str, Value)>) -> Chosen {
         Chosen { name, values: Values(values) }

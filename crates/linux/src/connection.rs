@@ -5,11 +5,11 @@ use crate::received::Received;
 use crate::sender::Sender;
 use crate::shim_rows::Said;
 use crate::ways::Ways;
+use forebay_apps::{Job, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::traffic::Datagram;
-use forebay_traffic::{Job, OpenSpec};
-use forebay_units::{PortId, Time, WorkloadId};
+use forebay_types::{PortId, Time, WorkloadId};
 
 /// One connection.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::{Fib, reverse};
-use forebay_units::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{IndexVec, NodeId, PortId, Time};
 
 /// What is to be done, in the order in which it is at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //! are gone when the guest is dropped, however that comes.
 
 use crate::link::Link;
-use forebay_files::{TempDir, remove_stale};
+use forebay_platform::files::{TempDir, remove_stale};
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! Which kernel runs.
 
 use forebay_kernel::Cache;
-use forebay_sampling::mix;
+use forebay_types::mix;
 use std::env;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! Messages of a connection, and what its packets and its sender's state say about each: the columns of a row of `flows`.
 
 use forebay_experiment::rows::FlowRow;
-use forebay_units::{QueryId, Time};
+use forebay_types::{QueryId, Time};
 use std::collections::VecDeque;
 
 /// Picoseconds of a microsecond.

@@ -11,7 +11,7 @@ use forebay_experiment::transport::{Chosen, Transport};
 use forebay_kernel::queue::{self, Discipline};
 use forebay_kernel::shims::{SHIM, cost_of_probe, period};
 use forebay_kernel::tags::TAGS;
-use forebay_units::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
+use forebay_types::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
 
 /// The path of a connection of transport `id`, which TRIM computes its threshold of: all its connections in the guest have one threshold, that
@@ -228,7 +228,7 @@ mod tests {
     use crate::testing::{experiment, group};
     use forebay_experiment::assign::Assign;
     use forebay_experiment::transport::Profile;
-    use forebay_units::Time;
+    use forebay_types::Time;
 
     fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
         let pairs = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();

@@ -8,7 +8,7 @@ use forebay_experiment::occupancy::{Counters, Occupancy};
 use forebay_experiment::rows::{EventKind, EventRow, PortRow, QueueRow};
 use forebay_experiment::series::Series;
 use forebay_queues::Queue;
-use forebay_units::{IndexVec, PortId, Rate, Time};
+use forebay_types::{IndexVec, PortId, Rate, Time};
 use std::collections::BTreeSet;
 
 /// One port.
@@ -266,8 +266,11 @@ mod tests {
     fn a_packet_that_is_thrown_out_of_a_backlog_was_not_sent() {
         let mut e = experiment(1);
         let queue = forebay_queues::find("pushout").unwrap();
-        let params = forebay_param::Values(vec![("high", forebay_param::Value::Int(4)), ("k", forebay_param::Value::Unset)]);
-        let Ok(built) = (queue.build)(&params, Some(forebay_units::QueueLen::Packets(2))) else { panic!("it can be built") };
+        let params = forebay_types::param::Values(vec![
+            ("high", forebay_types::param::Value::Int(4)),
+            ("k", forebay_types::param::Value::Unset),
+        ]);
+        let Ok(built) = (queue.build)(&params, Some(forebay_types::QueueLen::Packets(2))) else { panic!("it can be built") };
         e.network.ports[PortId::new(0)].queue = built;
         let mut ports = Ports::new(&e);
         let at = |id, what| Packet { id, time: id * 10, what, wire: 1_500, ..data(0, 1_460, 0) };

@@ -6,7 +6,7 @@ use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::queue::Discipline;
 use forebay_queues::{FifoDiscipline, Queue};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
@@ -43,15 +43,15 @@ mod tests {
     use super::*;
     use crate::testing::experiment;
     use forebay_experiment::faults::Corruption;
-    use forebay_units::PortId;
-    use forebay_units::QueueLen;
+    use forebay_types::PortId;
+    use forebay_types::QueueLen;
 
     #[test]
     fn a_queue_without_a_core_and_a_link_without_delay_are_named() {
         let mut network = experiment(2).network;
         assert_eq!(refused(&network), []);
         let entry = forebay_queues::find("pfabric").unwrap();
-        let params = forebay_param::Values(Vec::new());
+        let params = forebay_types::param::Values(Vec::new());
         network.ports[PortId::new(0)].queue = (entry.build)(&params, Some(QueueLen::Packets(30))).unwrap();
         network.ports[PortId::new(3)].delay = Time::ZERO;
         let reasons: Vec<String> = refused(&network).into_iter().map(|u| u.reason).collect();
@@ -66,7 +66,8 @@ mod tests {
         network.faults.balance = Balance::Packet;
         let entry = forebay_queues::find("pfabric").unwrap();
         let host = network.ports.position(|p| network.nodes[p.from].host).unwrap();
-        network.ports[host].queue = (entry.build)(&forebay_param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
+        network.ports[host].queue =
+            (entry.build)(&forebay_types::param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
         let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
         assert_eq!(keys, ["topology", "topology.corruption", "topology.balance", "topology.host-queue"]);
     }

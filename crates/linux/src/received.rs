@@ -36,7 +36,7 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     #[test]
     fn segments_in_any_order_and_more_than_once_cover_what_a_list_of_bytes_says() {

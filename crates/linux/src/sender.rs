@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::message::{Message, Stats};
     use crate::testing::{data, tcp};
-    use forebay_units::Time;
+    use forebay_types::Time;
 
     fn messages(end: u64, first_window: u64) -> Messages {
         let mut all = Messages::default();

@@ -3,7 +3,7 @@
 
 use crate::protocol::{self, NEVER};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// `enum fb_train_verdict`, by what the results call each.
 const VERDICTS: [&str; 5] = ["", "proportional", "severe", "insufficient", "unprobed"];

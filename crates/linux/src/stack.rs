@@ -9,7 +9,7 @@ use forebay_experiment::world::Unsupported;
 use forebay_kernel::congestion_controls::PARAMS;
 use forebay_kernel::shims::{SHIM, shim};
 use forebay_kernel::tags::{TAGS, tag};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Bytes of the headers that the kernel counts in an interface's MTU: IPv4 and TCP without options.
 const IP_AND_TCP: u32 = 40;
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use forebay_experiment::profile::{PARAMS, defaults};
     use forebay_experiment::transport::{Chosen, Profile};
-    use forebay_param::Values;
+    use forebay_types::param::Values;
 
     fn group(profile: Profile, cc: &'static str) -> Group {
         let tcp = Transport { stack: defaults(profile), cc: Chosen { name: cc, values: Values(Vec::new()) }, shims: Vec::new() };

@@ -6,9 +6,9 @@ use forebay_experiment::network::{Network, Node, PortConfig};
 use forebay_experiment::observe::Observe;
 use forebay_experiment::profile::defaults;
 use forebay_experiment::transport::{Chosen, Group, Profile, Transport};
-use forebay_param::Values;
 use forebay_queues::{DropTail, FifoDiscipline, Queue};
-use forebay_units::{IndexVec, NodeId, QueueLen, Rate, Time};
+use forebay_types::param::Values;
+use forebay_types::{IndexVec, NodeId, QueueLen, Rate, Time};
 
 /// A data packet that joins an empty queue.
 pub(crate) fn data(seq: u32, payload: u32, time: u64) -> Packet {

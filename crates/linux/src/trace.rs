@@ -3,7 +3,7 @@
 
 use crate::protocol::{Packet, Timer, flag};
 use forebay_experiment::rows::PacketRow;
-use forebay_sampling::mix;
+use forebay_types::mix;
 
 /// The ECN field of a packet that was marked (RFC 3168 section 5).
 const CE: u8 = 3;

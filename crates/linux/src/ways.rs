@@ -5,7 +5,7 @@ use crate::protocol::{HOPS, Open};
 use forebay_experiment::ideal::Ideal;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::Fib;
-use forebay_units::{NodeId, PortId, Time};
+use forebay_types::{NodeId, PortId, Time};
 
 /// Both ways of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]

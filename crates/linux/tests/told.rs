@@ -3,7 +3,7 @@
 mod guest;
 
 use forebay_linux::world::Linux;
-use forebay_units::Time;
+use forebay_types::Time;
 use guest::{experiment, kernel, run_in};
 
 /// A metric of a route that is not locked means nothing to the kernel (tcp_rto_min): here what it does with it is looked at.

@@ -2,7 +2,7 @@
 
 use crate::ModelError;
 use crate::error::integer;
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// Bytes that every packet carries beside its payload.
 pub mod header {

@@ -92,7 +92,7 @@ pub fn window_after_cut(window: f64, alpha: f64) -> Result<f64, ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{Rate, Time};
+    use forebay_types::{Rate, Time};
 
     fn pipe(gbps: u64, packet: u64, us: u64) -> Pipe {
         Pipe::new(Rate(gbps * 1_000_000_000), packet, Time::from_us(us)).unwrap()

@@ -8,8 +8,11 @@
 //! | [`dctcp`] | DCTCP's queue and windows in steady state | DCTCP slides and Alizadeh et al., SIGCOMM 2010 |
 //! | [`aimd`] | how flows of different congestion controls share a link | coexistence study, Eqs. (3) and (4) |
 //! | [`ceilings`] | what headers, windows and pipes allow at best | arithmetic |
+//!
+//! [`backend`] applies them to an experiment.
 
 pub mod aimd;
+pub mod backend;
 pub mod ceilings;
 pub mod dctcp;
 mod error;

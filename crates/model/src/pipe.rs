@@ -2,7 +2,7 @@
 
 use crate::error::integer;
 use crate::{ModelError, Ratio};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// Largest round trip, ps: 100 s.
 const MAX_RTT: u64 = 100_000_000_000_000;

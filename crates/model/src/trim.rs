@@ -119,7 +119,7 @@ pub fn estimated_flows(pipe: &Pipe, probe_rtt: f64) -> Result<f64, ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{Rate, Time};
+    use forebay_types::{Rate, Time};
 
     fn pipe(gbps: f64, packet: u64, us: f64) -> Pipe {
         Pipe::new(Rate((gbps * 1e9) as u64), packet, Time((us * 1e6) as u64)).unwrap()

@@ -6,7 +6,7 @@ use common::{base, close, model};
 use forebay_model::aimd::{Aimd, throughput_ratio};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule::First, Params, Regime, TailMode};
 use forebay_model::{Pipe, ceilings, dctcp, trim};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 const GBPS: u64 = 1_000_000_000;
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{base, close, model};
 use forebay_model::incast::{Branch, FirstWindow, NstarRule::First, TailMode};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// N, W_m, N_m, W_m^{N_m}, Y_C, T_C ms, k(W_m - 1), k(W_m), q, P^O literal, P^O harmonic, A_b, D_b unclipped, N^O, G/C literal,
 /// G/C harmonic. 0 stands for an infinite k.

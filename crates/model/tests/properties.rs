@@ -3,7 +3,7 @@
 use forebay_model::aimd::{Aimd, random_marks, shares, throughput_ratio};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, Regime, TailMode, periods_until};
 use forebay_model::{Pipe, ceilings, dctcp, trim};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 use proptest::prelude::*;
 
 const MODES: [TailMode; 3] = [TailMode::Literal, TailMode::Harmonic, TailMode::Uniform];

@@ -5,7 +5,7 @@ use crate::guard::detached;
 use crate::listen::Listener;
 use crate::scenario::Scenario;
 use crate::sweep::{request, with_axes};
-use forebay_exec::sweep::{
+use forebay_runner::sweep::{
     Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys, run_once as run_keys_once,
 };
 use pyo3::prelude::*;
@@ -130,5 +130,5 @@ impl Watcher for Checking<'_> {
 
     fn tick(&mut self, _: &Status) {}
 
-    fn done(&mut self, _: &Plan, _: usize, _: &UnitRecord, _: forebay_exec::sweep::Done) {}
+    fn done(&mut self, _: &Plan, _: usize, _: &UnitRecord, _: forebay_runner::sweep::Done) {}
 }

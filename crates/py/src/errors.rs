@@ -1,7 +1,7 @@
 //! Errors as Python exceptions, with the text that the command line prints.
 
-use forebay_exec::sweep::SweepError;
 use forebay_experiment::report::RunError;
+use forebay_runner::sweep::SweepError;
 use forebay_scenario::Errors;
 use forebay_store::StoreError;
 use pyo3::{PyErr, import_exception};

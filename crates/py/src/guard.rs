@@ -1,7 +1,7 @@
 //! Work without the interpreter's lock, which a defect of forebay must not end.
 
 use crate::errors;
-use forebay_exec::caught;
+use forebay_runner::caught;
 use pyo3::prelude::*;
 
 /// Calls `work` without the interpreter's lock. A panic in it, or in threads that it waits for, is an exception that says what happened.

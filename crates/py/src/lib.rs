@@ -52,5 +52,5 @@ mod _native {
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "beside the version")]
-    const __sources__: &str = forebay_exec::sweep::key::SOURCES;
+    const __sources__: &str = forebay_runner::sweep::key::SOURCES;
 }

@@ -6,7 +6,7 @@ use crate::errors;
 use forebay_model::aimd::{self, Aimd};
 use forebay_model::incast::{Branch, Ca, FirstWindow, Head, Incast, NstarRule, Params, Regime, TailMode};
 use forebay_model::{ModelError, Pipe, ceilings, dctcp, trim};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 use pyo3::prelude::*;
 
 /// A refused argument on its way to Python.

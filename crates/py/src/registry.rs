@@ -18,5 +18,5 @@ pub(crate) fn registry() -> Vec<Section> {
         };
         (s.title, s.usage, s.items.into_iter().map(item).collect())
     };
-    forebay_scenario::describe(forebay_worlds::all()).into_iter().map(section).collect()
+    forebay_scenario::describe(forebay_backends::all()).into_iter().map(section).collect()
 }

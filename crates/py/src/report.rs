@@ -3,10 +3,10 @@
 use crate::errors;
 use crate::guard::detached;
 use crate::results::Results;
-use forebay_exec::{ExplainError, Which};
-use forebay_files::TempDir;
+use forebay_platform::files::TempDir;
+use forebay_runner::{ExplainError, Which};
 use forebay_store::{Format, RunDir, Target, file_name};
-use forebay_units::QueryId;
+use forebay_types::QueryId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -31,9 +31,9 @@ pub(crate) fn answer(py: Python<'_>, results: Vec<Py<Results>>) -> PyResult<Stri
     detached(py, || {
         let mut scratch = Scratch::default();
         let dirs = results.iter().map(|r| dir_of(r, &mut scratch)).collect::<PyResult<Vec<_>>>()?;
-        let data = forebay_verdict::read(&dirs).map_err(|e| errors::store(&e))?;
-        let headline = forebay_verdict::headline(&data);
-        let workloads = forebay_verdict::workloads(&data).unwrap_or_default();
+        let data = forebay_analysis::read(&dirs).map_err(|e| errors::store(&e))?;
+        let headline = forebay_analysis::headline(&data);
+        let workloads = forebay_analysis::workloads(&data).unwrap_or_default();
         Ok(json!({"sentences": headline.sentences, "workloads": workloads}).to_string())
     })?
 }
@@ -53,7 +53,7 @@ pub(crate) fn explain(
         let mut scratch = Scratch::default();
         let dir = dir_of(results, &mut scratch)?;
         let which = Which { flow, query: query.map(QueryId::new), variant, run };
-        forebay_exec::explain(forebay_worlds::all(), &dir, &which).map_err(|e| match e {
+        forebay_runner::explain(forebay_backends::all(), &dir, &which).map_err(|e| match e {
             ExplainError::Store(e) => errors::store(&e),
             ExplainError::Scenario(e) => errors::scenario(&e),
             ExplainError::Run(e) => errors::engine(&e.to_string()),

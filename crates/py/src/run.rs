@@ -7,8 +7,8 @@ use crate::results::Results;
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use forebay_exec::{Job, Jobs, Outcome, Prepared, Record, Watcher, jobs};
 use forebay_experiment::report::RunError;
+use forebay_runner::{Job, Jobs, Outcome, Prepared, Record, Watcher, jobs};
 use forebay_scenario::Resolved;
 use forebay_store::{RunTable, each_batch};
 use pyo3::prelude::*;
@@ -45,7 +45,7 @@ pub(crate) fn run_all(
         listener: Listener::new(progress, &stop),
     };
     watch.listener.tell(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
-    let outcome = detached(py, || forebay_exec::run_all(&many, &jobs, threads, &stop, &mut watch))?;
+    let outcome = detached(py, || forebay_runner::run_all(&many, &jobs, threads, &stop, &mut watch))?;
     watch.listener.end(py)?;
     outcome.map_err(|e| match e {
         Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why)) => errors::engine(&why),

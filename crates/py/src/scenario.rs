@@ -2,8 +2,8 @@
 
 use crate::errors;
 use crate::guard::detached;
-use forebay_exec::sweep::explain;
-use forebay_predict::{Head, evaluate};
+use forebay_model::backend::{Head, evaluate};
+use forebay_runner::sweep::explain;
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ impl Scenario {
     /// A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
     #[staticmethod]
     fn from_text(text: &str, name: String, base: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Scenario> {
-        let inner = forebay_scenario::Scenario::from_text(forebay_worlds::all(), text, &name, &base, &sets, seed)
+        let inner = forebay_scenario::Scenario::from_text(forebay_backends::all(), text, &name, &base, &sets, seed)
             .map_err(|e| errors::scenario(&e))?;
         Ok(Scenario { inner, name, base, sets, seed, resolved: OnceLock::new() })
     }
@@ -42,7 +42,7 @@ impl Scenario {
     /// A scenario from a file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Scenario> {
-        let inner = forebay_scenario::load(forebay_worlds::all(), &path, &[], None).map_err(|e| errors::scenario(&e))?;
+        let inner = forebay_scenario::load(forebay_backends::all(), &path, &[], None).map_err(|e| errors::scenario(&e))?;
         let name = path.display().to_string();
         Ok(Scenario { inner, name, base: PathBuf::new(), sets: Vec::new(), seed: None, resolved: OnceLock::new() })
     }

@@ -7,7 +7,7 @@ use crate::guard::detached;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
-use forebay_exec::sweep::{self, Unit, UnitKey, UnitRecord, UnitStore};
+use forebay_runner::sweep::{self, Unit, UnitKey, UnitRecord, UnitStore};
 use forebay_store::unit::{RunNames, summary};
 use forebay_store::{RunTable, StoreError, combined_fingerprint, schema_of};
 use pyo3::exceptions::PyKeyError;

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_cli::report;
-use forebay_exec::sweep::{Done, Plan, Request, Status, UnitRecord, Watcher, execute, read};
+use forebay_runner::sweep::{Done, Plan, Request, Status, UnitRecord, Watcher, execute, read};
 use forebay_store::sweep::{SweepDir, SweepManifest, SweepScenario};
 use forebay_store::{Host, StoreError, pack, unpack};
 use pyo3::prelude::*;

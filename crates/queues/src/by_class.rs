@@ -2,8 +2,8 @@
 //! to drop from a full buffer. Which queue is served next is the scheduler's business.
 
 use crate::{DropReason, Effects, Handle, Held, PortState, QueueError, QueueState, Queued, Verdict, plain};
-use forebay_param::{Kind, Param, Values};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Kind, Param, Values};
 use std::collections::VecDeque;
 
 /// Classes of service that packets can have.

@@ -7,9 +7,8 @@ use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, QueueState, Queued, Verdict, red,
 };
-use forebay_param::{Entry, Kind, Param, Values, choices};
-use forebay_sampling::Rng;
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_types::param::{Entry, Kind, Param, Values, choices};
+use forebay_types::{QueueLen, Rate, Rng, Time};
 
 /// When samples count as a match.
 #[derive(Debug, Clone, Copy, PartialEq)]

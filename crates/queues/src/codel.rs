@@ -5,8 +5,8 @@ use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, Queued, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Param, Values};
 use std::collections::VecDeque;
 
 /// The parameters of the law.

@@ -4,8 +4,8 @@ use crate::plain::length;
 use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
 };
-use forebay_param::{Entry, Kind, Param};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Entry, Kind, Param};
 
 /// Sets CE on every ECN-capable packet that finds at least K in the queue.
 ///

@@ -3,8 +3,7 @@
 //! whenever it has sent one.
 
 use crate::{Arrival, Effects, Handle, Plain, PortState, QueueState, Queued, Verdict};
-use forebay_sampling::Rng;
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_types::{QueueLen, Rate, Rng, Time};
 
 /// What every discipline receives, and says of itself, before the first packet.
 pub trait Discipline {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Codepoint;
 use crate::testing::{Effect, built, busy, packet};
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 /// What ports rely on: they do not call where the two promises say what the decision is.
 #[test]

@@ -3,7 +3,7 @@
 use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
 };
-use forebay_param::Entry;
+use forebay_types::param::Entry;
 
 /// First in, first out; a packet is lost only when the buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

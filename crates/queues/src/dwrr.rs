@@ -6,8 +6,8 @@ use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Queued, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Param, Values};
 use std::collections::VecDeque;
 
 /// The queues and whose turn it is.
@@ -195,8 +195,8 @@ mod tests {
     use super::*;
     use crate::testing::{Effect, Port, built, packet};
     use crate::{DropReason, Handle, QueueState, Verdict};
-    use forebay_param::Value;
-    use forebay_units::{Bytes, QueueLen};
+    use forebay_types::param::Value;
+    use forebay_types::{Bytes, QueueLen};
 
     fn port(sets: &[(&'static str, Value)], buffer: u64) -> Port {
         let Queue::Buffered(d) = built(&ENTRY, sets) else { panic!("it is buffered") };
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn skipped_rounds_keep_the_order() {
-        let mut rng = forebay_sampling::Rng::stream(5, &[]);
+        let mut rng = forebay_types::Rng::stream(5, &[]);
         for _ in 0..200 {
             let small = 1 + rng.below(40);
             let list: Vec<i64> = (0..4).map(|_| 1 + rng.below(9) as i64).collect();

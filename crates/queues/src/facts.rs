@@ -1,6 +1,6 @@
 //! The facts that a discipline receives, and what it can decide.
 
-use forebay_units::{QueueLen, Time};
+use forebay_types::{QueueLen, Time};
 
 /// A queue's length, or a limit on it, in packets and in wire bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

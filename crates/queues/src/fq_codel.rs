@@ -7,9 +7,8 @@ use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Queued, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_sampling::{Rng, mix};
-use forebay_units::{Rate, Time};
+use forebay_types::param::{Entry, Kind, Param, Values};
+use forebay_types::{Rate, Rng, Time, mix};
 use std::collections::VecDeque;
 
 /// No packet.

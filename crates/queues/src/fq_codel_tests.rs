@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Effect, Port, built, packet};
 use crate::{DropReason, Handle, Verdict};
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 fn port(sets: &[(&'static str, Value)], buffer: QueueState) -> Port {
     let mut queue = built(&ENTRY, sets);
@@ -193,7 +193,7 @@ fn skipped_rounds_keep_the_order() {
         // Enough queues that no two flows share one.
         let sets = [
             ("flows", Value::Int(65_536)),
-            ("quantum", Value::Bytes(forebay_units::Bytes(quantum))),
+            ("quantum", Value::Bytes(forebay_types::Bytes(quantum))),
             ("target", Value::Time(Time::NEVER)),
         ];
         let mut p = port(&sets, QueueState::UNLIMITED);
@@ -210,7 +210,7 @@ fn skipped_rounds_keep_the_order() {
 /// Turns of one byte for packets of 4 GB: 4 000 000 000 rounds.
 #[test]
 fn tiny_quantum_takes_bounded_work() {
-    let mut p = port(&[("quantum", Value::Bytes(forebay_units::Bytes(1)))], QueueState::UNLIMITED);
+    let mut p = port(&[("quantum", Value::Bytes(forebay_types::Bytes(1)))], QueueState::UNLIMITED);
     (0..4).for_each(|i| assert_eq!(p.arrive(packet(4_000_000_000 + i, 0, 0, u64::from(i % 2))), Verdict::Accept));
     let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
     assert_eq!(order, [0, 1, 2, 3]);

@@ -82,7 +82,7 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
     use std::collections::BTreeMap;
 
     #[test]

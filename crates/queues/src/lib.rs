@@ -37,8 +37,8 @@ pub use shared_buffer::{SharedBuffer, SharedPolicy};
 use discipline::Fifo;
 use facts::Held;
 
-use forebay_param::{Entry, Kind, Param, QueueValue, Values};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Entry, Kind, Param, QueueValue, Values};
 
 /// Whether a discipline sets CE; laws that need marks require such a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -105,7 +105,7 @@ impl<T: Copy + Default + PartialEq> PartialEq for Line<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
     use std::collections::VecDeque;
 
     #[test]

@@ -5,9 +5,8 @@ use crate::plain::length;
 use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
 };
-use forebay_param::{Entry, Kind, Param};
-use forebay_sampling::Rng;
-use forebay_units::Rate;
+use forebay_types::param::{Entry, Kind, Param};
+use forebay_types::{Rate, Rng};
 
 /// Loses each packet with the same probability, independently of all others.
 ///
@@ -88,8 +87,8 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{built, busy, packet};
-    use forebay_param::Value;
-    use forebay_units::QueueLen;
+    use forebay_types::QueueLen;
+    use forebay_types::param::Value;
 
     #[test]
     fn loses_its_share_and_marks_like_a_step() {

@@ -107,7 +107,7 @@ impl Ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
     use std::collections::BTreeMap;
 
     #[test]

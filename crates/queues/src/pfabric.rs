@@ -9,9 +9,8 @@ use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueState, Queued, Verdict,
 };
-use forebay_param::Entry;
-use forebay_sampling::mix;
-use forebay_units::Time;
+use forebay_types::param::Entry;
+use forebay_types::{Time, mix};
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -230,7 +229,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{Effect, Port, packet};
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
     use std::cmp::Reverse;
 
     fn port(buffer: QueueState) -> Port {

@@ -10,9 +10,8 @@ use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, Queued, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_sampling::Rng;
-use forebay_units::{Rate, Time};
+use forebay_types::param::{Entry, Kind, Param, Values};
+use forebay_types::{Rate, Rng, Time};
 use std::collections::VecDeque;
 
 /// RFC 8033 section 5.2: bytes that leave in one measurement of the rate.

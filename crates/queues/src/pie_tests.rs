@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Port, built, packet};
 use crate::{Codepoint, QueueState};
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 const MS: u64 = 1_000_000_000;
 

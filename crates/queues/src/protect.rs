@@ -5,8 +5,8 @@ use crate::{
     Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Entry, Kind, Param, Values};
 
 /// The rule; it has no state.
 #[derive(Debug, Clone, PartialEq)]

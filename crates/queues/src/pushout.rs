@@ -6,8 +6,8 @@ use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, Held, K, Marking, Plain, PortState,
     Queue, QueueEntry, QueueState, Queued, Verdict,
 };
-use forebay_param::Entry;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Entry;
 
 /// What is known of a packet that waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -4,9 +4,8 @@ use crate::{
     Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values, choices};
-use forebay_sampling::{Rng, math};
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_types::param::{Entry, Kind, Param, Values, choices};
+use forebay_types::{QueueLen, Rate, Rng, Time, math};
 
 /// What is done with the number of packets since the last signal.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::busy;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// min 30, max 100, p-max 0.02, weight 0.002 at 1 Gb/s.
 pub(crate) fn example() -> Law {

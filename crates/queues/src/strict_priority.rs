@@ -10,8 +10,8 @@ use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Held, K, Marking, Plain, PortState, Queue,
     QueueEntry, QueueError, QueueState, Queued, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
-use forebay_units::{QueueLen, Time};
+use forebay_types::param::{Entry, Kind, Param, Values};
+use forebay_types::{QueueLen, Time};
 
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]

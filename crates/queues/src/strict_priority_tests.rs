@@ -4,7 +4,7 @@ use super::*;
 use crate::Handle;
 use crate::by_class::even_map;
 use crate::testing::{Effect, Port, built, packet};
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 fn strict(queues: usize) -> StrictPriority {
     StrictPriority {

@@ -4,8 +4,8 @@ use crate::{
     Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, Queue, QueueEntry, QueueState, Queued,
     Verdict,
 };
-use forebay_param::{Kind, Param, Value, Values};
-use forebay_units::{Bytes, Time};
+use forebay_types::param::{Kind, Param, Value, Values};
+use forebay_types::{Bytes, Time};
 
 /// A queue with some parameters set and the others at their defaults, for a port without limit.
 pub(crate) fn built(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {

@@ -6,8 +6,8 @@ use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Queued, Verdict,
 };
-use forebay_param::{Entry, Values};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Values};
 
 /// Fraction bits of a tag, so that whole numbers hold sizes over weights: 2^16 bytes a packet leave 2^28 packets of the largest size
 /// until the tags would overflow, and they begin anew whenever the port is idle.
@@ -122,8 +122,8 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::testing::{Port, built, packet};
-    use forebay_param::Value;
-    use forebay_units::QueueLen;
+    use forebay_types::QueueLen;
+    use forebay_types::param::Value;
 
     fn port(weights: &[i64]) -> Port {
         let Queue::Buffered(d) = built(&ENTRY, &[("weights", Value::Ints(weights.to_vec()))]) else { panic!("it is buffered") };

@@ -4,7 +4,7 @@
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Dimension`].
 //! In texts, help, notes and meanings backticks enclose code.
 
-pub use forebay_verdict::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
+pub use forebay_analysis::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
 use serde::Serialize;
 
 /// Everything a report shows, in the order in which it is read.
@@ -61,7 +61,7 @@ pub struct MetricRow {
     /// Name of the metric.
     pub label: String,
     /// Unit of the values.
-    #[serde(serialize_with = "forebay_verdict::by_name")]
+    #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
     /// What it is, one sentence.
     pub help: String,
@@ -146,7 +146,7 @@ pub struct Panel {
     /// What is drawn upward.
     pub title: String,
     /// Its unit.
-    #[serde(serialize_with = "forebay_verdict::by_name")]
+    #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
     /// The lines.
     pub lines: Vec<TimeLine>,
@@ -235,7 +235,7 @@ pub struct Axis {
     /// What it shows.
     pub title: String,
     /// Unit of its values.
-    #[serde(serialize_with = "forebay_verdict::by_name")]
+    #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
     /// Whether it is logarithmic; its values are above 0 then.
     pub log: bool,

@@ -8,7 +8,7 @@ fn main() {
         eprintln!("usage: explain FILE [key=value]...");
         return;
     };
-    match forebay_scenario::load(forebay_worlds::all(), file.as_ref(), sets, None).and_then(|s| s.resolve()) {
+    match forebay_scenario::load(forebay_backends::all(), file.as_ref(), sets, None).and_then(|s| s.resolve()) {
         Ok(r) => print!("{}\n{}", r.explain(), r.variants[0].toml()),
         Err(e) => print!("{}", e.render()),
     }

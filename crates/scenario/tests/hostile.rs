@@ -8,7 +8,8 @@ use std::path::Path;
 
 /// Reads, resolves and renders; the result does not matter, only that there is one.
 fn read(text: &str, sets: &[String]) {
-    match Scenario::from_text(forebay_worlds::all(), text, "hostile.toml", Path::new("."), sets, None).and_then(|s| s.resolve()) {
+    match Scenario::from_text(forebay_backends::all(), text, "hostile.toml", Path::new("."), sets, None).and_then(|s| s.resolve())
+    {
         Ok(r) => assert!(!r.explain().is_empty() && !r.variants.iter().any(|v| v.toml().is_empty())),
         Err(e) => {
             assert!(!e.list().is_empty() && e.render().contains("error: "));

@@ -42,7 +42,7 @@ fn files_that_are_not_scenarios() {
         (file("nul.toml", b"\0\0\0"), "not valid TOML"),
     ];
     for (path, says) in cases {
-        let errors = load(forebay_worlds::all(), &path, &[], None).expect_err(says);
+        let errors = load(forebay_backends::all(), &path, &[], None).expect_err(says);
         assert!(errors.render().contains(says), "wanted {says}, got\n{}", errors.render());
     }
     std::fs::remove_dir_all(&dir).unwrap();
@@ -124,7 +124,7 @@ fn pipes_and_devices_are_refused_without_waiting() {
         let list = format!("workload.0={{ kind = \"replay\", file = \"{file}\" }}");
         for set in [sizes, list] {
             let scenario = forebay_scenario::Scenario::from_text(
-                forebay_worlds::all(),
+                forebay_backends::all(),
                 VALID,
                 "test.toml",
                 &dir,
@@ -134,7 +134,7 @@ fn pipes_and_devices_are_refused_without_waiting() {
             let told = scenario.and_then(|s| s.resolve()).unwrap_err().render();
             assert!(told.contains("a pipe") && told.contains(file) && told.contains("copy it to a file"), "{set}: {told}");
         }
-        let told = load(forebay_worlds::all(), &dir.join(file), &[], None).unwrap_err().render();
+        let told = load(forebay_backends::all(), &dir.join(file), &[], None).unwrap_err().render();
         assert!(told.contains("a pipe") && told.contains("not a scenario file"), "{told}");
     }
     std::fs::remove_dir_all(&dir).unwrap();
@@ -149,8 +149,14 @@ fn nothing_hidden_reaches_a_message() {
             format!("# {hidden}\nname = {hidden}3\n"),
         ] {
             let name = format!("te{hidden}st.toml");
-            let scenario =
-                forebay_scenario::Scenario::from_text(forebay_worlds::all(), &text, &name, std::path::Path::new("."), &[], None);
+            let scenario = forebay_scenario::Scenario::from_text(
+                forebay_backends::all(),
+                &text,
+                &name,
+                std::path::Path::new("."),
+                &[],
+                None,
+            );
             let Err(errors) = scenario.and_then(|s| s.resolve()) else { continue };
             assert!(!errors.render().contains(hidden), "{hidden:?}: {:?}", errors.render());
         }

@@ -2,7 +2,7 @@
 
 use crate::common::{VALID, resolve};
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_sampling::{Rng, SizeDist, TimeDist};
+use forebay_types::{Rng, SizeDist, TimeDist};
 
 const KIB: f64 = 1024.0;
 const DRAWS: usize = 100_000;

@@ -11,7 +11,7 @@ fn reference_has_not_drifted() {
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once(BEGIN).expect("the begin marker");
     let (_, tail) = rest.split_once(END).expect("the end marker");
-    let wanted = format!("{head}{BEGIN}{}{END}{tail}", forebay_scenario::docs(forebay_worlds::all()));
+    let wanted = format!("{head}{BEGIN}{}{END}{tail}", forebay_scenario::docs(forebay_backends::all()));
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         std::fs::write(&path, wanted).unwrap();
     } else {
@@ -21,7 +21,7 @@ fn reference_has_not_drifted() {
 
 #[test]
 fn every_choice_is_described() {
-    for section in forebay_scenario::describe(forebay_worlds::all()) {
+    for section in forebay_scenario::describe(forebay_backends::all()) {
         for item in section.items {
             assert!(!item.summary.is_empty(), "{} {}", section.title, item.name);
             assert!(item.params.iter().all(|p| !p.doc.is_empty() && !p.legal.is_empty()), "{}", item.name);
@@ -37,7 +37,7 @@ fn examples_in_the_reference_resolve() {
     let mut seen = 0;
     for block in text.split("```toml scenario\n").skip(1) {
         let block = block.split("```").next().unwrap_or("");
-        let r = forebay_scenario::Scenario::from_text(forebay_worlds::all(), block, "docs.toml", Path::new("."), &[], None)
+        let r = forebay_scenario::Scenario::from_text(forebay_backends::all(), block, "docs.toml", Path::new("."), &[], None)
             .and_then(|s| s.example()?.resolve());
         if let Err(e) = r {
             panic!("{}", e.render());

@@ -6,7 +6,7 @@ use forebay_experiment::profile::PARAMS;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Profile, Recovery};
 use forebay_scenario::{Scenario, load};
-use forebay_units::{GroupId, NodeId, PortId, Time, WorkloadId};
+use forebay_types::{GroupId, NodeId, PortId, Time, WorkloadId};
 use std::path::Path;
 
 #[test]
@@ -128,7 +128,7 @@ fn datagrams_are_a_group_of_their_own() {
 
 #[test]
 fn a_list_of_congestion_controls_makes_variants() {
-    let congestion_controls: Vec<String> = forebay_worlds::all()
+    let congestion_controls: Vec<String> = forebay_backends::all()
         .congestion_controls()
         .iter()
         .filter(|l| l.entry.params.iter().all(|p| p.default.is_some()))
@@ -179,7 +179,7 @@ fn overrides_reach_everything() {
 #[test]
 fn the_seed_of_the_command_line_wins() {
     let s =
-        Scenario::from_text(forebay_worlds::all(), VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX))
+        Scenario::from_text(forebay_backends::all(), VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX))
             .unwrap();
     let r = s.resolve().unwrap();
     assert_eq!((r.seed, r.run_seed(1)), (u64::MAX, 0));
@@ -203,8 +203,8 @@ fn every_topology_and_workload_of_the_registry_is_reachable() {
         let mut text = format!("duration = \"1ms\"\n[topology]\nkind = \"{}\"\n", t.entry.name);
         for p in t.entry.params.iter().filter(|p| p.default.is_none()) {
             match p.kind {
-                forebay_param::Kind::Link => text.push_str(&format!("{} = {link}\n", p.key)),
-                forebay_param::Kind::Int(lo, hi) => text.push_str(&format!("{} = {}\n", p.key, (lo.max(4)).min(hi))),
+                forebay_types::param::Kind::Link => text.push_str(&format!("{} = {link}\n", p.key)),
+                forebay_types::param::Kind::Int(lo, hi) => text.push_str(&format!("{} = {}\n", p.key, (lo.max(4)).min(hi))),
                 kind => panic!("{}: this test does not know how to fill `{}` ({kind:?})", t.entry.name, p.key),
             }
         }
@@ -270,7 +270,7 @@ fn examples_resolve() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let r = load(forebay_worlds::all(), &path, &[], None)
+        let r = load(forebay_backends::all(), &path, &[], None)
             .and_then(|s| s.example()?.resolve())
             .unwrap_or_else(|e| panic!("{}", e.render()));
         assert!(!r.explain().is_empty());
@@ -281,7 +281,7 @@ fn examples_resolve() {
 
 #[test]
 fn registry_defaults_are_legal() {
-    use forebay_param::{Kind, Param};
+    use forebay_types::param::{Kind, Param};
     fn check(owner: &str, params: &[Param]) {
         for p in params {
             let Some(default) = p.default.filter(|d| !d.is_empty()) else { continue };
@@ -292,15 +292,15 @@ fn registry_defaults_are_legal() {
                 Kind::Float(lo, hi) => default.parse::<f64>().is_ok_and(|v| (lo..=hi).contains(&v)),
                 Kind::Bool => default.parse::<bool>().is_ok(),
                 Kind::Choice(words) => words.contains(&default),
-                Kind::Bytes => default.parse::<forebay_units::Bytes>().is_ok(),
-                Kind::QueueLen => default.parse::<forebay_units::QueueLen>().is_ok(),
-                Kind::Rate => default.parse::<forebay_units::Rate>().is_ok(),
+                Kind::Bytes => default.parse::<forebay_types::Bytes>().is_ok(),
+                Kind::QueueLen => default.parse::<forebay_types::QueueLen>().is_ok(),
+                Kind::Rate => default.parse::<forebay_types::Rate>().is_ok(),
                 _ => true,
             };
             assert!(ok, "{owner}: default of `{}`: {default}", p.key);
         }
     }
-    forebay_worlds::all().congestion_controls().iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_backends::all().congestion_controls().iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_queues::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_experiment::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_experiment::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
@@ -344,7 +344,7 @@ fn shims_are_named_and_echoed() {
 /// A key would be ambiguous in a congestion control's table if the congestion control had a parameter of the same name.
 #[test]
 fn no_congestion_control_parameter_is_called_like_a_key_of_transport() {
-    for cc in forebay_worlds::all().congestion_controls() {
+    for cc in forebay_backends::all().congestion_controls() {
         for p in cc.entry.params {
             assert!(
                 PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack",

@@ -8,7 +8,7 @@ use std::path::Path;
 
 fn scenario(text: &str, sets: &[&str]) -> Result<Scenario, Errors> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    Scenario::from_text(forebay_worlds::all(), text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)
+    Scenario::from_text(forebay_backends::all(), text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)
 }
 
 /// The sweep of the valid scenario with a section appended.

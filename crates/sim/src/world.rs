@@ -13,8 +13,7 @@ use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_queues::Queue;
-use forebay_sampling::Rng;
-use forebay_units::{NodeId, Rate, Time};
+use forebay_types::{NodeId, Rate, Rng, Time};
 use std::ops::ControlFlow;
 
 /// Refuses a retransmission timeout that never grows above the transmission time of the smallest packet: such a run does not end.

@@ -2,17 +2,16 @@
 //! the same ones are dropped.
 
 use forebay_experiment::network::PortConfig;
-use forebay_param::{Kind, QueueValue, Value, Values};
 use forebay_queues::{QueueState, build, find};
-use forebay_sampling::Rng;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, SackBlocks, flag, service};
 use forebay_sim::net::port::Port;
-use forebay_units::{ConnSlot, NodeId, QueueLen, Rate, Time};
+use forebay_types::param::{Kind, QueueValue, Value, Values};
+use forebay_types::{ConnSlot, NodeId, QueueLen, Rate, Rng, Time};
 
 /// A queue with some parameters set and the others at their defaults.
 fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
     let entry = find(kind).unwrap().entry;
-    let param = |p: &forebay_param::Param| {
+    let param = |p: &forebay_types::param::Param| {
         let text = p.default.unwrap_or("");
         let default = match p.kind {
             _ if text.is_empty() => Value::Unset,

@@ -3,11 +3,11 @@
 
 mod scripted;
 
-use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::PROFILES;
 use forebay_sim::tcp::sender::CaState;
+use forebay_types::param::Value;
 use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
 use scripted::{US, config, config_with};
 

@@ -3,7 +3,7 @@
 
 mod scripted;
 
-use forebay_param::Value;
+use forebay_types::param::Value;
 use proptest::prelude::*;
 use scripted::pipe::{Fate, PASS, Pipe, Seen};
 use scripted::{US, combinations, config_with, shim_lists};

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::read::RunDir;
 use crate::rows::Rows;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::collections::BTreeMap;
 
 /// From the least to the most of several runs.

@@ -75,6 +75,6 @@ fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
     leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
-    let options = forebay_files::Options { mode: None, sync };
-    forebay_files::replace(path, contents, options).map_err(StoreError::io("write", path))
+    let options = forebay_platform::files::Options { mode: None, sync };
+    forebay_platform::files::replace(path, contents, options).map_err(StoreError::io("write", path))
 }

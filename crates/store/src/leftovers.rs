@@ -5,7 +5,7 @@
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
-use forebay_files::{Lock, TEMPORARY as MARK, is_shared, process_runs};
+use forebay_platform::files::{Lock, TEMPORARY as MARK, is_shared, process_runs};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) fn temporary_name(name: &OsStr) -> OsString {
 
 /// A lock on a file or a directory, as long as it is kept; `None` where the file system has no locks.
 pub(crate) fn lock(path: &Path) -> Option<File> {
-    match forebay_files::lock(path) {
+    match forebay_platform::files::lock(path) {
         Lock::Held(file) => Some(file),
         Lock::Busy | Lock::Unsupported | Lock::Unknown => None,
     }
@@ -73,7 +73,7 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
 
 /// Whether this is a directory of complete results: its manifest, which is written last, is whole.
 pub(crate) fn is_complete(path: &Path) -> bool {
-    let text = forebay_files::read_plain(&path.join(Manifest::FILE)).unwrap_or_default();
+    let text = forebay_platform::files::read_plain(&path.join(Manifest::FILE)).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
@@ -101,7 +101,7 @@ fn parts(name: &str) -> Option<(&str, u32)> {
 /// Whether no process holds a lock on `path`, a plain file or a directory.
 fn free(path: &Path) -> bool {
     // Without locks, the number of the process is all there is to go by.
-    matches!(forebay_files::lock(path), Lock::Held(_) | Lock::Unsupported)
+    matches!(forebay_platform::files::lock(path), Lock::Held(_) | Lock::Unsupported)
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn pipes_are_not_opened() {
-        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
         // A number that no process has.
         let pipe = place.path().join(format!("x.tmp-{}", u32::MAX));
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn complete_results_without_name_are_found() {
-        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
         let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
         for dir in [
             complete.clone(),
@@ -143,7 +143,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn pipes_and_links_are_left_alone() {
-        let place = forebay_files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
         let path = |name: &str| place.path().join(format!("{name}.tmp-{}", u32::MAX));
         assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
         std::os::unix::fs::symlink(place.path(), path("link")).unwrap();

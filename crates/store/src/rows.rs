@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{RunInfo, arrow_schema, batch, schema};
     use forebay_experiment::rows::FlowRow;
-    use forebay_units::Time;
+    use forebay_types::Time;
 
     #[test]
     fn values_nulls_and_columns_that_are_not_there() {

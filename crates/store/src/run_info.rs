@@ -2,7 +2,7 @@
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
-use forebay_units::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
+use forebay_types::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
 
 /// One run (a variant with a seed) and the names its rows refer to by index.
 #[derive(Debug, Clone, Default)]

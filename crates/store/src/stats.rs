@@ -1,6 +1,6 @@
 //! Statistics for tables a person reads: percentiles, confidence intervals, fairness, and the named bins of flow sizes.
 
-pub use forebay_sampling::{Estimate, ends, estimate};
+pub use forebay_types::{Estimate, ends, estimate};
 
 /// A size class of flows, as the data-centre papers bin them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, group_value, summarise};
-use forebay_units::{GroupId, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_types::{GroupId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
 
 fn of(config: &Experiment, report: &Report) -> Summary {
@@ -203,7 +203,7 @@ fn asked(workload: &str) -> [Option<f64>; 2] {
         "duration = \"1s\"\ntransport = {{ cc = \"newreno\" }}\nworkload = [{{ {workload} }}]\n[topology]\nkind = \"many-to-one\"\n\
          senders = 2\naccess = {{ rate = \"1Gbps\", delay = \"10us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"10us\" }}\n"
     );
-    let scenario = Scenario::from_text(forebay_worlds::all(), &text, "test", Path::new("."), &[], None);
+    let scenario = Scenario::from_text(forebay_backends::all(), &text, "test", Path::new("."), &[], None);
     let mut resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
     let s = of(&resolved.variants.remove(0).config, &crate::common::report(1));
     ["flows_most", "queries_most"].map(|name| group_value(&s.groups[GroupId::new(0)], name))

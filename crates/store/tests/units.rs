@@ -5,7 +5,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use forebay_store::summary::summarise;
 use forebay_store::unit::{KeyHasher, RunNames, UnitKey, UnitRecord, UnitStore, summary};
 use forebay_store::{RecordBatch, RunInfo, RunTable, rows_of};
-use forebay_units::{GroupId, IndexVec};
+use forebay_types::{GroupId, IndexVec};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::PathBuf;

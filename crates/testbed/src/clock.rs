@@ -1,6 +1,6 @@
 //! The clock of a run, and how punctual a thread may be.
 
-use forebay_units::Time;
+use forebay_types::Time;
 use nix::libc;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};

@@ -7,7 +7,7 @@ use crate::tcp_info::TcpInfo;
 use forebay_kernel::shims::Proboscis;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
-use forebay_units::Time;
+use forebay_types::Time;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;

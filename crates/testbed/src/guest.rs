@@ -18,7 +18,7 @@ use forebay_experiment::network::Network;
 use forebay_kernel::tags::TAGS;
 use forebay_linux::link::{Frame, Frames, Incoming, Link};
 use forebay_linux::protocol::{self, Record, SETUP_END, number};
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use std::fs::File;
 use std::io;

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use forebay_linux::protocol::Group;
-use forebay_units::Time;
+use forebay_types::Time;
 use nix::libc;
 use std::ffi::CString;
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! How late the machine was: the time between the instant at which a packet was due and the one at which it was handed over.
 
-use forebay_units::Time;
+use forebay_types::Time;
 use std::fmt;
 
 /// Counts of latenesses by powers of two, each cut into eight: a quantile is right to an eighth.

@@ -6,7 +6,7 @@ use crate::switch::Delivery;
 use crate::wire::{Ledger, owner};
 use forebay_linux::protocol::{self, reason, what};
 use forebay_queues::{DropReason, QueueState};
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A record of the switch.

@@ -2,7 +2,7 @@
 
 use crate::frame::End;
 use crate::stream::Stream;
-use forebay_units::PortId;
+use forebay_types::PortId;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -2,7 +2,7 @@
 
 use crate::shim::{LACKING, wanted};
 use forebay_linux::protocol::{Group, ShimRow};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};

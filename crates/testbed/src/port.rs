@@ -4,7 +4,7 @@ use forebay_queues::{
     Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, FifoDiscipline, Handle, PortState, Queue, QueueState, Queued,
     Verdict,
 };
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 use std::collections::VecDeque;
 
 /// A packet: its frame, of which the port knows nothing, and what disciplines may know of it.
@@ -231,9 +231,9 @@ impl<F> Port<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_param::{Kind, Param, Value, Values};
     use forebay_queues::DctcpStep;
-    use forebay_units::QueueLen;
+    use forebay_types::QueueLen;
+    use forebay_types::param::{Kind, Param, Value, Values};
 
     #[derive(Default)]
     struct Seen {

@@ -6,7 +6,7 @@ use forebay_hosts::helper::Timers;
 use forebay_hosts::helper::own::{Host, Keeper};
 use forebay_hosts::shim::{Row, Shim};
 use forebay_linux::protocol::{Group, NEVER, ShimRow};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 

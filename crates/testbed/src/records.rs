@@ -3,7 +3,7 @@
 use crate::frame::Headers;
 use crate::port::{Parcel, Watch};
 use forebay_queues::{DropReason, QueueState};
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 
 /// A packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]

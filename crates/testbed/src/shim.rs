@@ -2,7 +2,7 @@
 //! times of the process, and what neither can.
 
 use forebay_kernel::shims::{Proboscis, SHIM};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::ops::RangeInclusive;
 
 /// Name of the program.

@@ -4,8 +4,7 @@
 use forebay_experiment::network::Network;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::{Fib, reverse};
-use forebay_sampling::Rng;
-use forebay_units::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{IndexVec, NodeId, PortId, Rng, Time};
 
 /// The tables, and what draws.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::reverse;
 use forebay_queues::{Arrival, Queue, QueueState, SharedBuffer};
-use forebay_units::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

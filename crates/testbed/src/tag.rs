@@ -62,7 +62,7 @@ pub fn answers(tag: &[u64; TAGS]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     /// The driver's rules, of which the simulator's are the original, on random segments of random messages.
     #[test]

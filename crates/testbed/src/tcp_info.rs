@@ -1,7 +1,7 @@
 //! What the kernel says of a TCP socket: `struct tcp_info` (linux/tcp.h), of which later kernels only append.
 
 use forebay_linux::protocol::{NONE, Tcp};
-use forebay_units::Time;
+use forebay_types::Time;
 use nix::libc;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,6 +1,6 @@
 //! The ways of flows through the network, which change when switches avoid a link.
 
-use forebay_units::{NodeId, PortId};
+use forebay_types::{NodeId, PortId};
 
 /// One flow's.
 #[derive(Debug, Clone, PartialEq, Eq)]

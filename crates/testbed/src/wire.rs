@@ -8,7 +8,7 @@ use crate::news::{Flow, News, Told};
 use crate::records::{Packet, Records};
 use crate::switch::{Delivery, Switch};
 use forebay_queues::{Arrival, Codepoint};
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;

@@ -16,7 +16,7 @@ use forebay_linux::plan::{Plan, route};
 use forebay_linux::run::{Failed, converse};
 use forebay_linux::world::{Linux, too_long, transports};
 use forebay_queues::{BufferedDiscipline, Queue};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use forebay_linux::protocol::{self as p, Record, what};
 use forebay_queues::Queue;
 use forebay_testbed::guest;
 use forebay_testbed::namespace::Namespace;
-use forebay_units::{NodeId, QueueLen, Rate, Time};
+use forebay_types::{NodeId, QueueLen, Rate, Time};
 use std::time::Duration;
 
 fn network(senders: u32, rate: u64) -> Network {

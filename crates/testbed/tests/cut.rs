@@ -8,7 +8,7 @@ use forebay_sim::world::Simulator;
 use forebay_testbed::namespace::Namespace;
 use forebay_testbed::tap::NAME;
 use forebay_testbed::world::Testbed;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};

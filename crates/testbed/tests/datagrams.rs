@@ -7,7 +7,7 @@ use forebay_linux::protocol::{self as p, Record, what};
 use forebay_queues::Queue;
 use forebay_testbed::guest;
 use forebay_testbed::namespace::Namespace;
-use forebay_units::{NodeId, QueueLen, Rate, Time};
+use forebay_types::{NodeId, QueueLen, Rate, Time};
 use std::time::Duration;
 
 /// Two hosts at a switch; what goes to the second one has a fifth of the rate, and a buffer of 10 packets.

@@ -1,9 +1,8 @@
 //! Random parameters of a queue discipline, within what its registry entry says.
 
-use forebay_param::{Kind, Param, Value, Values};
 use forebay_queues::{Queue, QueueEntry};
-use forebay_sampling::Rng;
-use forebay_units::{Bytes, QueueLen, Rate};
+use forebay_types::param::{Kind, Param, Value, Values};
+use forebay_types::{Bytes, QueueLen, Rate, Rng};
 
 /// A length in the unit of `like`, up to a bit more than it.
 fn length(like: QueueLen, rng: &mut Rng) -> QueueLen {

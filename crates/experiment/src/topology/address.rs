@@ -6,7 +6,7 @@
 
 use crate::network::Network;
 use crate::streams::Draws;
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 
 /// Bits that every packet has for the number of a host.
 const LOWER: u32 = 16;
@@ -57,7 +57,7 @@ pub const fn destination<const WIDE: bool>(lower: u16, hash: u16) -> NodeId {
 mod tests {
     use super::*;
     use crate::network::Node;
-    use forebay_units::IndexVec;
+    use forebay_types::IndexVec;
 
     #[test]
     fn every_host_is_found_again_whatever_was_drawn() {

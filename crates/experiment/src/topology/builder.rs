@@ -2,9 +2,9 @@
 
 use super::{BuildError, MAX_NODES, far, shared};
 use crate::network::{Network, Node, PortConfig};
-use forebay_param::{LinkValue, Values};
 use forebay_queues::SharedBuffer;
-use forebay_units::{NodeId, PortId, Time};
+use forebay_types::param::{LinkValue, Values};
+use forebay_types::{NodeId, PortId, Time};
 
 /// A network under construction. Add all hosts before the first switch.
 pub(crate) struct Builder {
@@ -125,7 +125,7 @@ pub(crate) fn check_size(keys: &[&'static str], nodes: u64) -> Result<(), BuildE
 mod tests {
     use super::*;
     use crate::topology::testing::{link as plain, values};
-    use forebay_units::{QueueLen, Rate};
+    use forebay_types::{QueueLen, Rate};
 
     #[test]
     fn only_switch_ports_are_limited() {

@@ -3,8 +3,8 @@
 use super::builder::{Builder, check_link, check_size};
 use super::{BuildError, Fib, TopologyEntry, far, find_port, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, Values, nearest, optional, required};
-use forebay_units::NodeId;
+use forebay_types::NodeId;
+use forebay_types::param::{Entry, Kind, Values, nearest, optional, required};
 use std::collections::HashMap;
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
@@ -112,7 +112,7 @@ fn check_hosts(network: &Network) -> Result<(), BuildError> {
 mod tests {
     use super::*;
     use crate::topology::testing::{build as build_topology, link, port_ends};
-    use forebay_param::{CustomLink, Value};
+    use forebay_types::param::{CustomLink, Value};
 
     fn net(hosts: &[&str], switches: &[&str], links: &[(&str, &str, bool)]) -> Result<Network, BuildError> {
         with_bottleneck(hosts, switches, links, Value::Unset)

@@ -3,7 +3,7 @@
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, Values, optional, required};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {
@@ -57,8 +57,8 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 #[cfg(test)]
 mod tests {
     use crate::topology::testing::{build, degrees, port_ends};
-    use forebay_param::Value;
-    use forebay_units::NodeId;
+    use forebay_types::NodeId;
+    use forebay_types::param::Value;
 
     #[test]
     fn structure() {

@@ -2,8 +2,8 @@
 
 use super::BuildError;
 use crate::network::{Network, PortConfig};
-use forebay_param::{Kind, Param, optional};
-use forebay_units::{NodeId, Time};
+use forebay_types::param::{Kind, Param, optional};
+use forebay_types::{NodeId, Time};
 use std::collections::BTreeMap;
 
 /// The parameter that every topology has.
@@ -65,8 +65,8 @@ fn named(network: &Network, text: &str) -> Option<Vec<NodeId>> {
 #[cfg(test)]
 mod tests {
     use crate::topology::testing::build;
-    use forebay_param::Value;
-    use forebay_units::Time;
+    use forebay_types::Time;
+    use forebay_types::param::Value;
 
     fn delays(far: &str) -> Result<Vec<u64>, String> {
         let far = Value::Text(far.to_owned());

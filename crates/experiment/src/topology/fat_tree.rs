@@ -4,7 +4,7 @@
 use super::builder::{Builder, check_link, check_size, link};
 use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, Values, optional, required};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {
@@ -72,8 +72,8 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 #[cfg(test)]
 mod tests {
     use crate::topology::testing::{build, degrees, link};
-    use forebay_param::Value;
-    use forebay_units::{NodeId, Rate};
+    use forebay_types::param::Value;
+    use forebay_types::{NodeId, Rate};
 
     #[test]
     fn structure() {

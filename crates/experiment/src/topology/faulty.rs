@@ -46,8 +46,8 @@ mod tests {
     use crate::faults::Corruption;
     use crate::topology::find_port;
     use crate::topology::testing::build;
-    use forebay_param::Value;
-    use forebay_units::{PortId, Time, TimeOrNever};
+    use forebay_types::param::Value;
+    use forebay_types::{PortId, Time, TimeOrNever};
 
     #[test]
     fn what_cannot_be_is_named() {

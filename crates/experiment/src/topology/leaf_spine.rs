@@ -3,8 +3,8 @@
 use super::builder::{Builder, check_link, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, LinkValue, Values, optional, required};
-use forebay_units::Rate;
+use forebay_types::Rate;
+use forebay_types::param::{Entry, Kind, LinkValue, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {
@@ -93,8 +93,8 @@ fn fabric_link(values: &Values, host: &LinkValue, per_leaf: usize, spines: usize
 mod tests {
     use crate::topology::testing::{build, degrees, link};
     use crate::topology::{BuildError, find_port};
-    use forebay_param::Value;
-    use forebay_units::{NodeId, Rate};
+    use forebay_types::param::Value;
+    use forebay_types::{NodeId, Rate};
 
     fn build_with(extra: &[(&'static str, Value)]) -> Result<crate::network::Network, BuildError> {
         let mut all = vec![("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(8)), ("spines", Value::Int(2))];

@@ -1,7 +1,7 @@
 //! Questions about a built network that workloads, observers and reports ask.
 
 use crate::network::Network;
-use forebay_units::{IndexVec, NodeId, PortId, Rate};
+use forebay_types::{IndexVec, NodeId, PortId, Rate};
 
 /// All hosts, in node order. The n-th of them is "host n" in flow lists.
 pub fn hosts(network: &Network) -> Vec<NodeId> {
@@ -71,7 +71,7 @@ pub fn host_rate(network: &Network, host: NodeId) -> Option<Rate> {
 mod tests {
     use super::*;
     use crate::topology::testing::build;
-    use forebay_param::Value;
+    use forebay_types::param::Value;
 
     #[test]
     fn ports_by_short_name_and_by_ends() {

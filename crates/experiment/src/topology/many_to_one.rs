@@ -3,7 +3,7 @@
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, Values, required};
+use forebay_types::param::{Entry, Kind, Values, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {
@@ -52,9 +52,9 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 #[cfg(test)]
 mod tests {
     use crate::topology::testing::{build, degrees, link, port_ends};
-    use forebay_param::Value;
     use forebay_queues::{DropTail, FifoDiscipline, Queue, SharedPolicy};
-    use forebay_units::{Bytes, NodeId, QueueLen, Rate};
+    use forebay_types::param::Value;
+    use forebay_types::{Bytes, NodeId, QueueLen, Rate};
 
     #[test]
     fn structure() {

@@ -34,7 +34,7 @@ pub use routing::{Fib, ecmp_choice};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 
 use crate::network::Network;
-use forebay_param::{Entry, Values};
+use forebay_types::param::{Entry, Values};
 
 /// Why checked parameters do not make a network: which key, and what would be legal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
 use crate::network::Network;
-use forebay_param::{Entry, Kind, Values, optional, required};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {
@@ -83,7 +83,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 mod tests {
     use crate::topology::testing::{build, degrees, port_ends};
     use crate::topology::{Fib, find_port};
-    use forebay_param::Value;
+    use forebay_types::param::Value;
 
     #[test]
     fn structure() {

@@ -3,7 +3,7 @@
 use super::Fib;
 use crate::network::{Network, PortConfig};
 use crate::transport::Stack;
-use forebay_units::{NodeId, QueueLen, Time};
+use forebay_types::{NodeId, QueueLen, Time};
 
 /// The path from a host to another and back.
 #[derive(Debug, Clone, Copy, PartialEq)]

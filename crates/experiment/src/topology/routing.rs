@@ -9,7 +9,7 @@ use super::address;
 use super::route_error::{MAX_CHOICES, RouteError};
 use super::routing_build::{Adjacency, Sets, spread};
 use crate::network::Network;
-use forebay_units::{IndexVec, NodeId, PortId};
+use forebay_types::{IndexVec, NodeId, PortId};
 
 const NONE: u32 = u32::MAX;
 /// The last hop to a node that is no host.

@@ -2,7 +2,7 @@
 
 use super::route_error::{MAX_CHOICES, RouteError};
 use crate::network::Network;
-use forebay_units::{NodeId, PortId};
+use forebay_types::{NodeId, PortId};
 use std::collections::HashMap;
 
 /// What is stored instead of the ports `left`, where they are a part of the ports `before`: each of those has an equal share of the hash

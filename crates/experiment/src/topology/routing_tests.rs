@@ -1,7 +1,7 @@
 use super::*;
 use crate::topology::testing::build;
-use forebay_param::Value;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 use std::collections::{BTreeMap, HashSet};
 
 fn fat_tree(k: i64) -> (Network, Fib) {
@@ -83,7 +83,7 @@ fn certain_ports_are_on_every_way() {
     n.faults.failures.push(crate::faults::Failure {
         port,
         down: Time(0),
-        up: forebay_units::TimeOrNever::NEVER,
+        up: forebay_types::TimeOrNever::NEVER,
         reroute: Time(0),
     });
     fib.certain(&n, (hosts[0], hosts[5]), &mut certain);
@@ -180,7 +180,7 @@ fn all_equal_cost_paths_are_used_evenly() {
 #[test]
 fn parallel_links_share_and_longer_ways_do_not() {
     use crate::topology::testing::link;
-    use forebay_param::CustomLink;
+    use forebay_types::param::CustomLink;
     let l = |a: &str, b: &str| CustomLink { from: a.into(), to: b.into(), both: true, link: link("1Gbps", "1us") };
     let names = |n: &[&str]| Value::Names(n.iter().map(|s| s.to_string()).collect());
     let links = vec![l("a", "x"), l("b", "y"), l("x", "y"), l("x", "y"), l("x", "z"), l("z", "y")];

@@ -1,8 +1,8 @@
 //! Shared packet memory of switches: the parameters that every topology offers.
 
 use super::{BuildError, switches};
-use forebay_param::{Kind, Param, Values, optional};
 use forebay_queues::{SharedBuffer, SharedPolicy};
+use forebay_types::param::{Kind, Param, Values, optional};
 
 /// Size of the pool.
 pub(crate) const TOTAL: Param = optional(
@@ -74,8 +74,8 @@ pub(crate) fn from_values(values: &Values) -> Result<Option<SharedBuffer>, Build
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_param::Value;
-    use forebay_units::Bytes;
+    use forebay_types::Bytes;
+    use forebay_types::param::Value;
 
     fn build(total: Option<u64>, alpha: Option<f64>, per_port: Option<u64>) -> Result<Option<SharedBuffer>, BuildError> {
         with_switch(None, total, alpha, per_port)

@@ -102,7 +102,7 @@ pub fn speed(name: &str) -> Option<&'static Speed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::Rate;
+    use forebay_types::Rate;
 
     /// One busy port gets alpha / (1 + alpha) of the memory (Choudhury and Hahne 1998): the shares that the sources state.
     #[test]

@@ -2,9 +2,8 @@
 
 use super::BuildError;
 use crate::network::Network;
-use forebay_param::{Entry, Kind, LinkValue, Value, Values};
-use forebay_sampling::{SizeDist, TimeDist};
-use forebay_units::NodeId;
+use forebay_types::param::{Entry, Kind, LinkValue, Value, Values};
+use forebay_types::{NodeId, SizeDist, TimeDist};
 
 /// A drop-tail link without buffer limit.
 pub(crate) fn link(rate: &str, delay: &str) -> LinkValue {
@@ -16,7 +15,7 @@ pub(crate) fn values(entry: Entry, given: &[(&'static str, Value)]) -> Values {
     for (key, _) in given {
         assert!(entry.params.iter().any(|p| p.key == *key), "{} has no parameter {key}", entry.name);
     }
-    let value = |p: &forebay_param::Param| match given.iter().find(|(k, _)| *k == p.key) {
+    let value = |p: &forebay_types::param::Param| match given.iter().find(|(k, _)| *k == p.key) {
         Some((_, v)) => v.clone(),
         None => default(p.kind, p.default),
     };
@@ -49,7 +48,7 @@ fn default(kind: Kind, text: Option<&str>) -> Value {
             Value::Text(t.into())
         }
         (Kind::Text, Some(t)) => Value::Text(t.into()),
-        (Kind::SizeDist, Some(t)) => Value::SizeDist(SizeDist::Const(t.parse::<forebay_units::Bytes>().unwrap().0)),
+        (Kind::SizeDist, Some(t)) => Value::SizeDist(SizeDist::Const(t.parse::<forebay_types::Bytes>().unwrap().0)),
         (Kind::TimeDist, Some(t)) => Value::TimeDist(TimeDist::Const(t.parse().unwrap())),
         (kind, text) => panic!("default {text:?} of kind {kind:?}"),
     }

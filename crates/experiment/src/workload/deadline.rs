@@ -2,8 +2,8 @@
 
 use super::BuildError;
 use crate::traffic::Deadline;
-use forebay_param::{Kind, Param, Values, optional};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Kind, Param, Values, optional};
 
 /// How long a message may take.
 pub(super) const DEADLINE: Param = optional(

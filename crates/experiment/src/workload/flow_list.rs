@@ -10,8 +10,8 @@ use super::times::LATEST;
 use crate::network::Network;
 use crate::topology;
 use crate::traffic::ReplayFlow;
-use forebay_param::nearest;
-use forebay_units::{NodeId, Time};
+use forebay_types::param::nearest;
+use forebay_types::{NodeId, Time};
 use std::collections::HashMap;
 use std::io::BufRead;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::topology::testing::build;
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 fn list(text: &str) -> Result<Vec<ReplayFlow>, String> {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
@@ -115,7 +115,7 @@ fn a_format_can_be_insisted_on() {
 
 #[test]
 fn damaged_lists_never_panic() {
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
     let texts =
         ["2\n0 3 3 100 5000 0.000002\n1 3 3 100 10 1e-6\n", "src,dst,bytes,start_us\ns1,recv,5000,2.5\n\"0\",recv,1e3,1\n"];

@@ -4,8 +4,8 @@ use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
 use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, optional};
-use forebay_units::{NodeId, Time};
+use forebay_types::param::{Entry, Kind, Values, optional};
+use forebay_types::{NodeId, Time};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -84,8 +84,8 @@ fn hosts(values: &Values, context: &Context<'_>, key: &'static str) -> Result<Ve
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_units::Bytes;
+    use forebay_types::Bytes;
+    use forebay_types::param::Value;
 
     fn bytes(n: u64) -> Value {
         Value::Bytes(Bytes(n))

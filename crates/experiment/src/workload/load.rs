@@ -2,9 +2,8 @@
 
 use super::{BuildError, Context};
 use crate::topology::{attached_port, find_port, racks, uplink_rate};
-use forebay_param::Values;
-use forebay_sampling::{SizeDist, math};
-use forebay_units::NodeId;
+use forebay_types::param::Values;
+use forebay_types::{NodeId, SizeDist, math};
 use std::collections::BTreeSet;
 
 /// One flow per nanosecond. Gaps are rounded down to picoseconds, which at this rate adds one arrival in 2000.
@@ -145,7 +144,7 @@ fn log_uniform_segments(lo: u64, hi: u64, mss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::{Mixture, Rng, SizeTable};
+    use forebay_types::{Mixture, Rng, SizeTable};
     use std::sync::Arc;
 
     const WEBSEARCH: &str = include_str!("../../../../data/cdf/websearch.cdf");

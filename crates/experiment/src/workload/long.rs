@@ -3,8 +3,8 @@
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, optional};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Values, optional};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -52,8 +52,8 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_units::{Bytes, NodeId};
+    use forebay_types::param::Value;
+    use forebay_types::{Bytes, NodeId};
 
     #[test]
     fn defaults_follow_the_topology() {

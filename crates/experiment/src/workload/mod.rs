@@ -27,8 +27,8 @@ pub use load::mean_wire_bytes;
 use crate::network::Network;
 use crate::traffic::WorkloadKind;
 use crate::transport::Stack;
-use forebay_param::{Entry, Kind, Param, Values, optional};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Param, Values, optional};
 
 pub use crate::topology::BuildError;
 

@@ -5,9 +5,8 @@ use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::times::{fits, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::traffic::{LastTrain, WorkloadKind};
-use forebay_param::{Entry, Kind, Values, optional, required};
-use forebay_sampling::SizeDist;
-use forebay_units::{Bytes, Time};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
+use forebay_types::{Bytes, SizeDist, Time};
 
 /// Most trains of a workload whose sizes are drawn beforehand; they are held in memory, 8 bytes each.
 const MAX_PIECES: u64 = 20_000_000;
@@ -181,8 +180,8 @@ fn total(values: &Values, sizes: &SizeDist, pairs: u64, trains: Option<u32>) -> 
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_sampling::TimeDist;
+    use forebay_types::TimeDist;
+    use forebay_types::param::Value;
 
     fn given(gap: Time, extra: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
         let mut all =

@@ -3,8 +3,8 @@
 use super::{BuildError, Context};
 use crate::streams::Draws;
 use crate::topology::{self};
-use forebay_param::{Kind, Param, Values, optional};
-use forebay_units::{IndexVec, NodeId};
+use forebay_types::param::{Kind, Param, Values, optional};
+use forebay_types::{IndexVec, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of one workload; each is a connection with its own state.
@@ -185,7 +185,7 @@ fn permutation(from: &[NodeId], to: &[NodeId], seed: u64, to_key: &'static str) 
 mod tests {
     use super::super::{find, testing};
     use super::*;
-    use forebay_param::Value;
+    use forebay_types::param::Value;
 
     fn try_pairs(given: &[(&'static str, Value)]) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
         let world = testing::World::racks();

@@ -6,8 +6,8 @@ use super::pairs::{FROM, TO, hosts_or_group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::topology::racks;
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, optional, required};
-use forebay_units::{NodeId, Time};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
+use forebay_types::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -138,8 +138,8 @@ fn distinct(hosts: Vec<NodeId>, key: &'static str, context: &Context<'_>) -> Res
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_sampling::SizeDist;
+    use forebay_types::SizeDist;
+    use forebay_types::param::Value;
 
     fn given(load: f64, extra: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
         let mut all = vec![("sizes", Value::SizeDist(SizeDist::Const(14_600))), ("load", Value::Float(load))];
@@ -174,7 +174,7 @@ mod tests {
     /// The arrival rates per unit load of proboscis.md section 7: 9 leaves of 16 hosts at 10 Gbps, 4 spines.
     #[test]
     fn load_of_the_bottleneck_layer() {
-        let table = |text: &str| SizeDist::Table(std::sync::Arc::new(forebay_sampling::SizeTable::parse(text, "t").unwrap()));
+        let table = |text: &str| SizeDist::Table(std::sync::Arc::new(forebay_types::SizeTable::parse(text, "t").unwrap()));
         let (web, mining) = (
             table(include_str!("../../../../data/cdf/websearch.cdf")),
             table(include_str!("../../../../data/cdf/datamining.cdf")),

@@ -5,9 +5,8 @@ use super::pairs::{hosts_or_group, name};
 use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
 use crate::topology::MAX_NODES;
 use crate::traffic::{Arrival, ResponseSize, WorkloadKind};
-use forebay_param::{Entry, Kind, Values, optional};
-use forebay_sampling::TimeDist;
-use forebay_units::{NodeId, Time};
+use forebay_types::param::{Entry, Kind, Values, optional};
+use forebay_types::{NodeId, Time, TimeDist};
 use std::collections::BTreeSet;
 
 /// Most connections of one workload, one for each aggregator and worker.
@@ -153,9 +152,9 @@ fn distinct(hosts: &[NodeId], key: &'static str, context: &Context<'_>) -> Resul
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_sampling::SizeDist;
-    use forebay_units::Bytes;
+    use forebay_types::Bytes;
+    use forebay_types::SizeDist;
+    use forebay_types::param::Value;
 
     fn response() -> (&'static str, Value) {
         ("response", Value::SizeDist(SizeDist::Const(2_000)))

@@ -3,7 +3,7 @@
 use super::flow_list::{Format, MAX_FLOWS, read};
 use super::{BuildError, Context, WorkloadEntry};
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, choices, optional, required};
+use forebay_types::param::{Entry, Kind, Values, choices, optional, required};
 use std::fs::File;
 use std::io::BufReader;
 
@@ -54,7 +54,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
+    use forebay_types::param::Value;
     use std::path::Path;
 
     fn replay(path: &Path) -> Result<WorkloadKind, BuildError> {

@@ -5,7 +5,7 @@ use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
 use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, optional, required};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -62,9 +62,9 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_sampling::{SizeDist, TimeDist};
-    use forebay_units::Time;
+    use forebay_types::Time;
+    use forebay_types::param::Value;
+    use forebay_types::{SizeDist, TimeDist};
 
     #[test]
     fn builds() {

@@ -1,6 +1,6 @@
 //! Checks that `data/cdf/README.md` and `SHA256SUMS` describe the tables that are there.
 
-use forebay_sampling::SizeTable;
+use forebay_types::SizeTable;
 
 const README: &str = include_str!("../../../../data/cdf/README.md");
 const SUMS: &str = include_str!("../../../../data/cdf/SHA256SUMS");

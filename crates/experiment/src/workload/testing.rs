@@ -7,8 +7,8 @@ use crate::topology::testing::{build, values};
 use crate::traffic::WorkloadKind;
 use crate::transport::Profile;
 use crate::transport::Stack;
-use forebay_param::Value;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 pub(super) struct World {
     pub network: Network,

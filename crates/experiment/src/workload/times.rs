@@ -1,7 +1,7 @@
 //! Keeps every moment that a workload can reach inside simulated time.
 
 use super::{BuildError, Context};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Latest start: half of what a [`Time`] holds, so that sums of two such times and the timers after them fit.
 pub(super) const LATEST: Time = Time(Time::NEVER.0 / 2);

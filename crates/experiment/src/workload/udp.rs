@@ -3,8 +3,8 @@
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, name, pairs};
 use super::{BuildError, Context, WorkloadEntry, times};
 use crate::traffic::{Datagram, WorkloadKind};
-use forebay_param::{Entry, Kind, Values, optional, required};
-use forebay_units::{Bytes, NodeId, Rate, Time};
+use forebay_types::param::{Entry, Kind, Values, optional, required};
+use forebay_types::{Bytes, NodeId, Rate, Time};
 use std::collections::BTreeMap;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -118,8 +118,8 @@ fn fits_interfaces(context: &Context<'_>, pairs: &[(NodeId, NodeId)], rate: Rate
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_param::Value;
-    use forebay_sampling::TimeDist;
+    use forebay_types::TimeDist;
+    use forebay_types::param::Value;
 
     fn rate(mbps: u64) -> (&'static str, Value) {
         ("rate", Value::Rate(Rate(mbps * 1_000_000)))

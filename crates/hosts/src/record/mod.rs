@@ -232,7 +232,7 @@ impl Output {
         }
         let failed =
             |e: io::Error| Error::io(scenario.display(), &e).fix("name a file in a folder that exists and that you may write to");
-        let (_, temporary) = forebay_files::create_beside(scenario, Some(Output::MODE)).map_err(failed)?;
+        let (_, temporary) = forebay_platform::files::create_beside(scenario, Some(Output::MODE)).map_err(failed)?;
         fs::remove_file(&temporary).map_err(failed)?;
         Ok(output)
     }
@@ -249,10 +249,10 @@ impl Output {
 
     fn write(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
         if self.force {
-            let options = forebay_files::Options { mode: Some(Output::MODE), sync: false };
-            forebay_files::replace(path, contents, options)
+            let options = forebay_platform::files::Options { mode: Some(Output::MODE), sync: false };
+            forebay_platform::files::replace(path, contents, options)
         } else {
-            forebay_files::write_new(path, contents, Some(Output::MODE))
+            forebay_platform::files::write_new(path, contents, Some(Output::MODE))
         }
     }
 }
@@ -357,7 +357,7 @@ fn opened() -> Result<u64, Error> {
 #[cfg(test)]
 mod tests {
     use super::{Message, Output, Recording, Request, quoted};
-    use forebay_files::TempDir;
+    use forebay_platform::files::TempDir;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Whether this machine lets a guest run: it traces its own children and maps its memory from a file.
 
 use super::tools::{compile, compiler, temp_dir};
-use forebay_doctor::Finding;
+use forebay_platform::doctor::Finding;
 use std::env;
 use std::process::Command;
 

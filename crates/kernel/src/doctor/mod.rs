@@ -5,7 +5,7 @@ mod room;
 mod sources;
 mod tools;
 
-use forebay_doctor::{Check, Part};
+use forebay_platform::doctor::{Check, Part};
 
 /// Building kernels, and running them.
 pub static PART: Part = Part {

@@ -1,7 +1,7 @@
 //! Space for kernels and guests.
 
 use crate::cache::Cache;
-use forebay_doctor::Finding;
+use forebay_platform::doctor::Finding;
 use std::fs;
 use std::path::Path;
 
@@ -46,7 +46,7 @@ fn enough(bytes: u64, needed: u64, what: &str) -> Result<Finding, String> {
 #[cfg(test)]
 mod tests {
     use super::{available, enough};
-    use forebay_doctor::Finding;
+    use forebay_platform::doctor::Finding;
 
     #[test]
     fn memory_and_space_are_read_in_bytes() {

@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::choose;
 use crate::source::Source;
-use forebay_doctor::{Finding, Package};
+use forebay_platform::doctor::{Finding, Package};
 
 pub(super) fn sources() -> Finding {
     match Source::find(None) {

@@ -1,7 +1,7 @@
 //! Programs that a build of a kernel calls.
 
-use forebay_doctor::{Finding, Package};
-use forebay_files::TempDir;
+use forebay_platform::doctor::{Finding, Package};
+use forebay_platform::files::TempDir;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ pub(super) fn compiler() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{same, tool};
-    use forebay_doctor::Finding;
+    use forebay_platform::doctor::Finding;
 
     #[test]
     fn a_program_that_is_not_there_comes_with_its_package() {

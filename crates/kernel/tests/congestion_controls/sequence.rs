@@ -4,13 +4,12 @@ use forebay_experiment::profile::{PARAMS, resolve};
 use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Chosen, Profile, Transport};
 use forebay_kernel::congestion_controls::guest_cc;
-use forebay_param::{Kind, Param, Value, Values};
-use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Ack, AnyCc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
 use forebay_sim::shim::tagger::Tagger;
 use forebay_sim::shim::{self, Shims};
-use forebay_units::{Bytes, QueueLen, Rate, Time, TimeOrNever};
+use forebay_types::param::{Kind, Param, Value, Values};
+use forebay_types::{Bytes, QueueLen, Rate, Rng, Time, TimeOrNever};
 
 /// TCP_INFINITE_SSTHRESH.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;

@@ -7,7 +7,7 @@ use crate::protocol::{self, Ask, Done, Hello, LOG, Record, text_in};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Progress, Report};
 use forebay_experiment::topology::Fib;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -16,6 +16,7 @@ use crate::protocol::{self, Event, Final, LOG, Leave, NEVER, Packet, Record, Shi
 use crate::sender;
 use crate::shim_rows::Said;
 use crate::trace::Trace;
+use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::numbering::number_by_start;
@@ -24,8 +25,7 @@ use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_experiment::topology::Fib;
-use forebay_traffic::{App, Notice, QueryIds, query_rows};
-use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, SumId, Time, WorkloadId};
+use forebay_types::{AppId, ConnSlot, GroupId, IndexVec, SumId, Time, WorkloadId};
 use std::io;
 
 /// A run on its way.

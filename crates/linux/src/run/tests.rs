@@ -9,7 +9,7 @@ use forebay_experiment::assign::Assign;
 use forebay_experiment::report::Cut;
 use forebay_experiment::traffic::{ReplayFlow, Workload, WorkloadKind};
 use forebay_experiment::transport::Profile;
-use forebay_units::{GroupId, NodeId};
+use forebay_types::{GroupId, NodeId};
 use std::ops::ControlFlow;
 use std::time::Duration;
 

@@ -32,8 +32,8 @@ pub(crate) fn kernel() -> bool {
     if !Linux.version().is_empty() {
         return true;
     }
-    let failing = |c: &forebay_doctor::Check| match (c.look)() {
-        forebay_doctor::Finding::Fails { wrong, .. } if c.title != "kernel" => Some(format!("{}: {wrong}", c.title)),
+    let failing = |c: &forebay_platform::doctor::Check| match (c.look)() {
+        forebay_platform::doctor::Finding::Fails { wrong, .. } if c.title != "kernel" => Some(format!("{}: {wrong}", c.title)),
         _ => None,
     };
     let lacks: Vec<String> = forebay_kernel::doctor::PART.checks.iter().filter_map(failing).collect();

@@ -3,7 +3,7 @@
 use super::{Incast, Windows};
 use crate::ModelError;
 use crate::error::closed;
-use forebay_sampling::math::{exp, ln};
+use forebay_types::math::{exp, ln};
 
 /// The window a flow starts a block with.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

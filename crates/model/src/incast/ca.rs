@@ -102,7 +102,7 @@ mod tests {
     fn closed_forms_equal_the_mixtures() {
         for rate in [1, 10] {
             for buffer in [32, 64, 100, 128, 256] {
-                let p = Params { rate: forebay_units::Rate(rate * 1_000_000_000), buffer, ..base() };
+                let p = Params { rate: forebay_types::Rate(rate * 1_000_000_000), buffer, ..base() };
                 let m = Incast::new(&p).unwrap();
                 for n in 1..=buffer {
                     let ca = m.ca(n).unwrap();

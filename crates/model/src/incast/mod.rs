@@ -29,7 +29,7 @@ pub use window::{Limited, Regime};
 
 use crate::error::integer;
 use crate::{ModelError, Pipe, Ratio};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// Largest buffer the model takes, packets.
 const MAX_BUFFER: u64 = 1_000_000;

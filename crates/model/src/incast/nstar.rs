@@ -73,7 +73,7 @@ impl Incast {
 mod tests {
     use super::super::{Params, base};
     use super::*;
-    use forebay_units::Rate;
+    use forebay_types::Rate;
 
     fn model(gbps: u64, buffer: u64) -> Incast {
         Incast::new(&Params { rate: Rate(gbps * 1_000_000_000), buffer, ..base() }).unwrap()

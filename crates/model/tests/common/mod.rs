@@ -1,7 +1,7 @@
 //! The base configuration of the incast publication, and comparison.
 
 use forebay_model::incast::{Incast, Params};
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// 1 Gbit/s, packets of 1000 bytes, D = 100 us, B = 64, blocks of 256 KB, T_0 = 0.2 s.
 pub(crate) fn base() -> Params {

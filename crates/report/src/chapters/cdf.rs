@@ -3,8 +3,8 @@
 use super::owner::colour;
 use super::reduce::short;
 use crate::page::{Axis, Chart, Dimension, Figure, LineChart, View, XyLine};
+use forebay_analysis::{Data, Flow};
 use forebay_store::stats::SizeBin;
-use forebay_verdict::{Data, Flow};
 
 /// Most points of a line.
 const POINTS: usize = 200;
@@ -224,7 +224,7 @@ fn queues(data: &Data) -> Vec<Option<View>> {
 mod tests {
     use super::super::sizes::tests::data;
     use super::*;
-    use forebay_verdict::{Query, QueueSeries};
+    use forebay_analysis::{Query, QueueSeries};
 
     fn chart(figure: &Figure, view: usize) -> &LineChart {
         let Chart::Lines(c) = &figure.views[view].chart else { panic!("no lines") };

@@ -2,7 +2,7 @@
 
 use super::reduce::{self, Series};
 use crate::page::{Chart, Dimension, Events, Figure, Level, Panel, TimeChart, View};
-use forebay_verdict::Data;
+use forebay_analysis::Data;
 use std::collections::BTreeSet;
 
 /// Most views of a figure over time. Our choice: a longer list of ports and seeds is not read.

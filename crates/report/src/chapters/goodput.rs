@@ -3,7 +3,7 @@
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, repetitions};
 use super::reduce::Series;
 use crate::page::{Dimension, Level};
-use forebay_verdict::{Data, GoodputSeries};
+use forebay_analysis::{Data, GoodputSeries};
 use std::collections::BTreeMap;
 
 /// Most lines of a panel: of more those with the most bytes are drawn.
@@ -125,7 +125,7 @@ fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_verdict::{Network, Port, Run, Subject};
+    use forebay_analysis::{Network, Port, Run, Subject};
 
     /// `networks` of a transport each; storage and tenants.
     fn data(networks: usize) -> Data {

@@ -20,8 +20,8 @@ mod time;
 mod topology;
 
 use crate::page::{Figure, Page, Section, Subject, TitledGrid};
+use forebay_analysis::{Data, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
-use forebay_verdict::{Data, directories, headline, ports, read, workloads};
 
 /// The page of a finished run, or of several that are compared.
 ///

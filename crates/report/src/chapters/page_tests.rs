@@ -1,5 +1,5 @@
 use super::*;
-use forebay_verdict::{Flow, Network, QueueSeries, Run, Subject, metrics};
+use forebay_analysis::{Flow, Network, QueueSeries, Run, Subject, metrics};
 
 /// `n` messages and `samples` samples of a queue for each of three transports with three seeds.
 fn large(n: u64, samples: i64) -> Data {

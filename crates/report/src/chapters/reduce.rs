@@ -157,7 +157,7 @@ pub(super) fn note(widths: impl Iterator<Item = Option<f64>>) -> String {
     if widths.is_empty() {
         return String::new();
     }
-    let text = |s: f64| forebay_verdict::quantity(significant(s, 2), crate::page::Dimension::Seconds);
+    let text = |s: f64| forebay_analysis::quantity(significant(s, 2), crate::page::Dimension::Seconds);
     let range = if text(low) == text(high) { text(low) } else { format!("{} to {}", text(low), text(high)) };
     format!(
         "Long series are drawn as the smallest and the largest value in each interval of {range}; the tables have every sample."

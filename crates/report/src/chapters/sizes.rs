@@ -2,9 +2,9 @@
 
 use super::reduce::short;
 use crate::page::{Axis, BarChart, Bars, Chart, Dimension, Figure, View};
+use forebay_analysis::{Data, Flow};
 use forebay_store::bins::{Bins, Rule};
 use forebay_store::stats::quantile;
-use forebay_verdict::{Data, Flow};
 
 /// Which messages: those of queries wait for each other, and would hide the others.
 #[derive(Clone, Copy)]
@@ -120,7 +120,7 @@ impl Binned {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use forebay_verdict::{Network, Run, Subject};
+    use forebay_analysis::{Network, Run, Subject};
 
     /// Two transports with `n` messages each: the i-th of i KB takes i ms (the second transport: twice as long).
     pub(crate) fn data(n: u64) -> Data {

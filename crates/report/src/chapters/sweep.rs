@@ -9,8 +9,8 @@ use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
 };
-use forebay_verdict::{Metric, metrics};
-use forebay_verdict::{bold, count, list, quantity};
+use forebay_analysis::{Metric, metrics};
+use forebay_analysis::{bold, count, list, quantity};
 use std::collections::BTreeMap;
 
 /// A line of every figure: one subject at one combination of the axes but the first.

@@ -2,7 +2,7 @@
 
 use super::swept::{Sweep, Value, value};
 use crate::page::{Cell, Dimension, Grid, TitledGrid};
-use forebay_verdict::{GridCell, Metric, bold, judged, metrics, quantity};
+use forebay_analysis::{GridCell, Metric, bold, judged, metrics, quantity};
 use std::collections::BTreeMap;
 
 /// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.

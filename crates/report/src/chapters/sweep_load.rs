@@ -3,7 +3,7 @@
 
 use super::sweep_answer::{Choice, telling};
 use super::swept::{Sweep, Value};
-use forebay_verdict::{bold, list, number};
+use forebay_analysis::{bold, list, number};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most choices that the sentence names.

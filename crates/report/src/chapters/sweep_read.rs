@@ -2,11 +2,11 @@
 
 use super::swept::{Point, Sweep, SweptAxis, Value};
 use crate::page::{Dimension, Fact, Page, ScenarioText};
+use forebay_analysis::count;
+use forebay_analysis::metrics;
 use forebay_store::StoreError;
 use forebay_store::rows::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
-use forebay_verdict::count;
-use forebay_verdict::metrics;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page of a sweep that has tables; it says so if they are not those of all its runs.
@@ -122,7 +122,7 @@ impl<'a> Column<'a> {
     fn text(&self, row: usize) -> Option<String> {
         let text = self.texts.get(row).map(|t| (*t).to_owned());
         let truth = || self.bools.get(row).map(|b| b.to_string());
-        text.or_else(|| self.number(row).map(forebay_verdict::number)).or_else(truth)
+        text.or_else(|| self.number(row).map(forebay_analysis::number)).or_else(truth)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A sweep as its page sees it: axes, points, and the values of the metrics there.
 
 use crate::page::{Cell, Dimension};
-use forebay_verdict::{Metric, cell_of};
+use forebay_analysis::{Metric, cell_of};
 use std::collections::BTreeMap;
 
 /// One value of a swept key.
@@ -19,7 +19,7 @@ impl Value {
     /// For names of lines.
     pub(super) fn text(&self) -> String {
         match self {
-            Value::Number(v) => forebay_verdict::number(*v),
+            Value::Number(v) => forebay_analysis::number(*v),
             Value::Text(t) => t.clone(),
             Value::Unset => String::new(),
         }

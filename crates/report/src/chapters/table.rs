@@ -1,7 +1,7 @@
 //! The table of all metrics.
 
 use crate::page::{MetricRow, MetricTable};
-use forebay_verdict::{Data, Metric, cells, metrics};
+use forebay_analysis::{Data, Metric, cells, metrics};
 
 /// Every metric that some subject has, as the printed table has them.
 pub(super) fn table(data: &Data) -> MetricTable {
@@ -29,7 +29,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
 mod tests {
     use super::*;
     use crate::page::{Cell, Dimension};
-    use forebay_verdict::{Network, Subject};
+    use forebay_analysis::{Network, Subject};
 
     /// Values over seeds by the name of the metric.
     type Given<'a> = &'a [(&'a str, &'a [f64])];

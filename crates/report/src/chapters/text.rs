@@ -1,10 +1,10 @@
 //! What of a page is text: title, facts, scenarios, and what the words mean.
 
 use crate::page::{Dimension, Fact, Page, ScenarioText, Term};
+use forebay_analysis::{Data, metrics};
+use forebay_analysis::{count, list, number, quantity};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
 use forebay_store::{Manifest, RunDir, TableSchema};
-use forebay_verdict::{Data, metrics};
-use forebay_verdict::{count, list, number, quantity};
 use std::collections::BTreeSet;
 
 /// Name of the scenario, or of all of them, once each.

@@ -5,8 +5,8 @@ use super::goodput;
 use super::owner::colour;
 use super::reduce::{self, Series, events};
 use crate::page::{Dimension, EventKind, Events, Figure, Level};
-use forebay_verdict::count;
-use forebay_verdict::{Data, Port, QueueSeries, Run, SenderSeries};
+use forebay_analysis::count;
+use forebay_analysis::{Data, Port, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
 
 /// Most lines of a view.
@@ -233,7 +233,7 @@ fn timeouts(data: &Data) -> Option<Draft> {
 mod tests {
     use super::*;
     use crate::page::{Chart, TimeChart, Times};
-    use forebay_verdict::{Network, Subject, Timeout};
+    use forebay_analysis::{Network, Subject, Timeout};
 
     /// Two transports, two seeds, one port, 1 ms samples.
     fn data(samples: i64) -> Data {

@@ -2,8 +2,8 @@
 
 use super::reduce::short;
 use crate::page::{Chart, Figure, Link, Node, Topology, View};
-use forebay_verdict::count;
-use forebay_verdict::{Data, Port};
+use forebay_analysis::count;
+use forebay_analysis::{Data, Port};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most hosts that are drawn one by one.
@@ -286,7 +286,7 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_verdict::{Flow, Network, Subject};
+    use forebay_analysis::{Flow, Network, Subject};
 
     fn data(groups: usize) -> Data {
         let mut d = Data::default();

@@ -8,7 +8,7 @@ use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
-use forebay_units::{Bytes, GroupId, NodeId, PortId, Time};
+use forebay_types::{Bytes, GroupId, NodeId, PortId, Time};
 use std::fmt::Write as _;
 
 impl Resolved {

@@ -10,7 +10,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
 use forebay_experiment::topology::reverse;
-use forebay_units::{PortId, Time, TimeOrNever};
+use forebay_types::{PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
 /// Most failures of one file. Our choice: a link that flaps every millisecond for a minute and a half.

@@ -9,7 +9,7 @@ use crate::text::words::{either, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::{GroupId, NodeId};
+use forebay_types::{GroupId, NodeId};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 

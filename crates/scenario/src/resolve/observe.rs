@@ -10,7 +10,7 @@ use crate::text::source::At;
 use crate::text::words::{did_you_mean, either, short};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 

@@ -22,7 +22,7 @@ use forebay_experiment::registry::Place;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_types::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 
 /// A checked scenario.

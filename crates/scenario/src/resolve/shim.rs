@@ -8,7 +8,7 @@ use crate::text::doc::{Node, Raw};
 use forebay_experiment::registry::ShimEntry;
 use forebay_experiment::transport::Chosen;
 use forebay_experiment::worlds::Worlds;
-use forebay_param::{Entry, Values};
+use forebay_types::param::{Entry, Values};
 use serde_json::Value as Json;
 
 /// A shim as chosen.

@@ -8,8 +8,8 @@ use crate::text::doc::{Item, Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::topology::{self, BuildError};
-use forebay_param::{Entry, Value, Values};
-use forebay_units::{NodeId, PortId, QueueLen};
+use forebay_types::param::{Entry, Value, Values};
+use forebay_types::{NodeId, PortId, QueueLen};
 use serde_json::{Map, Value as Json};
 
 /// Keys of `[topology.shared-buffer]` and the parameters they stand for.

@@ -14,8 +14,8 @@ use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::registry::CcEntry;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
-use forebay_param::{Entry, Values};
-use forebay_units::{GroupId, IndexVec, Time};
+use forebay_types::param::{Entry, Values};
+use forebay_types::{GroupId, IndexVec, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most congestion controls that one file compares, and most groups that run side by side.
@@ -241,7 +241,7 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
 /// The group's values, and where it has none those of `[transport]`.
 fn merged(base: &Values, own: Values) -> Values {
     let pairs = own.0.into_iter().zip(&base.0);
-    Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_param::Value::Unset { b.clone() } else { v })).collect())
+    Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_types::param::Value::Unset { b.clone() } else { v })).collect())
 }
 
 fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: String, rule: &Rule) -> Transports {
@@ -335,7 +335,7 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
     }
     // RFC 7323 2.3: windows stay below 2^30.
     if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {
-        let message = format!("`rcv-wnd` is {}", forebay_units::Bytes(tcp.rcv_wnd));
+        let message = format!("`rcv-wnd` is {}", forebay_types::Bytes(tcp.rcv_wnd));
         error(&["rcv-wnd", "mss"], message, "legal: one segment (`mss`) to 1 GiB, the limit of window scaling");
     }
 }

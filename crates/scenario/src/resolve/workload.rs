@@ -15,8 +15,8 @@ use forebay_experiment::network::Network;
 use forebay_experiment::traffic::{End, Workload, WorkloadKind};
 use forebay_experiment::transport::Group;
 use forebay_experiment::workload::{self, Context, WorkloadEntry};
-use forebay_param::{Entry, Values};
-use forebay_units::{GroupId, QueueLen, Time};
+use forebay_types::param::{Entry, Values};
+use forebay_types::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most `[[workload]]` tables of one file.

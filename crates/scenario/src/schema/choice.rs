@@ -7,7 +7,7 @@ use crate::schema::value;
 use crate::text::doc::{Node, Raw, parse_loose};
 use crate::text::source::At;
 use crate::text::words::either;
-use forebay_param::{Entry, Kind, Param, Value, Values};
+use forebay_types::param::{Entry, Kind, Param, Value, Values};
 use serde_json::{Map, Value as Json};
 
 /// A parameter set: values for the builder, and what the echo shows.

@@ -7,7 +7,7 @@ use forebay_experiment::profile::{PARAMS, PROFILES, SUMMARIES};
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_experiment::{topology, workload};
-use forebay_param::{Entry, Param};
+use forebay_types::param::{Entry, Param};
 
 /// The congestion control of a scenario that names none.
 pub(crate) const DEFAULT_CC: &str = "newreno";

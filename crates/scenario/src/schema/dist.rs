@@ -7,8 +7,7 @@ use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use crate::text::load;
 use crate::text::words::{did_you_mean, either, grouped, short};
-use forebay_sampling::{SizeDist, SizeTable, TimeDist};
-use forebay_units::Time;
+use forebay_types::{SizeDist, SizeTable, Time, TimeDist};
 use std::sync::Arc;
 
 /// Size tables that need no file: name, contents, where they come from (also in the files themselves).

@@ -71,7 +71,7 @@ fn row(out: &mut String, p: &ParamDoc) {
 
 fn profile_echo(worlds: &'static Worlds, stack: Profile) -> Map<String, Json> {
     let mut echo = Map::new();
-    let unset = forebay_param::Values(PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect());
+    let unset = forebay_types::param::Values(PARAMS.iter().map(|p| (p.key, forebay_types::param::Value::Unset)).collect());
     if let Some(cc) = worlds.cc(DEFAULT_CC) {
         let (mut cx, empty) = (Cx::new(worlds, Sink::new(Vec::new()), PathBuf::new()), TomlTable::default());
         let mut fields = Fields::new("", At::default(), &empty);

@@ -1,8 +1,8 @@
 //! The ends of the range of a [`Kind`], as a scenario writes them.
 
 use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
-use forebay_param::Kind;
-use forebay_units::{Bytes, QueueLen, Rate, Time};
+use forebay_types::param::Kind;
+use forebay_types::{Bytes, QueueLen, Rate, Time};
 
 /// The smallest and largest values of a numeric kind, in the notation of a scenario. A key may have a narrower range. A time has two smallest
 /// values, zero and a picosecond, and a queue length has both in each of its units. Empty for other kinds.

@@ -1,7 +1,7 @@
 //! The names of a built network: hosts, switches and groups of hosts.
 
 use forebay_experiment::network::Network;
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 use std::collections::HashMap;
 
 /// The names of a built network.

@@ -5,7 +5,7 @@ use crate::schema::limits::MAX_NAMES;
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
 use crate::text::words::{did_you_mean, either, short};
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 
 /// Names searched for a likely slip; more would make an error slow.
 const NEAREST_AMONG: usize = 2_000;

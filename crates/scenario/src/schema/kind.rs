@@ -1,6 +1,6 @@
 //! What is legal for a [`Kind`], in words.
 
-use forebay_param::Kind;
+use forebay_types::param::Kind;
 
 /// What is legal for a kind, as a phrase for help texts and documentation.
 pub(crate) fn kind_text(kind: Kind) -> String {

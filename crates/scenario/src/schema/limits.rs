@@ -1,6 +1,6 @@
 //! The largest values that a scenario may name.
 
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Longest simulated time. `u64` picoseconds end at 213 days.
 pub(crate) const MAX_DURATION: Time = Time::from_secs(200 * 86_400);

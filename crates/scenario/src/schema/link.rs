@@ -5,8 +5,8 @@ use crate::schema::cx::{BufferSite, Cx};
 use crate::schema::fields::Fields;
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
-use forebay_param::{CustomLink, Entry, LinkValue, QueueValue, Value};
-use forebay_units::{QueueLen, Time};
+use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
+use forebay_types::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Longest propagation delay. Our choice: no link of a data centre comes near it.

@@ -4,7 +4,7 @@ use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable, parse_loose};
 use crate::text::words::{did_you_mean, either, grouped, short};
-use forebay_sampling::Mixture;
+use forebay_types::Mixture;
 
 /// A mixture that has a name: of sizes, of times, or of both.
 pub(crate) struct BuiltIn {

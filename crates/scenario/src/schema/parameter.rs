@@ -3,7 +3,7 @@
 use crate::schema::cx::Cx;
 use crate::schema::{link, value};
 use crate::text::doc::Node;
-use forebay_param::{Kind, Value};
+use forebay_types::param::{Kind, Value};
 use serde_json::Value as Json;
 
 /// Reads a value of `kind`; `what` names it in messages. The second part is what the echo shows.

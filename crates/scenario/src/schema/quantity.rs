@@ -4,8 +4,8 @@ use crate::schema::cx::Cx;
 use crate::schema::kind::{kind_text, range};
 use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
 use crate::text::doc::{Node, Raw};
-use forebay_param::Kind;
-use forebay_units::{Bytes, QuantityError, QueueLen, Rate, Time};
+use forebay_types::param::Kind;
+use forebay_types::{Bytes, QuantityError, QueueLen, Rate, Time};
 use std::str::FromStr;
 
 /// Longest text that is looked at as a quantity.

@@ -1,7 +1,7 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
 use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRule, Stack};
-use forebay_units::{Bytes, Time};
+use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
 /// Writes every key of `profile::PARAMS`; `tso` only when it is on, `isn` when it is fixed.

@@ -9,7 +9,7 @@ use crate::schema::quantity::{boolean, bytes, float, int, queue_len, rate, text,
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
 use crate::text::words::short;
-use forebay_param::{Kind, Value};
+use forebay_types::param::{Kind, Value};
 use serde_json::Value as Json;
 
 /// Most entries of a list of numbers.

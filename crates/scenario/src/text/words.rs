@@ -1,6 +1,6 @@
 //! Words and numbers as messages show them.
 
-use forebay_param::{is_hidden, nearest};
+use forebay_types::param::{is_hidden, nearest};
 
 /// User text with a question mark for every character that would move the cursor, or change the order of what is shown.
 pub(crate) fn plain(text: &str) -> String {

@@ -40,7 +40,7 @@ warmup = "100ms"
 /// Reads and resolves a text with overrides.
 pub(crate) fn resolve_with(text: &str, sets: &[&str]) -> Result<Resolved, Errors> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    Scenario::from_text(forebay_worlds::all(), text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)?.resolve()
+    Scenario::from_text(forebay_backends::all(), text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)?.resolve()
 }
 
 /// Reads and resolves a text.
@@ -50,5 +50,5 @@ pub(crate) fn resolve(text: &str) -> Result<Resolved, Errors> {
 
 /// A congestion control that cannot live without marks, when the registry has one.
 pub(crate) fn marking_cc() -> Option<&'static str> {
-    forebay_worlds::all().congestion_controls().iter().find(|l| l.needs_marks).map(|l| l.entry.name)
+    forebay_backends::all().congestion_controls().iter().find(|l| l.needs_marks).map(|l| l.entry.name)
 }

@@ -1,7 +1,7 @@
 //! The congestion controls in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its congestion control has.
 
 use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
-use forebay_units::{Rate, TimeOrNever};
+use forebay_types::{Rate, TimeOrNever};
 
 /// Which of the hooks that cost something a congestion control has: a bit for each, because every connection has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

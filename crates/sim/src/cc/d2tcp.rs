@@ -4,8 +4,8 @@
 use super::whole;
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
-use forebay_param::{Entry, Kind, choices, optional};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::param::{Entry, Kind, choices, optional};
+use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// Parameters, from the registry entry.

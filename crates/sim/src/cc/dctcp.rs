@@ -4,9 +4,8 @@ use super::newreno::halve;
 use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Round, Threshold, Trigger, Window};
 use forebay_experiment::transport::{Ecn, Profile, Transport};
-use forebay_param::{Entry, Kind, Param, Value, Values, optional};
-use forebay_sampling::math;
-use forebay_units::Walk;
+use forebay_types::param::{Entry, Kind, Param, Value, Values, optional};
+use forebay_types::{Walk, math};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -315,7 +314,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{Time, TimeOrNever};
+    use forebay_types::{Time, TimeOrNever};
 
     fn cc(fixed_point: bool) -> Dctcp {
         let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point, whole: false };

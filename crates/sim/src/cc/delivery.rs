@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_rate.c). Volumes are in whatever unit the congestion control counts in: segments (tcp_bbr.c) or bytes (the draft).
 
 use super::hooks::{Arrival, Departure};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// What is remembered of a segment that has left.
 #[derive(Debug, Clone, Copy, Default)]

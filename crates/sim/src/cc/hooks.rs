@@ -8,8 +8,7 @@
 //! congestion controls with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use super::threshold::Threshold;
-use forebay_sampling::Rng;
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_types::{Rate, Rng, Time, TimeOrNever, Walk};
 use std::fmt::Debug;
 
 /// Congestion window and slow start threshold, in segments, with fractions.

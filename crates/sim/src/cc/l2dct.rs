@@ -3,8 +3,8 @@
 use super::whole::{self, Steps};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
-use forebay_param::{Entry, Kind, optional};
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
+use forebay_types::param::{Entry, Kind, optional};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -36,7 +36,7 @@ pub use threshold::Threshold;
 use any_cc::Optional;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_types::{Rate, Time, TimeOrNever, Walk};
 use records::{Keep, Recorded};
 
 congestion_controls! {

@@ -3,8 +3,8 @@
 use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
-use forebay_param::{Entry, Values};
-use forebay_units::Walk;
+use forebay_types::Walk;
+use forebay_types::param::{Entry, Values};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

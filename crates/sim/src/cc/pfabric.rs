@@ -5,7 +5,7 @@ use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Threshold, Win
 use crate::shim::srpt;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::{Chosen, Idle, Recovery, RtoRule, Transport};
-use forebay_param::{Entry, Kind, Param, Values, choices};
+use forebay_types::param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

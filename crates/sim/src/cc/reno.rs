@@ -3,7 +3,7 @@
 use super::{CcEntry, newreno, whole};
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
-use forebay_param::Entry;
+use forebay_types::param::Entry;
 
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {

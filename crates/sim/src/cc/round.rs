@@ -1,7 +1,7 @@
 //! Round trips: a part that a congestion control has if it goes by them, so that senders whose congestion control does not carry nothing for it.
 
 use super::hooks::Ack;
-use forebay_units::Walk;
+use forebay_types::Walk;
 
 /// The round trip under way. It ends when something is acknowledged that was sent after it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::delivery::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// An ACK for one segment that says nothing special.

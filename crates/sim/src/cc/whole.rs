@@ -2,8 +2,8 @@
 //! has `arithmetic = "linux"` computes with what is here, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
 
 use super::Window;
-use forebay_param::{Kind, Param, choices, optional};
-use forebay_units::Walk;
+use forebay_types::Walk;
+use forebay_types::param::{Kind, Param, choices, optional};
 use std::num::NonZeroU32;
 
 /// Which numbers a congestion control computes with.

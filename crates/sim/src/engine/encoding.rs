@@ -3,8 +3,8 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
-use forebay_traffic::{Errand, First, Job, OpenSpec, QueryStart};
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
+use forebay_apps::{Errand, First, Job, OpenSpec, QueryStart};
+use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
 /// Can be written and read.
 pub(super) trait Encode: Sized {

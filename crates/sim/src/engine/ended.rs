@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{GroupId, IndexVec, SumId, Walk};
+use forebay_types::{GroupId, IndexVec, SumId, Walk};
 
 /// Sums over them.
 #[derive(Debug, Default)]

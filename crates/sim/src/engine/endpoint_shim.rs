@@ -9,7 +9,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::streams::Draws;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, Time};
+use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
 /// An endpoint whose packets and timers are at work.
 #[derive(Debug, Clone, Copy)]

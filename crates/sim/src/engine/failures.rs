@@ -10,7 +10,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::{Fib, reverse};
-use forebay_units::{IndexVec, PortId, Time, TimeOrNever};
+use forebay_types::{IndexVec, PortId, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// One failure.

@@ -2,8 +2,7 @@
 
 use crate::net::packet::{Packet, flag};
 use forebay_experiment::streams::Draws;
-use forebay_sampling::mix;
-use forebay_units::{PortId, Time};
+use forebay_types::{PortId, Time, mix};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::ops::Range;
@@ -297,7 +296,7 @@ pub(super) fn doubled(list: Box<[Handoff]>) -> Box<[Handoff]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     /// Handoffs of `links` links, each in order, with many equal times.
     fn gathered(rng: &mut Rng, links: u64, packets: &[Packet]) -> Vec<Handoff> {
@@ -319,7 +318,7 @@ mod tests {
     fn few_and_many_are_sorted_by_key_and_lot() {
         let mut rng = Rng::stream(4, &[]);
         let packets: Vec<Packet> =
-            (0..400).map(|i| Packet { conn: forebay_units::ConnSlot::new(i), ..Packet::default() }).collect();
+            (0..400).map(|i| Packet { conn: forebay_types::ConnSlot::new(i), ..Packet::default() }).collect();
         let (lots, mut sorter) = (Lots::new(9), Sorter::default());
         for round in 0..2_000 {
             let mut handoffs = gathered(&mut rng, 1 + round % 40, &packets);

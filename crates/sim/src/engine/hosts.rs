@@ -3,8 +3,7 @@
 use crate::net::generation::Generation;
 use crate::net::packet::Packet;
 use forebay_experiment::streams::Draws;
-use forebay_sampling::{Rng, mix};
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, Time, TimeOrNever, Walk};
+use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, Rng, Time, TimeOrNever, Walk, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -6,8 +6,8 @@ use super::hosts::Wake;
 use super::stream::Oldest;
 use super::wheel::Wheel;
 use crate::net::packet::Packet;
-use forebay_traffic::{Notice, OpenSpec};
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time, Walk};
+use forebay_apps::{Notice, OpenSpec};
+use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Time, Walk};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
-use forebay_units::{ConnSlot, Time};
+use forebay_types::{ConnSlot, Time};
 
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {

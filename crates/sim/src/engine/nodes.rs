@@ -1,6 +1,6 @@
 //! Some nodes out of 64 with consecutive numbers.
 
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 
 /// The nodes whose bits are set in one word of a bitmap of nodes, in order of their numbers.
 #[derive(Debug, Clone, Copy)]

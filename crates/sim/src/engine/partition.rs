@@ -5,7 +5,7 @@
 //! links between aggregation and core are cut; of a leaf-spine with nine racks one of two parts has five racks and the other most spines.
 
 use forebay_experiment::network::Network;
-use forebay_units::{IndexVec, NodeId};
+use forebay_types::{IndexVec, NodeId};
 use std::collections::BTreeMap;
 
 /// To a switch, links to another part if they are at least so many percent of those to the part that most lead to.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use forebay_experiment::network::{Network, Node, PortConfig};
     use forebay_queues::{FifoDiscipline, Queue};
-    use forebay_units::{Rate, Time};
+    use forebay_types::{Rate, Time};
 
     /// A network of `hosts` hosts, then switches; links in both directions.
     fn network(hosts: usize, switches: usize, links: &[(u32, u32)]) -> Network {

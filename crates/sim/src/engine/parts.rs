@@ -17,7 +17,7 @@ use super::partition::partition;
 use super::tiers::{GROUP, Tier};
 use super::wheel::Place;
 use crate::net::packet::{Extra, Packet, flag};
-use forebay_units::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -4,8 +4,7 @@ use crate::cc::Path;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, Route};
-use forebay_sampling::Rng;
-use forebay_units::NodeId;
+use forebay_types::{NodeId, Rng};
 
 /// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is the congestion control's.
 pub fn empty_path(

@@ -4,7 +4,7 @@
 use crate::tcp::config::TcpConfig;
 use crate::tcp::metrics::Remembered;
 use crate::tcp::sender::Sender;
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 use std::collections::BTreeMap;
 
 /// By sending and receiving host: a cache for each host, whichever transport a connection was of (Linux: one for each network namespace).

@@ -8,12 +8,12 @@ use super::encoding::Encode;
 use super::parts::Parts;
 use super::ranks::Ranks;
 use forebay_experiment::report::Cut;
-use forebay_units::TimeOrNever;
+use forebay_types::TimeOrNever;
 
 /// The processes of a run, and what this one knows of it.
 pub(super) struct Processes {
     ranks: Ranks,
-    /// What keeps each application from being finished ([`forebay_traffic::App::left`]): when the run was divided, and now, by all processes together.
+    /// What keeps each application from being finished ([`forebay_apps::App::left`]): when the run was divided, and now, by all processes together.
     undivided: Vec<u64>,
     left: Vec<u64>,
     /// Packet transmissions of the other processes, as of their last look.

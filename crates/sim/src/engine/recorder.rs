@@ -8,13 +8,13 @@ pub(super) use repeat::{Begun, Repeat, Rows};
 
 use self::packed::Packed;
 use crate::net::packet::{Codepoint, Packet, flag};
+use forebay_apps::QueryStart;
 use forebay_experiment::observe::Observe;
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::QueryStart;
-use forebay_units::{GroupId, Time};
+use forebay_types::{GroupId, Time};
 use std::collections::BTreeMap;
 
 /// The place of a message's row, what it waited for, and its mean round trip, ps, less what the receiver held back.

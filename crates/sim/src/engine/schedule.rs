@@ -4,7 +4,7 @@
 //! the end of the warm-up and at failures and repairs, so that they do not depend on when the next packet moves. A point of `deliveries` in idle time
 //! is added later, with the same numbers.
 
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// A scheduled event. Events at the same time take effect in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

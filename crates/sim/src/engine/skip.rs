@@ -10,7 +10,7 @@ use super::core::{Apps, Core, Period};
 use super::recorder::Begun;
 use super::state::{Gains, State};
 use super::tape::Tape;
-use forebay_units::{ConnSlot, Time};
+use forebay_types::{ConnSlot, Time};
 
 /// Looks for which the first state is kept.
 const FIRST: u64 = 64;

@@ -1,8 +1,7 @@
 //! Connection slots: which are free, and how many connections there are and were.
 
 use forebay_experiment::streams::Draws;
-use forebay_sampling::Rng;
-use forebay_units::{ConnSlot, Walk};
+use forebay_types::{ConnSlot, Rng, Walk};
 
 /// Which slots are free, and how many connections there are and were.
 pub(super) struct Slots {

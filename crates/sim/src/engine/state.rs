@@ -1,7 +1,7 @@
 //! The state of a run at an instant, as it is compared with a later one: what is counted from somewhere is counted from that instant.
 
 use super::hosts::Wake;
-use forebay_units::{ConnSlot, IndexVec, NodeId, PortId, QueryId, Time, Walk};
+use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, QueryId, Time, Walk};
 
 /// A timer of a host, as it stands in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
+use forebay_apps::{First, Job};
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::{First, Job};
-use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever, Walk};
+use forebay_types::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever, Walk};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 

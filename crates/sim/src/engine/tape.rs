@@ -4,7 +4,7 @@
 use super::hosts::summary;
 use super::recorder::Rows;
 use crate::net::packet::Packet;
-use forebay_units::{ConnSlot, NodeId, Time};
+use forebay_types::{ConnSlot, NodeId, Time};
 
 /// Something that goes into the fingerprint of a host.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use forebay_experiment::network::Network;
 #[cfg(doc)]
 use forebay_experiment::topology::Fib;
-use forebay_units::{IndexVec, NodeId};
+use forebay_types::{IndexVec, NodeId};
 
 /// Nodes that are taken at a time.
 pub(super) const GROUP: usize = 8;

@@ -5,7 +5,7 @@
 //! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
 
 use crate::net::arena::Arena;
-use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
+use forebay_types::{IndexVec, NodeId, Time, TimeOrNever};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use crate::net::owned::Owned;
 use crate::shim::windows::Hosts;
 use crate::tcp::config::TcpConfig;
-use forebay_units::NodeId;
+use forebay_types::NodeId;
 
 /// The window shims of all hosts.
 pub(super) struct WindowShims {

@@ -19,7 +19,7 @@
 //! while a window runs, and nothing is added but between windows. Debug builds check that for what belongs to hosts (`net/owned.rs`).
 
 use super::huge;
-use forebay_units::Id;
+use forebay_types::Id;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 use std::ptr::NonNull;

@@ -2,7 +2,7 @@
 
 use super::packet::{Extra, Packet, flag};
 use forebay_queues::{Arrival, BufferedDiscipline, Handle};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The backlog of a port.
 pub struct Backlog {

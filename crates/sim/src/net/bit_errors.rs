@@ -1,7 +1,7 @@
 //! A link on which bits flip: which packets it damages, and where those are.
 
 use forebay_experiment::bit_errors::BitErrors as Draws;
-use forebay_sampling::Rng;
+use forebay_types::Rng;
 use std::collections::VecDeque;
 
 /// Bit errors of a link with a ring.

@@ -15,7 +15,7 @@ use super::backlog::{Backlog, Slab, facts};
 use super::packet::{Extra, Packet, flag};
 use super::port::Port;
 use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Queued, Verdict, Work};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Carries out what a discipline does to packets.
 struct Sink<'a, L> {

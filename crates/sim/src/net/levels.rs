@@ -5,7 +5,7 @@
 //! of these the other way round. It does not matter in which order changes are added, nor that the sums wrap, nor whether all times are later
 //! by the same: what was is known when it is asked for ([`Levels::times`]).
 
-use forebay_units::Time;
+use forebay_types::Time;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
@@ -147,7 +147,7 @@ fn zeroed(words: usize) -> *mut u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     #[test]
     fn times_are_those_of_every_stay() {

@@ -3,7 +3,7 @@
 //! pay nothing.
 
 use super::arena::Arena;
-use forebay_units::{Id, NodeId};
+use forebay_types::{Id, NodeId};
 use std::ops::{Index, IndexMut};
 
 /// Items by identifiers of kind `I`, each with the host that owns it.
@@ -125,7 +125,7 @@ impl<I: Id, T> IndexMut<I> for Owned<I, T> {
 #[cfg(all(test, debug_assertions))]
 mod tests {
     use super::*;
-    use forebay_units::ConnSlot;
+    use forebay_types::ConnSlot;
 
     #[test]
     #[should_panic(expected = "host 3 touches i32 1 of host 4")]

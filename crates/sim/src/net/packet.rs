@@ -2,7 +2,7 @@
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
-use forebay_units::{ConnSlot, Time, Walk};
+use forebay_types::{ConnSlot, Time, Walk};
 use std::num::NonZeroU32;
 
 /// Flag bits of [`Packet::flags`].

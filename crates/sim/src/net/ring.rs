@@ -5,7 +5,7 @@
 
 use super::packet::{Codepoint, Extra, Packet, flag};
 use super::ring_memory;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;

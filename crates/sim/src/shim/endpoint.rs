@@ -4,7 +4,7 @@
 use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_units::{NodeId, Rate, Time};
+use forebay_types::{NodeId, Rate, Time};
 
 /// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list in
 /// `shim/layers.rs`.

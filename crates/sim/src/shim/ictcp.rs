@@ -6,8 +6,8 @@
 
 use super::window::WindowShim;
 use forebay_experiment::registry::{Place, ShimEntry};
-use forebay_param::{Entry, Kind, Param};
-use forebay_units::{Rate, Time};
+use forebay_types::param::{Entry, Kind, Param};
+use forebay_types::{Rate, Time};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,7 @@ use crate::net::owned::Owned;
 use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::{ConnSlot, NodeId, Time};
+use forebay_types::{ConnSlot, NodeId, Time};
 use std::sync::Arc;
 
 /// One end of a connection.

@@ -7,7 +7,7 @@ use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_units::{ConnSlot, NodeId, Time};
+use forebay_types::{ConnSlot, NodeId, Time};
 
 /// The one list of the shims of this place: what a transport is configured with, and what the hosts keep for one transport.
 macro_rules! endpoint_shims {

@@ -4,7 +4,7 @@ use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
 use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_experiment::topology::BuildError;
-use forebay_param::{Entry, Kind, Param, Values, choices};
+use forebay_types::param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +123,7 @@ fn build(values: &Values) -> Result<Config, BuildError> {
 }
 
 fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
-    let bytes: Result<Vec<u64>, _> = sizes.iter().map(|t| t.parse::<forebay_units::Bytes>().map(|b| b.0)).collect();
+    let bytes: Result<Vec<u64>, _> = sizes.iter().map(|t| t.parse::<forebay_types::Bytes>().map(|b| b.0)).collect();
     let demote = bytes.map_err(|e| BuildError::new("demote", e.to_string()))?;
     if demote.is_empty() || demote.len() > 7 || demote.windows(2).any(|w| w[0] >= w[1]) {
         return Err(BuildError::new("demote", "legal: one to seven sizes, each above the one before it"));

@@ -4,8 +4,8 @@
 use super::tag::{Message, MessageStart, Messages, Restart, Segment, TagShim};
 use crate::net::packet::service;
 use forebay_experiment::registry::{Place, ShimEntry};
-use forebay_param::{Entry, Kind, Param, Values, choices};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
 use forebay_experiment::registry::{Place, ShimEntry};
-use forebay_param::{Entry, Kind, Param};
+use forebay_types::param::{Entry, Kind, Param};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::{rank_of, service};
 use forebay_experiment::registry::{Place, ShimEntry};
-use forebay_param::Entry;
+use forebay_types::param::Entry;
 
 /// It has no parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Shims that tag packets at the sender: the hooks they have, and what they are given: which message a byte belongs to, and the window at
 //! its start. The list of them is in `shim/tagger.rs`; `tcp/sender/tagged.rs` is where the sender calls the hooks that are about more than a tag.
 
-use forebay_units::Time;
+use forebay_types::Time;
 use std::collections::VecDeque;
 
 /// A message of the application as a stretch of the stream.

@@ -2,7 +2,7 @@
 
 use super::tag::{Message, MessageStart, Messages, Restart, Segment, TagShim};
 use crate::net::packet::service;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The one list of the shims of this place: what a transport is configured with, and the state of a connection.
 macro_rules! tag_shims {

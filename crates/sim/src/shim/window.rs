@@ -1,7 +1,7 @@
 //! Shims that set receive windows: the hooks they have. They work at the receiving host, whose connections share its link; senders know
 //! nothing of them. The list of them is in `shim/windows.rs`.
 
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// A shim that sets the receive window of one connection. To add one: implement this in a file of its own, and add a line to the list in `shim/windows.rs`.
 pub trait WindowShim: std::fmt::Debug + Clone {

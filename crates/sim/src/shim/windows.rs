@@ -2,7 +2,7 @@
 //! `engine/window_shim.rs` calls what is about a host, `tcp/receiver/mod.rs` what is about one connection.
 
 use super::window::WindowShim;
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// The one list of the shims of this place: what a transport is configured with, the state of a connection, and that of a host.
 macro_rules! window_shims {

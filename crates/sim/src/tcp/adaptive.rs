@@ -5,7 +5,7 @@ use super::autotune::{Acked, Autotune, ns};
 use super::rtt::{Rtt, Sent};
 use crate::net::packet::{Codepoint, Packet};
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 /// TCP_DELACK_MAX.
 pub(super) const LONGEST: Time = Time::from_ms(200);

@@ -3,7 +3,7 @@
 //! speeds up; the window opens from 64 KB towards the share of the buffer that the payload of packets has.
 
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 
 /// `tcp_rmem[1]`.
 const FIRST_BUFFER: u32 = 131_072;

@@ -5,7 +5,7 @@ pub use forebay_experiment::traffic::Datagram;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.

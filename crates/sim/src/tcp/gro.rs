@@ -7,7 +7,7 @@
 
 use crate::net::packet::{Packet, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_units::TimeOrNever;
+use forebay_types::TimeOrNever;
 
 /// The longest IP packet that a super-segment can be (GRO_LEGACY_MAX_SIZE is one more, and is not reached: skb_gro_receive).
 const LONGEST: u32 = 65_535;

@@ -1,7 +1,7 @@
 //! TCP small queues (Linux `tcp_small_queue_check`): how much of a connection may wait in its own host's interface. Otherwise, where the
 //! host's link is the bottleneck, the whole window would wait there.
 
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_types::{Rate, Time, TimeOrNever, Walk};
 use std::collections::VecDeque;
 
 /// `tcp_limit_output_bytes` (tcp_sk_init); 4 MB since Linux 6.16.

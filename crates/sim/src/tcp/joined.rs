@@ -5,7 +5,7 @@
 //! Our choice: what the sender knows is what an ACK has told that left long enough ago, and only segments that extend the data furthest on are
 //! looked at. Others, of which few are contiguous, keep their heads.
 
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 
 /// MAX_SKB_FRAGS.
 const FRAGMENTS: u8 = 17;

@@ -6,7 +6,7 @@ use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Metrics, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// What is remembered of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! The state behind departure times of congestion controls that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
 
-use forebay_units::{Rate, Time, TimeOrNever};
+use forebay_types::{Rate, Time, TimeOrNever};
 
 /// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
 const UNPACED: u64 = 10;

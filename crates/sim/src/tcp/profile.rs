@@ -8,7 +8,7 @@ pub(crate) mod tests {
     use crate::cc;
     use crate::tcp::config::TcpConfig;
     use forebay_experiment::transport::{Ecn, Profile, Recovery};
-    use forebay_param::{Kind, Value, Values};
+    use forebay_types::param::{Kind, Value, Values};
 
     /// The configuration of a profile with a congestion control's defaults.
     pub(crate) fn config(stack: &str, cc: &str) -> TcpConfig {

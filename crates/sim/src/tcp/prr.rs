@@ -1,6 +1,6 @@
 //! Proportional rate reduction (RFC 6937) with the slow-start reduction bound.
 
-use forebay_units::Walk;
+use forebay_types::Walk;
 
 /// State of one reduction. Bytes.
 #[derive(Debug, Clone, Copy, Default)]

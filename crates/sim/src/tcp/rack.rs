@@ -4,7 +4,7 @@ use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 use std::num::NonZeroU64;
 
 /// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).

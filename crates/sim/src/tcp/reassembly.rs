@@ -2,7 +2,7 @@
 
 use super::joined::Joined;
 use super::remembered::Remembered;
-use forebay_units::Walk;
+use forebay_types::Walk;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -295,7 +295,7 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::Rng;
+    use forebay_types::Rng;
 
     fn all(r: &Reassembly) -> Vec<(u64, u64)> {
         r.intervals().collect()

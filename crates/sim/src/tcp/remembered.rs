@@ -1,7 +1,7 @@
 //! What a receiver of Linux remembers of the data that it has out of order, to report it: four blocks (`selective_acks`). Beyond that it forgets, and
 //! may have two blocks of what is one piece (tcp_sack_new_ofo_skb, tcp_sack_maybe_coalesce, tcp_sack_remove).
 
-use forebay_units::Walk;
+use forebay_types::Walk;
 
 /// TCP_NUM_SACKS.
 const MOST: usize = 4;

@@ -2,7 +2,7 @@
 
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 /// Smoothed RTT and its variation, and the back-off.
 #[derive(Debug, Clone, Copy)]

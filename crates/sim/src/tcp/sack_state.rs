@@ -6,7 +6,7 @@ use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
 use super::usage::Usage;
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
 #[derive(Debug, Clone, Default)]

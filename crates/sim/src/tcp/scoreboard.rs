@@ -19,7 +19,7 @@ pub(super) use segment::Seg;
 pub(super) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
 
 use super::lazy::Lazy;
-use forebay_units::Time;
+use forebay_types::Time;
 use search::{BLOCKS, Search};
 use std::cmp::Reverse;
 use std::collections::VecDeque;

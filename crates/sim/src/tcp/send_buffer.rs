@@ -3,7 +3,7 @@
 //! segment as soon as it is read. What is sent, and when, does not depend on it: the application writes again at the instant at which there is
 //! space.
 
-use forebay_units::Walk;
+use forebay_types::Walk;
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb asks for).

@@ -1,7 +1,7 @@
 //! What is counted of a message at its sender.
 
 use super::lazy::{Fresh, Lazy};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// What happened to a message, or on a connection that knows of none; see `booking`.
 #[derive(Debug, Clone)]

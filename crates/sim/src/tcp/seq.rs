@@ -1,7 +1,7 @@
 //! Addressing of a connection's packets, and sequence numbers on the wire.
 
 use crate::net::generation::Generation;
-use forebay_units::ConnSlot;
+use forebay_types::ConnSlot;
 
 /// What an endpoint writes into the packets it sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is remembered of a reduction of the window, in case it proves to be a mistake; `sender/undo.rs` takes it back.
 
 use crate::cc::{Ack, Threshold};
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 
 /// What is remembered of the episode for taking it back.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! How much of the window an application uses (Linux tcp_cwnd_validate), for stacks whose window grows only where it limits sending.
 
-use forebay_units::Walk;
+use forebay_types::Walk;
 
 /// Of one sender, while something is outstanding: with the first segment of another flight it begins anew.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,7 +1,7 @@
 //! When a timer of Linux expires (kernel/time/timer.c, calc_wheel_index): never early, at a tick of the clock, and the later the farther away
 //! it was when it was set, because the wheel's slots grow wider with their distance.
 
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Slots of a level but one, and by how much each level is coarser than the one before, as powers of two (LVL_SIZE, LVL_CLK_SHIFT).
 const SLOTS: u64 = 63;

@@ -8,8 +8,6 @@ pub(crate) mod receiver;
 pub(crate) mod sender;
 
 use forebay_experiment::transport::Profile;
-use forebay_param::{Kind, Param, Value, Values};
-use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Extra, Packet, Wire};
@@ -17,7 +15,8 @@ use forebay_sim::shim::{self, ShimConfig, Shims};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
-use forebay_units::{ConnSlot, Time};
+use forebay_types::param::{Kind, Param, Value, Values};
+use forebay_types::{ConnSlot, Rng, Time};
 use std::collections::BTreeSet;
 
 /// A microsecond in ps, the unit of the scripts.
@@ -69,7 +68,7 @@ pub(crate) fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
 /// Shims that a connection must survive, beside none.
 pub(crate) fn shim_lists() -> Vec<Shims> {
     let demote = Value::Names(vec!["3KB".into(), "20KB".into()]);
-    let wait = Value::Time(forebay_units::Time::from_us(300));
+    let wait = Value::Time(forebay_types::Time::from_us(300));
     vec![
         Shims::default(),
         shim("pias", &[("demote", demote)]).into(),

@@ -11,7 +11,7 @@ use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::offered_shift;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;

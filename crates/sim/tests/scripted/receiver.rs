@@ -4,7 +4,7 @@ use super::{Tape, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
-use forebay_units::Time;
+use forebay_types::Time;
 
 const ISN: u32 = u32::MAX - 3000;
 

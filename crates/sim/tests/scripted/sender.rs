@@ -7,7 +7,7 @@ use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{Sender, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
 const ISN: u32 = u32::MAX - 3000;

@@ -4,7 +4,7 @@ use crate::scripted::config;
 use crate::scripted::receiver::Script;
 use forebay_experiment::transport::Ecn;
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Without quick mode, which hides everything else in the first 16 segments.
 fn slow() -> TcpConfig {

@@ -3,8 +3,8 @@
 use crate::scripted::pipe::{LOSE, PASS, Pipe, Seen};
 use crate::scripted::sender::Script;
 use crate::scripted::{MS, config};
-use forebay_sampling::Rng;
 use forebay_sim::tcp::sender::{Phase, Timer};
+use forebay_types::Rng;
 
 /// The handshake took 100 us, so ten segments times 2.89 in it are 28.5 segments less 1 %: one in 3.5 us. The first ten leave at once.
 #[test]

@@ -3,7 +3,7 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::Growth;
-use forebay_param::Value;
+use forebay_types::param::Value;
 
 #[test]
 fn slow_start_then_avoidance() {

@@ -3,9 +3,9 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::Recovery;
-use forebay_param::Value;
 use forebay_sim::cc::{Ack, AnyCc, Event, Reduction, Threshold, Trigger, Window};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 const RTT: u64 = 100_000_000;
 

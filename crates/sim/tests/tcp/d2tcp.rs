@@ -2,8 +2,8 @@
 
 use crate::scripted::config_with;
 use crate::scripted::sender::Script;
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_types::param::Value;
 
 fn cc(name: &str) -> TcpConfig {
     let mut c = config_with("ns2", name, &[], &[("alpha", Value::Float(0.25))]);

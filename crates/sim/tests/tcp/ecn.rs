@@ -3,11 +3,11 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::{Ecn, Recovery};
-use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 fn classic(stack: &str, window: u32) -> TcpConfig {
     let mut c = config(stack, "newreno");

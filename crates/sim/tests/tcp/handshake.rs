@@ -3,10 +3,10 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with, receiver};
 use forebay_experiment::transport::Ecn;
-use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::{CaState, Phase, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 #[test]
 fn receiver_answers_each_syn_alike() {

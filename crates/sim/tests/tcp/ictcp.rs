@@ -5,7 +5,7 @@ use crate::scripted::sender;
 use crate::scripted::{config, shim};
 use forebay_sim::shim::windows::Window;
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 fn ictcp() -> TcpConfig {
     let mut c = config("ns2", "newreno");

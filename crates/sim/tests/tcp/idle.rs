@@ -2,8 +2,8 @@
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
-use forebay_param::Value;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 /// A connection with a window of 40 and an RTO of 201 ms (linux), 200 ms (ns2), 1 s (rfc), idle since 1 ms.
 fn idle(stack: &str, cc: &str) -> Script {

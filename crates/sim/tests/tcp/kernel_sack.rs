@@ -5,7 +5,7 @@ use crate::scripted::receiver;
 use crate::scripted::sender::Script;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::CaState;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// tcp_clean_rtx_queue, tcp_ack_update_rtt: a SACKed segment is a sample of its own, the oldest of those that an ACK covers counts, and what the
 /// timestamp of a repaired segment says is counted in ticks of a millisecond.

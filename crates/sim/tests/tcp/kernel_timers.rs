@@ -6,7 +6,7 @@ use forebay_experiment::transport::Recovery;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::rtt::{Rtt, Sent};
 use forebay_sim::tcp::sender::Timer;
-use forebay_units::Time;
+use forebay_types::Time;
 
 fn linux(window: u32) -> TcpConfig {
     let mut c = config("linux", "newreno");

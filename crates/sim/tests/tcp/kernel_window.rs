@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_types::param::Value;
 
 /// A connection that is open, with a first window of ten segments and a receive window of twenty.
 fn open(mut c: TcpConfig) -> Script {

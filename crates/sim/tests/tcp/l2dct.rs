@@ -2,8 +2,8 @@
 
 use crate::scripted::config_with;
 use crate::scripted::sender::Script;
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
+use forebay_types::param::Value;
 
 const LIGHT: f64 = 2.5;
 const HEAVY: f64 = 0.125;

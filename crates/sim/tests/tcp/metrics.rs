@@ -7,7 +7,7 @@ use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::metrics::Remembered;
 use forebay_sim::tcp::rtt::Sent;
 use forebay_sim::tcp::sender::Sender;
-use forebay_units::Time;
+use forebay_types::Time;
 
 fn linux() -> TcpConfig {
     let mut c = config("linux", "newreno");

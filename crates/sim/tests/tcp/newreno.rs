@@ -4,7 +4,7 @@ use crate::scripted::config;
 use crate::scripted::sender::Script;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The papers' stack with a first window of `window` segments.
 fn window(cc: &str, window: u32) -> TcpConfig {

@@ -6,7 +6,7 @@ use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// A receiver of the Linux stack whose host waits 10 us for the next segment; no quick mode, which would hide the count of ACKs.
 fn joining() -> TcpConfig {

@@ -4,7 +4,7 @@ use crate::scripted::sender::Script;
 use crate::scripted::{config, receiver};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 fn pfabric(window: u32) -> TcpConfig {
     let mut c = config("ns2", "pfabric");

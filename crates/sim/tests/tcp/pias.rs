@@ -2,11 +2,11 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{Tape, addresses, config, receiver, shim};
-use forebay_param::Value;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 fn pias(window: u32, per: &str) -> TcpConfig {
     let mut c = config("ns2", "dctcp");

@@ -3,10 +3,10 @@
 use crate::scripted::pipe::{PASS, Pipe};
 use crate::scripted::sender::Script;
 use crate::scripted::{config, shim};
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 /// PRIN with `params` on the papers' stack with a first window of `window` segments.
 fn prin(window: u32, params: &[(&'static str, Value)]) -> TcpConfig {

@@ -2,12 +2,12 @@
 
 use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Seen};
 use crate::scripted::{MS, US, config_with};
-use forebay_param::{Kind, Value, Values};
 use forebay_sim::net::packet::flag;
 use forebay_sim::shim;
 use forebay_sim::shim::proboscis::{State, Verdict};
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Kind, Value, Values};
 
 /// A stack with this congestion control, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
 fn shimmed(stack: &str, cc: &str, own: &[(&'static str, Value)]) -> TcpConfig {

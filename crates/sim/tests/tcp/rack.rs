@@ -2,10 +2,10 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 fn linux(window: u32) -> TcpConfig {
     let mut c = config("linux", "newreno");

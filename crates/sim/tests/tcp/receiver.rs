@@ -5,7 +5,7 @@ use crate::scripted::receiver::Script;
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::config::TcpConfig;
-use forebay_units::TimeOrNever;
+use forebay_types::TimeOrNever;
 
 fn rfc() -> TcpConfig {
     config("rfc", "newreno")

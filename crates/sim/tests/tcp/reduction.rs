@@ -3,10 +3,10 @@
 use crate::scripted::pipe::{LOSE, PASS, Pipe, Point, Seen};
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
-use forebay_param::Value;
 use forebay_sim::tcp::profile::PROFILES;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::Value;
 
 const SECONDS: u64 = 1_000_000_000_000;
 

@@ -3,10 +3,10 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config, config_with};
 use forebay_experiment::transport::Growth;
-use forebay_param::Value;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::param::Value;
+use forebay_types::{Time, TimeOrNever};
 
 const RTO_US: u64 = 1_000_000;
 

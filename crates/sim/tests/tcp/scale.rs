@@ -5,7 +5,7 @@ use crate::scripted::{addresses, config};
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::collections::VecDeque;
 
 /// One way, ps; an ACK is not delayed for long.

@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
-use forebay_param::Value;
 use forebay_sim::cc::slow_start::Kind;
+use forebay_types::param::Value;
 
 /// NewReno of the `rfc` stack, which has no probes to disturb a script, with that slow start.
 fn script(slow_start: &str) -> Script {

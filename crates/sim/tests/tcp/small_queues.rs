@@ -5,7 +5,7 @@ use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
-use forebay_units::{ConnSlot, Time};
+use forebay_types::{ConnSlot, Time};
 
 const ISN: u32 = 1;
 /// ps that 1052 bytes take.

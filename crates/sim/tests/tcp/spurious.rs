@@ -5,7 +5,7 @@ use crate::scripted::config;
 use crate::scripted::sender::Script;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The stack with only one of the two ways to find out, and a timestamp clock of microseconds.
 fn only(stack: &str, frto: bool, eifel: bool) -> TcpConfig {

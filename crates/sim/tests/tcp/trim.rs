@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config_with};
-use forebay_param::Value;
 use forebay_sim::cc::AnyCc;
+use forebay_types::param::Value;
 
 const RTO: u64 = 200_000;
 

@@ -148,7 +148,7 @@ fn deadline(f: &FlowRow) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::Time;
+    use forebay_types::Time;
 
     #[test]
     fn deadlines() {

@@ -5,7 +5,7 @@ use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use crate::run_info::RunInfo;
 use forebay_experiment::rows::PortRow;
-use forebay_units::QueueLen;
+use forebay_types::QueueLen;
 
 /// One row per egress port.
 pub const PORTS: TableSchema<PortRow> = TableSchema {

@@ -52,7 +52,7 @@ pub(crate) const WORLD: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_units::{Time, TimeOrNever};
+    use forebay_types::{Time, TimeOrNever};
 
     #[test]
     fn durations_are_rounded_once() {

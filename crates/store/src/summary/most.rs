@@ -6,7 +6,7 @@ use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::Chosen;
-use forebay_units::{GroupId, NodeId, PortId, QueueLen};
+use forebay_types::{GroupId, NodeId, PortId, QueueLen};
 use std::collections::BTreeSet;
 
 /// The most payload that the links between the hosts of a group carry, bit/s. Everything leaves through a sender's links, arrives through a

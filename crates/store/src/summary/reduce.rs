@@ -9,7 +9,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::{Predicted, Report};
 use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_experiment::transport::Group;
-use forebay_units::{GroupId, IndexVec, PortId};
+use forebay_types::{GroupId, IndexVec, PortId};
 
 /// Reduces a report to its summary.
 pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summary {

@@ -1,6 +1,6 @@
 //! What a run comes to: the numbers of each transport group and of the network, before they have names.
 
-use forebay_units::{GroupId, IndexVec};
+use forebay_types::{GroupId, IndexVec};
 
 /// Mean, median and 99th percentile of completion times. What was still running at the end counts with the time that it had taken so far:
 /// its completion time is at least that long. A number that would be larger if it had never ended is at least as large as shown (`Bound`).

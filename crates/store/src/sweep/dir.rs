@@ -7,7 +7,7 @@ use crate::manifest::Manifest;
 use crate::read::{manifest_text, parquet};
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
-use forebay_files::TEMPORARY;
+use forebay_platform::files::TEMPORARY;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

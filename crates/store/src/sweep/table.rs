@@ -10,7 +10,7 @@ use crate::unit::{UnitKey, UnitRecord};
 use crate::writer::{Format, encode_error};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
-use forebay_units::{GroupId, IndexVec};
+use forebay_types::{GroupId, IndexVec};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl SweepTable {
     ) -> Result<TableRecord, StoreError> {
         let name = format!("summary.{}", format.extension());
         let path = dir.join(&name);
-        let (file, temporary) = forebay_files::create_beside(&path, None).map_err(StoreError::io("create", &path))?;
+        let (file, temporary) = forebay_platform::files::create_beside(&path, None).map_err(StoreError::io("create", &path))?;
         let written = self.write_to(file, &temporary, format, rows);
         let written = written.and_then(|n| {
             fs::rename(&temporary, &path).map_err(StoreError::io("rename the finished table to", &path))?;

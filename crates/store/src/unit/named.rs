@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch};
 use arrow_schema::ArrowError;
-use forebay_units::{GroupId, IndexVec};
+use forebay_types::{GroupId, IndexVec};
 use std::sync::Arc;
 
 /// What a run and its transport groups are called.

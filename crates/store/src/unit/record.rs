@@ -4,7 +4,7 @@ use crate::run_info::RunInfo;
 use crate::summary::{GROUP_METRICS, NETWORK_METRICS, Summary};
 use crate::summary_table::Row;
 use forebay_experiment::report::Report;
-use forebay_units::{GroupId, IndexVec};
+use forebay_types::{GroupId, IndexVec};
 
 /// The numbers of one unit: its rows of the `summary` table, and what tells its trajectory from others.
 ///

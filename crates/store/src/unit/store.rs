@@ -162,10 +162,10 @@ impl UnitStore {
 
 /// Creates a temporary file beside `path`, and its folder when there is none.
 fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    match forebay_files::create_beside(path, None) {
+    match forebay_platform::files::create_beside(path, None) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            forebay_files::create_beside(path, None)
+            forebay_platform::files::create_beside(path, None)
         }
         other => other,
     }

@@ -6,7 +6,7 @@ use forebay_experiment::rows::{
     DeliveryRow, EventKind, EventRow, FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow,
 };
 use forebay_scenario::Scenario;
-use forebay_units::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_types::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -19,7 +19,7 @@ workload = [{ kind = "long", from = "h0", to = "h1" }]
 /// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
 pub(crate) fn config(seed: u64) -> Experiment {
     let resolved =
-        Scenario::from_text(forebay_worlds::all(), SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
+        Scenario::from_text(forebay_backends::all(), SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
     config.seed = seed;
     config.network.named_ports = vec![("bottleneck".into(), PortId::new(0))];

@@ -6,7 +6,7 @@ use forebay_experiment::faults::Corruption;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::{Node, PortConfig};
 use forebay_queues::{Codepoint, Queue};
-use forebay_units::{QueueLen, Rate};
+use forebay_types::{QueueLen, Rate};
 use std::net::Ipv4Addr;
 
 #[derive(Default)]

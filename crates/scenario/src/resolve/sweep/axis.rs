@@ -2,7 +2,7 @@
 
 use crate::text::doc::{Node, Raw};
 use crate::text::write::inline;
-use forebay_units::{Bytes, QueueLen, Rate, Time};
+use forebay_types::{Bytes, QueueLen, Rate, Time};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 

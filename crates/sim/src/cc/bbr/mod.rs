@@ -17,9 +17,8 @@ use super::{
 };
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
-use forebay_param::Entry;
-use forebay_sampling::Rng;
-use forebay_units::{Rate, Time};
+use forebay_types::param::Entry;
+use forebay_types::{Rate, Rng, Time};
 use policer::Policer;
 
 /// One segment per microsecond.

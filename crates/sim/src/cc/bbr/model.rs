@@ -4,7 +4,7 @@
 use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT, scaled};
 use crate::cc::delivery::Sample;
 use crate::cc::{Ack, Outcome, Window};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// `bbr_bw_rtts`.
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;

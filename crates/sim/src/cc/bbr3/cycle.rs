@@ -1,7 +1,7 @@
 //! Probing for bandwidth: the cycle of DOWN, CRUISE, REFILL and UP (section "ProbeBW").
 
 use super::{Bbr3, Rs, SECOND, State};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Most round trips between two probes, as many as Reno needs to grow by what is in flight (IsRenoCoexistenceProbeTime).
 const RENO_ROUNDS: u64 = 63;

@@ -4,7 +4,7 @@
 use super::{Bbr3, Rs, State};
 use crate::cc::Loss;
 use crate::cc::delivery::Sent;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// BBR.LossThresh, percent.
 const LOSS_THRESH: u64 = 2;

@@ -2,7 +2,7 @@
 
 use super::cycle::AckPhase;
 use super::{Bbr3, MIN_PIPE, Rs, State};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// BBR.MinRTTFilterLen.
 const FILTER: Time = Time::from_secs(10);

@@ -20,9 +20,8 @@ use super::{
 use cycle::Cycle;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
-use forebay_param::Entry;
-use forebay_sampling::Rng;
-use forebay_units::{Rate, Time};
+use forebay_types::param::Entry;
+use forebay_types::{Rate, Rng, Time};
 use loss::{LossRound, Undo};
 use min_rtt::MinRtt;
 use startup::FullPipe;

@@ -3,8 +3,8 @@
 use super::Config;
 use crate::cc::whole::{Arithmetic, Steps, cube_root, segments};
 use crate::cc::{Ack, Event, Window};
-use forebay_sampling::math::cbrt;
-use forebay_units::{Time, Walk};
+use forebay_types::math::cbrt;
+use forebay_types::{Time, Walk};
 
 /// State of one connection. Windows in segments.
 #[derive(Debug, Clone)]

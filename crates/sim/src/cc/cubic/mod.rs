@@ -8,8 +8,8 @@ use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Thresho
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
-use forebay_param::{Entry, Kind, Param, Value, choices, optional};
-use forebay_units::{Time, Walk};
+use forebay_types::param::{Entry, Kind, Param, Value, choices, optional};
+use forebay_types::{Time, Walk};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

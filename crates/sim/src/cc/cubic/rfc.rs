@@ -2,8 +2,8 @@
 
 use super::Config;
 use crate::cc::{Ack, Event, Reduction, Window};
-use forebay_sampling::math::cbrt;
-use forebay_units::{Time, Walk};
+use forebay_types::math::cbrt;
+use forebay_types::{Time, Walk};
 
 /// State of one connection. Windows in segments, times in seconds unless named otherwise.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
 
 use crate::cc::{Ack, Round, Window};
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 /// No detection below this window, segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;

@@ -8,7 +8,7 @@ pub use hystart::Hystart;
 pub use plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 
 pub use forebay_experiment::transport::SlowStart as Kind;
 

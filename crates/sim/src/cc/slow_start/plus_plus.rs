@@ -2,7 +2,7 @@
 //! alone may be jitter.
 
 use crate::cc::{Ack, Window};
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 /// Section 4.3: bounds of the increase, and the part of the last round's RTT it is in between.
 const RTT_THRESH: (Time, Time) = (Time::from_ms(4), Time::from_ms(16));

@@ -4,8 +4,8 @@ use super::threshold::Policy;
 use crate::cc::whole::{self, Arithmetic};
 use crate::cc::{CcConfig, CcEntry};
 use forebay_experiment::transport::Ecn;
-use forebay_param::{Entry, Kind, Values, choices, optional};
-use forebay_units::{QueueLen, Rate};
+use forebay_types::param::{Entry, Kind, Values, choices, optional};
+use forebay_types::{QueueLen, Rate};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]

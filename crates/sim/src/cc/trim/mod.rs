@@ -15,7 +15,7 @@ use super::newreno::halve;
 use super::whole::{Arithmetic, Steps};
 use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Round, Threshold, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
-use forebay_units::{QueueLen, Time, TimeOrNever};
+use forebay_types::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
 use threshold::threshold;
 use whole::Whole;

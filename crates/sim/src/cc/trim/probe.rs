@@ -4,7 +4,7 @@ use super::Trim;
 use super::entry::Ssthresh;
 use super::whole::{self, Whole};
 use crate::cc::{Ack, Opportunity, Window};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// Probes of an episode (TRIM 2.3).
 const PROBES: usize = 2;

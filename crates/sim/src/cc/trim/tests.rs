@@ -6,7 +6,7 @@ use super::threshold::{Policy, threshold};
 use super::*;
 use crate::cc::Opportunity;
 use crate::cc::testing::ACK;
-use forebay_sampling::Rng;
+use forebay_types::Rng;
 
 const US: Time = Time::from_us(1);
 const C: f64 = 1e9 / 8.0 / 1460.0 * 1e-12;

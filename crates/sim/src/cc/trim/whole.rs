@@ -4,8 +4,7 @@
 use super::threshold::Policy;
 use crate::cc::whole::{ONE, fixed, segments};
 use crate::cc::{Path, Window};
-use forebay_sampling::Rng;
-use forebay_units::Time;
+use forebay_types::{Rng, Time};
 
 /// Largest RTT that the arithmetic takes, us (67 s).
 const RTT_MAX: u64 = (1 << 26) - 1;

@@ -2,7 +2,7 @@
 
 use super::Core;
 use crate::net::packet::Packet;
-use forebay_units::ConnSlot;
+use forebay_types::ConnSlot;
 use std::collections::BTreeMap;
 
 impl Core {

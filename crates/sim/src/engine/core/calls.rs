@@ -12,8 +12,8 @@ use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
-use forebay_traffic::Job;
-use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
+use forebay_apps::Job;
+use forebay_types::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
 /// What a sender is called for, beside packets.

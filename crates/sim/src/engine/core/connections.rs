@@ -7,10 +7,10 @@ use crate::engine::stream::{Incoming, Outgoing, Stream};
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_apps::OpenSpec;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::address;
-use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time, WorkloadId};
+use forebay_types::{ConnSlot, Time, WorkloadId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.

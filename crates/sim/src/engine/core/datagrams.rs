@@ -4,8 +4,8 @@ use super::Core;
 use crate::engine::nic::Nic;
 use crate::engine::stream::Message;
 use crate::tcp::datagram::Datagram;
-use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time, TimeOrNever};
+use forebay_apps::OpenSpec;
+use forebay_types::{ConnSlot, Time, TimeOrNever};
 
 impl Core {
     /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].

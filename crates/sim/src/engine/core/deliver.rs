@@ -11,9 +11,9 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
+use forebay_apps::Job;
 use forebay_experiment::transport::Metrics;
-use forebay_traffic::Job;
-use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
+use forebay_types::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::sync::PoisonError;
 
 impl Core {

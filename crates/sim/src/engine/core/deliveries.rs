@@ -1,7 +1,7 @@
 //! Bytes that receivers have of each workload, summed at points in time, between windows or parts of windows.
 
 use super::Core;
-use forebay_units::{IndexVec, SumId, Time};
+use forebay_types::{IndexVec, SumId, Time};
 
 impl Core {
     /// Time of the next point.

@@ -7,8 +7,8 @@ use crate::engine::hosts::Wake;
 use crate::engine::lane::Handover;
 use crate::engine::ranks::Ranks;
 use crate::engine::stream::Held;
-use forebay_traffic::Errand;
-use forebay_units::{ConnSlot, IndexVec, NodeId, Time};
+use forebay_apps::Errand;
+use forebay_types::{ConnSlot, IndexVec, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

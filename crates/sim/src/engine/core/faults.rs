@@ -4,7 +4,7 @@ use super::Core;
 use crate::engine::failures::Rerouted;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::rows::{EventKind, EventRow, PortRow};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 impl Core {
     /// Whether the run can be divided among several cores: links that fail or damage packets are looked at from both of their ends, and in the rows

@@ -5,7 +5,7 @@ use crate::engine::nodes::Nodes;
 use crate::engine::tiers::{Tier, tiers};
 use crate::net::packet::flag;
 use crate::net::prefetch;
-use forebay_units::{IndexVec, NodeId};
+use forebay_types::{IndexVec, NodeId};
 
 /// More lines than anything has that belongs to a host or a connection.
 const WHOLE: usize = 16;

@@ -4,10 +4,10 @@ use super::Core;
 use crate::engine::lane::Handover;
 use crate::engine::stream::Held;
 use crate::net::generation::Generation;
+use forebay_apps::Notice;
 use forebay_experiment::ideal::Ideal;
 use forebay_experiment::rows::{FlowRow, TcpRow};
-use forebay_traffic::Notice;
-use forebay_units::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
+use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 
 impl Core {
     #[inline(never)]

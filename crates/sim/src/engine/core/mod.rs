@@ -49,7 +49,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
+use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 use std::sync::{Arc, RwLock};
 
 /// The simulation without its applications: its parts, and what needs several of them.

@@ -11,7 +11,7 @@ use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::network::Network;
-use forebay_units::{IndexVec, NodeId, PortId, TimeOrNever};
+use forebay_types::{IndexVec, NodeId, PortId, TimeOrNever};
 
 /// What a part says of its window to the thread that leads.
 #[derive(Debug, Clone, Copy)]

@@ -4,11 +4,11 @@
 use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::ranks::Ranks;
 use crate::engine::recorder::Stalled;
+use forebay_apps::QueryStart;
 use forebay_experiment::rows::{FlowRow, PortRow, QueueRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::{Series, SeriesRow};
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::QueryStart;
-use forebay_units::{GroupId, Id, IndexVec, NodeId, PortId, SumId};
+use forebay_types::{GroupId, Id, IndexVec, NodeId, PortId, SumId};
 use std::io;
 use std::mem;
 

@@ -3,13 +3,13 @@
 use super::Core;
 use super::remains::Remains;
 use crate::engine::ranks::Ranks;
+use forebay_apps::query_rows;
 use forebay_experiment::numbering::number_by_start;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
-use forebay_traffic::query_rows;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::mem;
 
 impl Core {

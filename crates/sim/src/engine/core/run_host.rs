@@ -5,8 +5,8 @@ use crate::engine::hosts::Wake;
 use crate::engine::nodes::Nodes;
 use crate::net::packet::{Packet, flag};
 use crate::net::ring::Ring;
-use forebay_traffic::App;
-use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
+use forebay_apps::App;
+use forebay_types::{AppId, IndexVec, NodeId, Time, TimeOrNever};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The applications of a run.

@@ -8,7 +8,7 @@ use crate::engine::hosts::Wake;
 use crate::engine::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
-use forebay_units::{ConnSlot, GroupId, NodeId, Time};
+use forebay_types::{ConnSlot, GroupId, NodeId, Time};
 
 /// A way between endpoints and the interfaces of their hosts.
 pub(super) trait Way {

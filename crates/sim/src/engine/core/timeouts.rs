@@ -3,7 +3,7 @@
 use super::Core;
 use super::calls::Call;
 use forebay_experiment::rows::{TimeoutKind, TimeoutRow};
-use forebay_units::{ConnSlot, Time, WorkloadId};
+use forebay_types::{ConnSlot, Time, WorkloadId};
 
 impl Core {
     /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's

@@ -1,10 +1,10 @@
-//! The simulation as the host of applications ([`forebay_traffic::Host`]).
+//! The simulation as the host of applications ([`forebay_apps::Host`]).
 
 use super::Core;
 use crate::engine::hosts;
 use crate::tcp::datagram::Datagram;
-use forebay_traffic::{Host, Job, OpenSpec, QueryStart, Wake};
-use forebay_units::{ConnSlot, GroupId, NodeId, Time};
+use forebay_apps::{Host, Job, OpenSpec, QueryStart, Wake};
+use forebay_types::{ConnSlot, GroupId, NodeId, Time};
 
 impl Host for Core {
     /// Growing by doubling leaves holes that the allocator keeps.

@@ -9,7 +9,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use forebay_experiment::waits::{Course, Stalls};
 use forebay_queues::Queue;
-use forebay_units::{ConnSlot, IndexVec, NodeId, PortId, Time};
+use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, Time};
 
 impl Core {
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it

@@ -8,7 +8,7 @@ use crate::engine::state::{Gains, Mover, State, Taker, Timer, parts};
 use crate::engine::tape::Tape;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{ConnSlot, QueryId, Time, TimeOrNever, Walk};
+use forebay_types::{ConnSlot, QueryId, Time, TimeOrNever, Walk};
 use std::collections::BTreeMap;
 
 /// Timers of the kernel up to here, in ticks, expire in slots of this many (`tcp/wheel.rs`).

@@ -4,7 +4,7 @@ use super::Core;
 use crate::engine::lane::Handover;
 use crate::net::generation::Generation;
 use forebay_experiment::transport::Metrics;
-use forebay_units::{ConnSlot, NodeId};
+use forebay_types::{ConnSlot, NodeId};
 use std::sync::PoisonError;
 
 impl Core {

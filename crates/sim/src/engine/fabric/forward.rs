@@ -11,7 +11,7 @@ use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
 use forebay_experiment::topology::address::destination;
 use forebay_queues::SharedBuffer;
-use forebay_units::{NodeId, PortId, Time, TimeOrNever};
+use forebay_types::{NodeId, PortId, Time, TimeOrNever};
 
 impl Fabric {
     /// Forwards all packets that reach some switches in the current window, and marks each for the next one that waits. `WIDE` says how packets

@@ -17,7 +17,7 @@ use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{IndexVec, NodeId, PortId, Time};
+use forebay_types::{IndexVec, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.

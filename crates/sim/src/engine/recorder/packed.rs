@@ -3,7 +3,7 @@
 
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::{GroupId, NodeId, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_types::{GroupId, NodeId, QueryId, Time, TimeOrNever, WorkloadId};
 
 /// Bytes of a piece of memory. Pieces are never moved: growing by doubling leaves holes that the allocator keeps. Of smaller pieces, too, it keeps what
 /// is given back while rows are read: a run of a million messages takes 308 MB, and 320 with pieces of 64 KB.

@@ -2,11 +2,11 @@
 
 use super::Recorder;
 use super::packed::Place;
+use forebay_apps::QueryStart;
 use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::waits::Stalls;
-use forebay_traffic::QueryStart;
-use forebay_units::{QueryId, Time, TimeOrNever};
+use forebay_types::{QueryId, Time, TimeOrNever};
 use std::ops::RangeInclusive;
 
 /// Where rows stood when a period began, and the series up to there.

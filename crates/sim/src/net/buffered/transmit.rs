@@ -5,7 +5,7 @@ use crate::net::backlog::Slab;
 use crate::net::packet::{Codepoint, Packet};
 use crate::net::port::Port;
 use forebay_queues::Buffered;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Port {
     /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Not part of the loop that calls it: mostly it

@@ -3,7 +3,7 @@
 use super::Port;
 use crate::net::backlog::Backlog;
 use crate::net::packet::Codepoint;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]

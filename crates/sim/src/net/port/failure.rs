@@ -3,7 +3,7 @@
 use super::{Alert, Order, Port, order_of};
 use crate::net::packet::Packet;
 use forebay_queues::{Queue, QueueState};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Port {
     /// The link goes down at `at`, which is not before any event at this port: what waits and what is on the wire goes to `lost`, and what

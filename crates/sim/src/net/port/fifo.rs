@@ -5,7 +5,7 @@ use crate::net::backlog::facts;
 use crate::net::bit_errors::BitErrors;
 use crate::net::packet::{Codepoint, Extra, Packet};
 use forebay_queues::{Arrival, DropReason, Met, PortState, QueueState, Verdict};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// An arriving packet, and the state of the port.
 struct Asked<'a> {

@@ -21,8 +21,7 @@ use super::ring::Ring;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
-use forebay_sampling::Rng;
-use forebay_units::{NodeId, Rate, Time};
+use forebay_types::{NodeId, Rate, Rng, Time};
 
 /// From here on an arrival is looked at closely.
 #[derive(Debug, Clone, Copy, Default)]

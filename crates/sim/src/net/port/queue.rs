@@ -9,7 +9,7 @@ use crate::net::levels::Levels;
 use crate::net::ring::Ring;
 use forebay_experiment::occupancy::{Counters, Occupancy};
 use forebay_queues::QueueState;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Port {
     /// Takes departures before `now` out of the queue.

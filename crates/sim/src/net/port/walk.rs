@@ -1,9 +1,9 @@
-//! Through all that a port knows (`forebay_units::Walk`), and through what is counted of its queue.
+//! Through all that a port knows (`forebay_types::Walk`), and through what is counted of its queue.
 
 use super::{Order, Port, PortEvents};
 use crate::net::packet::{Extra, Packet};
 use forebay_experiment::occupancy::Occupancy;
-use forebay_units::{ConnSlot, Time, Walk};
+use forebay_types::{ConnSlot, Time, Walk};
 
 impl Port {
     /// Goes through it at the end of a window, when nothing has happened since `now`. `una` says how far the sender of a connection is

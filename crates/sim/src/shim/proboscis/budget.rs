@@ -1,7 +1,7 @@
 //! How many repeated probes a host may send: a token bucket over all its connections (ProBoSCIS 2.1, `probe_budget`).
 
 use super::config::Rules;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The bucket. It is kept as the time at which it will be full again.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,8 +3,8 @@
 use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Stack;
-use forebay_param::{Entry, Kind, Values, choices, optional};
-use forebay_units::Time;
+use forebay_types::Time;
+use forebay_types::param::{Entry, Kind, Values, choices, optional};
 
 /// An entry without packets for so long is removed (ProBoSCIS 2.2).
 pub(super) const FORGET: Time = Time::from_secs(60);
@@ -292,7 +292,7 @@ impl Default for Config {
 
 #[cfg(test)]
 pub(super) fn defaults() -> Values {
-    use forebay_param::Value;
+    use forebay_types::param::Value;
     let values = ENTRY.entry.params.iter().map(|p| {
         let text = p.default.unwrap();
         let value = match p.kind {
@@ -311,7 +311,7 @@ pub(super) fn defaults() -> Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_param::Value;
+    use forebay_types::param::Value;
 
     fn with(key: &str, value: Value) -> Result<Config, BuildError> {
         let mut v = defaults();
@@ -325,7 +325,7 @@ mod tests {
         assert!(with("gamma", Value::Int(63)).is_ok());
         assert!(with("probe-burst", Value::Int(9)).is_err());
         assert!(with("tick", Value::Time(Time::ZERO)).is_err());
-        assert!(with("probe-size", Value::Bytes(forebay_units::Bytes(39))).is_err());
-        assert_eq!(with("probe-size", Value::Bytes(forebay_units::Bytes(64))).unwrap().probe_size, Some(64));
+        assert!(with("probe-size", Value::Bytes(forebay_types::Bytes(39))).is_err());
+        assert_eq!(with("probe-size", Value::Bytes(forebay_types::Bytes(64))).unwrap().probe_size, Some(64));
     }
 }

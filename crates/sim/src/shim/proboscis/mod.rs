@@ -36,7 +36,7 @@ pub use window::Verdict;
 use super::endpoint::EndpointShim;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
-use forebay_units::{Rate, Time};
+use forebay_types::{Rate, Time};
 
 /// What a host has for all its connections.
 #[derive(Debug)]

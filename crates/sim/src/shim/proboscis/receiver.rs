@@ -7,7 +7,7 @@ use super::window::{Train, limited};
 use super::{Host, Proboscis, Recent, Verdict};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
-use forebay_units::{NodeId, Time};
+use forebay_types::{NodeId, Time};
 
 /// Without probes for so long after the SYN, the peer has no shim (3.4).
 const UNPROBED_AFTER: Time = Time::from_ms(1);

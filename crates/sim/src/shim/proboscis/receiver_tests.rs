@@ -8,7 +8,7 @@ use super::{Host, Recent};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
-use forebay_units::{NodeId, Time};
+use forebay_types::{NodeId, Time};
 
 const MS: Time = Time::from_ms(1);
 const MSS: u16 = 1460;

@@ -4,7 +4,7 @@
 
 use super::config::{Ends, Rules};
 use super::window::Train;
-use forebay_units::{NodeId, Time};
+use forebay_types::{NodeId, Time};
 
 /// In the length of a SYN-ACK, beside the window scale: the end that accepts keeps what the train said.
 pub(super) const KEEPS: u16 = 1 << 8;

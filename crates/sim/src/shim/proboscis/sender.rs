@@ -8,7 +8,7 @@ use super::window::{after, later, limited};
 use super::{Host, Proboscis};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
-use forebay_units::{NodeId, Time};
+use forebay_types::{NodeId, Time};
 
 /// What the entry of a connection knows of its life. (CLOSING needs no state here: the end of the connection removes the entry.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

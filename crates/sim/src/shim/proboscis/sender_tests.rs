@@ -8,7 +8,7 @@ use super::testing::Tape;
 use super::{Host, Recent};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
-use forebay_units::{ConnSlot, NodeId, Time};
+use forebay_types::{ConnSlot, NodeId, Time};
 
 const MS: Time = Time::from_ms(1);
 const MSS: u32 = 1460;

@@ -3,7 +3,7 @@
 use super::close::WITH_ACK;
 use super::{Echo, Receiver};
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
-use forebay_units::TimeOrNever;
+use forebay_types::TimeOrNever;
 
 impl Receiver {
     /// Sends a cumulative ACK for everything in order.

@@ -6,7 +6,7 @@ use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
 use forebay_experiment::transport::Recovery;
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// In place of a number of FINs: every ACK of the sender's FIN has one.
 pub(super) const WITH_ACK: u8 = u8::MAX;

@@ -4,7 +4,7 @@ use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Receiver {
     /// A packet without sequence space: the ACK of a handshake, which asks for nothing, or a probe, which asks for an ACK.

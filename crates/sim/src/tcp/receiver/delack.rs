@@ -8,7 +8,7 @@ use crate::tcp::adaptive::{Adaptive, CAPABLE, LATCHED, LONGEST};
 use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::wheel;
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// Duplicate ACKs that are sent before they are compressed (TCP_FASTRETRANS_THRESH).
 const DUPLICATES: u8 = 3;

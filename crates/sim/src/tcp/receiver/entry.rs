@@ -2,7 +2,7 @@
 
 use super::Receiver;
 use crate::tcp::config::TcpConfig;
-use forebay_units::{GroupId, Time, TimeOrNever};
+use forebay_types::{GroupId, Time, TimeOrNever};
 
 impl Receiver {
     /// Whether its timer expires in the slots of a timer wheel.

@@ -3,7 +3,7 @@
 use super::Receiver;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Receiver {
     /// A packet of the data direction, but for SYNs, arrived at a host that joins segments.

@@ -5,7 +5,7 @@ use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::usual::Usual;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Receiver {
     /// Whether a receiver of this stack is such a one.

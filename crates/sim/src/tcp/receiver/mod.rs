@@ -27,7 +27,7 @@ use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery, Reduce};
-use forebay_units::{GroupId, Time, TimeOrNever};
+use forebay_types::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

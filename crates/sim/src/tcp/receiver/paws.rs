@@ -7,7 +7,7 @@ use super::Receiver;
 use crate::net::packet::{Packet, Wire};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Ticks by which Linux lets a segment be older (TCP_PAWS_WINDOW).
 const WINDOW: u64 = 1;

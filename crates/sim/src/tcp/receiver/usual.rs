@@ -4,7 +4,7 @@
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::usual::Usual;
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 impl Receiver {
     /// Whether `p` is what a receiver that acknowledges every segment usually gets: the next data, of the run of marks that it is in.

@@ -1,8 +1,8 @@
-//! Through all that a receiver knows (`forebay_units::Walk`).
+//! Through all that a receiver knows (`forebay_types::Walk`).
 
 use super::{Echo, Receiver};
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 impl Receiver {
     /// Goes through it, with its configuration, behind its sender.

@@ -6,7 +6,7 @@
 //! queue.
 
 use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
-use forebay_units::Time;
+use forebay_types::Time;
 use std::collections::VecDeque;
 
 /// One transmission of a segment, ordered as RFC 8985's RACK_sent_after has it.

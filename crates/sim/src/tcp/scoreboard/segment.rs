@@ -1,6 +1,6 @@
 //! One outstanding segment, and what can be known of it.
 
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// SACKed.
 pub(in crate::tcp) const SACKED: u8 = 1;

@@ -3,8 +3,7 @@
 mod plain;
 
 use super::*;
-use forebay_sampling::Rng;
-use forebay_units::Time;
+use forebay_types::{Rng, Time};
 use plain::Plain;
 
 fn board(n: u64) -> Scoreboard {

@@ -1,7 +1,7 @@
 //! A scoreboard of which nothing is known but when each segment was sent, as it is as long as nothing is lost: the usual one.
 
 use super::{Scoreboard, Seg};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// The segments that a cumulative ACK has covered.
 #[derive(Debug, Clone, Copy)]

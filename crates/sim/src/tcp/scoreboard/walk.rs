@@ -1,10 +1,10 @@
-//! Through all that a scoreboard knows (`forebay_units::Walk`). Numbers of segments count from the oldest one, and stay as they are; of
+//! Through all that a scoreboard knows (`forebay_types::Walk`). Numbers of segments count from the oldest one, and stay as they are; of
 //! those below it nothing is asked.
 
 use super::order::{Order, Sent};
 use super::search::Search;
 use super::{SACKED, Scoreboard, Seg};
-use forebay_units::{Time, Walk};
+use forebay_types::{Time, Walk};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 

@@ -6,7 +6,7 @@ use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
 use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
 pub(super) fn microseconds(now: Time, time: Time) -> Time {

@@ -8,7 +8,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::rack::MAX_REORDERING;
 use crate::tcp::send_buffer::{SendBuffer, Sending};
 use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.

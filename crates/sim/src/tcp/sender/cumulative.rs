@@ -5,7 +5,7 @@ use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Growth, Recovery, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// The ACK advanced `snd_una`.

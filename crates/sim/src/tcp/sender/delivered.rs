@@ -4,7 +4,7 @@ use crate::cc::{AnyCc, Arrival};
 use crate::tcp::rack::Rack;
 use crate::tcp::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::undo::older;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// How long ago segments that were sent once had left: the first and the last one that the ACK tells of.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,7 +7,7 @@ use crate::cc::Opportunity;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 impl Sender {
     /// As `transmit`, for congestion controls that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,

@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 impl Sender {
     pub(super) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {

@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sack_state::SackState;
 use forebay_experiment::transport::Idle;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// What a scoreboard is at first; `lent`: memory of another one.

@@ -6,7 +6,7 @@ use super::{CaState, Sender, Timer};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.

@@ -4,7 +4,7 @@ use super::{CaState, Cut, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Reduce};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2

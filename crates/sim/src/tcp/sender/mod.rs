@@ -56,7 +56,7 @@ use crate::tcp::send_stats::SendStats;
 use crate::tcp::seq::{Address, Numbers};
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery};
-use forebay_units::{GroupId, Time, TimeOrNever};
+use forebay_types::{GroupId, Time, TimeOrNever};
 
 /// A sending endpoint.
 #[derive(Debug, Clone)]

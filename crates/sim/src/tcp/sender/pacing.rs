@@ -2,7 +2,7 @@
 
 use super::{Sender, Timer};
 use crate::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// Whether the pacer makes the next segment wait. If so, an alarm will come.

@@ -6,7 +6,7 @@ use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::Time;
+use forebay_types::Time;
 use std::num::NonZeroU64;
 
 impl Sender {

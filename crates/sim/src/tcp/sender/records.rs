@@ -3,7 +3,7 @@
 use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
 use crate::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// The segment at `index` of the scoreboard leaves, for the first time or again.

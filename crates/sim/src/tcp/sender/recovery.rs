@@ -6,7 +6,7 @@ use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::prr::Prr;
 use forebay_experiment::transport::{Reduce, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// `marks`: the ACK that brought us here carries ECE.

@@ -5,7 +5,7 @@ use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::Reduce;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.

@@ -11,7 +11,7 @@ use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::{Growth, Recovery, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
 pub(super) struct News {

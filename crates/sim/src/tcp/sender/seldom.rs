@@ -5,7 +5,7 @@ use crate::tcp::booking::Behind;
 use crate::tcp::lazy::{Fresh, Lazy};
 use crate::tcp::pacer::Pacer;
 use crate::tcp::usage::Usage;
-use forebay_units::{TimeOrNever, Walk};
+use forebay_types::{TimeOrNever, Walk};
 
 /// State that most connections do without.
 #[derive(Debug, Clone)]

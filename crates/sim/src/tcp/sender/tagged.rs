@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::Wire;
 use crate::shim::tag::MessageStart;
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 impl Sender {
     /// Immediately before the segment at `nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it

@@ -3,7 +3,7 @@
 use super::{CaState, Sender, Timer};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Recovery, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// Whether this is such a stack.

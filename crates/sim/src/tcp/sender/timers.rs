@@ -8,7 +8,7 @@ use crate::tcp::rtt::Timed;
 use crate::tcp::wheel;
 use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_types::{Time, TimeOrNever};
 
 /// SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
 const LINEAR_SYNS: u32 = 4;

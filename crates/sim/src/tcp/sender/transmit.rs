@@ -9,7 +9,7 @@ use crate::tcp::rtt::Timed;
 use crate::tcp::usage::Usage;
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Recovery, Reduce};
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
 #[inline(always)]

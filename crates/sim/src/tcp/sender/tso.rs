@@ -4,7 +4,7 @@
 
 use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
-use forebay_units::Time;
+use forebay_types::Time;
 
 /// `tcp_min_tso_segs`.
 const FEWEST: u64 = 2;

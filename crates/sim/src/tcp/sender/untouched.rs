@@ -11,7 +11,7 @@ use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl SackState {
     /// Whether an ACK up to stream offset `ack` without SACK blocks tells nothing of losses: nothing is known of the segments, and none was sent

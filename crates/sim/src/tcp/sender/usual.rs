@@ -7,7 +7,7 @@ use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::Ecn;
-use forebay_units::Time;
+use forebay_types::Time;
 
 impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is a usual ACK.

@@ -1,11 +1,11 @@
-//! Through all that a sender knows (`forebay_units::Walk`).
+//! Through all that a sender knows (`forebay_types::Walk`).
 
 use super::seldom::Seldom;
 use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::send_stats::{Losses, SendStats};
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_types::{Time, TimeOrNever, Walk};
 
 impl Sender {
     /// Goes through it, with its configuration.

@@ -1,7 +1,7 @@
 //! The scoreboard's rules with nothing remembered: every question looks at all segments.
 
 use super::super::{EVER_RETX, LOST, RETX, SACKED, Seg};
-use forebay_units::Time;
+use forebay_types::Time;
 
 #[derive(Debug, Default)]
 pub(super) struct Plain {

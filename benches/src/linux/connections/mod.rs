@@ -1,0 +1,85 @@
+//! `forebay-bench linux --connections`: one connection at a time whose peer and path are drawn, with the simulator's endpoint and with a kernel's.
+//!
+//! A path that loses, delays, doubles and marks, and a peer with its own habits, are drawn from a seed ([`drawn`]); the connection happens with the
+//! simulator's endpoint ([`mod@grow`]) and is written as a packet script ([`mod@script`]). That script is then nothing but input, to the simulator's stack
+//! `linux` and to a Linux kernel in virtual time: both get the same calls and packets at the same times, and must do the same at the same
+//! nanosecond, and know the same after each packet.
+
+mod drawn;
+mod echo;
+mod grow;
+mod kind;
+mod path;
+mod peer;
+mod receiver;
+mod script;
+mod window;
+
+use drawn::Drawn;
+use forebay_validate::{Stack, difference};
+use grow::{grow, watch};
+use kind::Kind;
+use std::path::PathBuf;
+
+/// What was asked for.
+struct Asked {
+    kind: Kind,
+    seed: u64,
+    count: u64,
+    /// Where the scripts go that differ.
+    keep: Option<PathBuf>,
+}
+
+impl Asked {
+    /// `KIND SEED COUNT [--keep FOLDER]`
+    fn parse(args: &[String]) -> Result<Asked, String> {
+        const FORM: &str = "--connections: expected KIND SEED COUNT [--keep FOLDER]";
+        let [kind, seed, count, rest @ ..] = args else { return Err(FORM.into()) };
+        let number = |text: &str| text.parse().map_err(|_| format!("{FORM}: `{text}` is no number"));
+        let keep = match rest {
+            [] => None,
+            [flag, folder] if flag == "--keep" => Some(folder.into()),
+            _ => return Err(FORM.into()),
+        };
+        Ok(Asked { kind: Kind::parse(kind)?, seed: number(seed)?, count: number(count)?, keep })
+    }
+}
+
+/// Where the simulator's endpoint and the kernel's part, as a line, and the script; `None`: they do not.
+fn parting(d: &Drawn) -> Result<Option<(String, String)>, String> {
+    let grown = grow(d)?;
+    let theirs = watch(&grown.text, Stack::Linux)?;
+    let Some((one, other)) = difference(&grown.seen, &theirs) else { return Ok(None) };
+    let alike = grown.seen.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+    let said = |seen: Option<&forebay_validate::Seen>| seen.map_or_else(|| "nothing more".into(), ToString::to_string);
+    let line = format!("{alike} of {} alike; simulator: {}; kernel: {}", grown.seen.len(), said(one), said(other));
+    Ok(Some((line, grown.text)))
+}
+
+/// Draws `COUNT` connections with the seeds from `SEED` on, and prints those that differ.
+pub(super) fn execute(args: &[String]) -> Result<(), String> {
+    let asked = Asked::parse(args)?;
+    forebay_validate::kernel()?;
+    if let Some(folder) = &asked.keep {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let (mut alike, mut broken) = (0, 0);
+    for seed in asked.seed..asked.seed.saturating_add(asked.count) {
+        match parting(&Drawn::new(asked.kind, seed)) {
+            Ok(None) => alike += 1,
+            Ok(Some((line, text))) => {
+                println!("{seed}: {line}");
+                if let Some(folder) = &asked.keep {
+                    let file = folder.join(format!("{}-{seed}.pkt", asked.kind.to_string().replace(',', "-")));
+                    std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+                }
+            }
+            Err(why) => {
+                broken += 1;
+                println!("{seed}: did not run: {why}");
+            }
+        }
+    }
+    println!("{alike} of {} connections alike", asked.count);
+    if broken > 0 { Err(format!("{broken} connections did not run")) } else { Ok(()) }
+}

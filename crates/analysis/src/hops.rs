@@ -1,0 +1,129 @@
+//! How many hops the switches of a network are from each other.
+//!
+//! A network of 65 536 hosts has 2 048 racks and 5 120 switches with 327 680 links between them. So the distances to 64 of them are found in one search,
+//! in which each switch is a bit (as in the multi-source search of Then et al., "The more the merrier", VLDB 2014).
+
+/// No way leads there.
+pub(crate) const FAR: u16 = u16::MAX;
+/// Switches whose distances are found together.
+const BLOCK: usize = 64;
+
+/// Distances between the switches of a network, each found when it is first asked for.
+#[derive(Default)]
+pub(crate) struct Hops {
+    /// Per switch, those from which a link leads to it.
+    before: Vec<Vec<usize>>,
+    /// Per block of switches, once asked for: hops to each of them from each of all.
+    blocks: Vec<Option<Vec<[u16; BLOCK]>>>,
+}
+
+/// Distances to one switch.
+pub(crate) struct To<'a> {
+    block: &'a [[u16; BLOCK]],
+    place: usize,
+}
+
+impl Hops {
+    /// Of switches of which these are before each.
+    pub(crate) fn new(mut before: Vec<Vec<usize>>) -> Hops {
+        for list in &mut before {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let blocks = vec![None; before.len().div_ceil(BLOCK)];
+        Hops { before, blocks }
+    }
+
+    /// The distances to switch number `goal`.
+    pub(crate) fn to(&mut self, goal: usize) -> To<'_> {
+        let (before, first) = (&self.before, goal / BLOCK * BLOCK);
+        let block = self.blocks[goal / BLOCK].get_or_insert_with(|| hops_to(before, first..before.len().min(first + BLOCK)));
+        To { block, place: goal % BLOCK }
+    }
+}
+
+impl To<'_> {
+    /// From switch number `from`; [`FAR`] if no way leads from there, or one of more than 65 534 hops.
+    pub(crate) fn from(&self, from: usize) -> u16 {
+        self.block[from][self.place]
+    }
+}
+
+/// Hops to each of some switches from each of all, breadth first: a bit for each of the switches that are searched for.
+fn hops_to(before: &[Vec<usize>], goals: std::ops::Range<usize>) -> Vec<[u16; BLOCK]> {
+    let mut hops = vec![[FAR; BLOCK]; before.len()];
+    // From where a way to which goals has been found, and since the last step.
+    let (mut known, mut new) = (vec![0_u64; before.len()], vec![0_u64; before.len()]);
+    let mut front: Vec<usize> = goals.clone().collect();
+    for (place, goal) in goals.enumerate() {
+        (known[goal], new[goal], hops[goal][place]) = (1 << place, 1 << place, 0);
+    }
+    let mut reached = vec![0_u64; before.len()];
+    for far in 1..FAR {
+        let mut next = Vec::new();
+        for node in front {
+            for &b in &before[node] {
+                let more = new[node] & !known[b];
+                if more != 0 && reached[b] == 0 {
+                    next.push(b);
+                }
+                reached[b] |= more;
+            }
+        }
+        for &node in &next {
+            let mut bits = std::mem::take(&mut reached[node]);
+            (known[node], new[node]) = (known[node] | bits, bits);
+            while bits != 0 {
+                hops[node][bits.trailing_zeros() as usize] = far;
+                bits &= bits - 1;
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        front = next;
+    }
+    hops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_types::Rng;
+    use std::collections::VecDeque;
+
+    /// One search for each switch.
+    fn one_by_one(before: &[Vec<usize>], goal: usize) -> Vec<u16> {
+        let mut hops = vec![FAR; before.len()];
+        hops[goal] = 0;
+        let mut next = VecDeque::from([goal]);
+        while let Some(node) = next.pop_front() {
+            for &b in &before[node] {
+                if hops[b] == FAR {
+                    hops[b] = hops[node] + 1;
+                    next.push_back(b);
+                }
+            }
+        }
+        hops
+    }
+
+    #[test]
+    fn many_searches_at_once_find_what_one_search_each_does() {
+        let mut rng = Rng::stream(8, &[]);
+        for nodes in [1, 2, 63, 64, 65, 200] {
+            for links in [0, nodes / 2, 2 * nodes, 5 * nodes] {
+                let mut before = vec![Vec::new(); nodes];
+                for _ in 0..links {
+                    before[rng.below(nodes as u64) as usize].push(rng.below(nodes as u64) as usize);
+                }
+                let mut hops = Hops::new(before.clone());
+                for goal in 0..nodes {
+                    let to = hops.to(goal);
+                    let found: Vec<u16> = (0..nodes).map(|from| to.from(from)).collect();
+                    assert_eq!(found, one_by_one(&before, goal), "{nodes} switches, {links} links, to {goal}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! From the tables of run directories to [`Data`].
+
+use crate::behind::Behind;
+use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
+use crate::names;
+use crate::place::{Finder, Groups, Place, numbered, too_long};
+use crate::series::{goodput, queues, senders, timeouts};
+use forebay_experiment::waits::{Cause, SEEN_IN};
+use forebay_store::rows::{Ints, Rows, Texts};
+use forebay_store::{RunDir, StoreError, event_lines};
+use forebay_types::QueueLen;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads everything.
+///
+/// # Errors
+/// A directory without a `summary` table, and files that are missing or damaged.
+pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
+    let mut data = Data::default();
+    let mut finders = Vec::new();
+    for (i, dir) in dirs.iter().enumerate() {
+        finders.push(summary(&mut data, i, dir)?);
+    }
+    let labels = names::directories(dirs);
+    names::assign(&mut data, &labels);
+    for ((dir, finder), label) in dirs.iter().zip(&finders).zip(&labels) {
+        let of = if dirs.len() > 1 { format!(" of {label}") } else { String::new() };
+        ports(&mut data, dir, finder)?;
+        queues(&mut data, dir, finder, &of)?;
+        let first = data.senders.len();
+        senders(&mut data, dir, finder, &of)?;
+        flows(&mut data, dir, finder, first, &of)?;
+        timeouts(&mut data, dir, finder, &of)?;
+        goodput(&mut data, dir, finder, &of)?;
+        for line in event_lines(dir, None)? {
+            if !data.events.contains(&line) {
+                data.events.push(line);
+            }
+        }
+    }
+    data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
+    Ok(data)
+}
+
+/// Subjects, networks and runs: the `summary` table and the manifest.
+fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreError> {
+    let mut finder = Finder { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
+    let manifest = dir.manifest();
+    for r in &manifest.runs {
+        let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
+            let (variant, world) = (r.variant.clone(), manifest.world.clone());
+            let resolved = manifest.scenario.variants.iter().find(|v| v.variant == variant).map(|v| &v.resolved);
+            let warmup = resolved.and_then(|r| r["observe"]["warmup"].as_str()).filter(|w| *w != "0s").unwrap_or("").to_owned();
+            data.networks.push(Network { dir: index, variant, world, warmup, ..Network::default() });
+            data.networks.len() - 1
+        });
+        finder.runs.insert((network, i64::from(r.run)), data.runs.len());
+        let ns = |t: u64| i64::try_from(t).unwrap_or(i64::MAX);
+        let (end_ns, measured_from_ns) = (ns(r.end_ns), ns(r.measured_from_ns));
+        data.runs.push(Run { network, number: r.run, seed: r.seed, end_ns, measured_from_ns });
+    }
+    let batches = dir.table("summary")?;
+    if batches.iter().all(|b| b.num_rows() == 0) {
+        let message = "it has no summary: an older version wrote it, or nothing was run".into();
+        return Err(StoreError::Damaged { path: dir.path().to_owned(), message });
+    }
+    // Groups of a variant in the order of its first run, variants in the order of the manifest.
+    let mut found: Vec<(usize, String, String, Vec<Vec<f64>>)> = Vec::new();
+    for batch in &batches {
+        let rows = Rows::new(batch);
+        let (group, port) = (rows.text("transport", str::to_owned), rows.text("port", str::to_owned));
+        let columns: Vec<_> = metrics().map(|m| rows.float(m.name)).collect();
+        let mut place = Place::of(&rows, &finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let (Some(group), Some(port)) = (group.get(row), port.get(row)) else { continue };
+            let at = found.iter().position(|f| f.0 == network && f.1 == *group).unwrap_or_else(|| {
+                found.push((network, group.clone(), port.clone(), vec![Vec::new(); columns.len()]));
+                found.len() - 1
+            });
+            found[at].3.iter_mut().zip(&columns).for_each(|(values, c)| values.extend(c.get(row)));
+        }
+    }
+    found.sort_by_key(|f| f.0);
+    for (network, group, port, values) in found {
+        let n = &mut data.networks[network];
+        if n.groups == 0 {
+            (n.first, n.port) = (data.subjects.len(), port);
+        }
+        n.groups += 1;
+        finder.subjects.insert((network, group.clone()), data.subjects.len());
+        data.subjects.push(Subject { name: String::new(), group, network, values });
+    }
+    Ok(finder)
+}
+
+fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreError> {
+    let mut index: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    for batch in &dir.table("ports")? {
+        let rows = Rows::new(batch);
+        let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
+        let (from_switch, to_switch) = (rows.bool("from_switch"), rows.bool("to_switch"));
+        let (id, rate, busy) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("busy"));
+        let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
+        let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
+        let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
+        let lengths = [("mark_pkts", "mark_bytes"), ("buffer_pkts", "buffer_bytes"), ("", "shared_bytes")];
+        let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
+        let levels = rows.text("levels", str::to_owned);
+        let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let at = *index.entry((network, id.count(row))).or_insert_with(|| {
+                let text = |t: &Texts<String>| t.get(row).cloned().unwrap_or_default();
+                data.ports.push(Port {
+                    network,
+                    id: id.count(row),
+                    name: text(&name),
+                    from: text(&from),
+                    to: text(&to),
+                    from_switch: from_switch.get(row).unwrap_or(false),
+                    to_switch: to_switch.get(row).unwrap_or(false),
+                    rate_bps: rate.count(row) as f64,
+                    ..Port::default()
+                });
+                data.ports.len() - 1
+            });
+            let port = &mut data.ports[at];
+            port.seeds += 1;
+            let [pkts, bytes] = [&arrived[0], &arrived[1]].map(|c| c.count(row) as f64);
+            let length = |(in_pkts, in_bytes): &(Ints, Ints)| {
+                let of_bytes = in_bytes.get(row).filter(|_| pkts > 0.0).map(|b| b as f64 * pkts / bytes);
+                in_pkts.get(row).map(|p| p as f64).or(of_bytes)
+            };
+            let [mark, buffer, shared] = lengths.each_ref().map(length);
+            port.limits = Limits { mark, buffer, shared };
+            port.levels = levels.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
+            port.busy += busy.get(row).unwrap_or(0.0);
+            port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
+            port.marks += marked.count(row) as f64;
+            port.queue_max += max.count(row) as f64;
+            port.queue_mean += mean.get(row).unwrap_or(0.0);
+            if p99.get(row).is_some() {
+                *port.queue_p99.get_or_insert_default() += p99.count(row) as f64;
+            }
+        }
+    }
+    for &at in index.values() {
+        let port = &mut data.ports[at];
+        let n = f64::from(port.seeds);
+        let Port { busy, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
+        for sum in [busy, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
+            *sum /= n;
+        }
+    }
+    Ok(())
+}
+
+/// `K of queue 0 65pkt, K of queue 1 30KB`, in packets of `each` bytes on average.
+fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
+    let one = |part: &str| {
+        let (name, length) = part.rsplit_once(' ')?;
+        let packets = match length.parse().ok()? {
+            QueueLen::Packets(n) => n as f64,
+            QueueLen::Bytes(n) => Some(n as f64 / each).filter(|n| n.is_finite())?,
+        };
+        Some((name.to_owned(), packets))
+    };
+    text.split(", ").filter_map(one).collect()
+}
+
+/// What the messages of a query say about it.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfQuery {
+    /// Subjects that have messages in it: bit i for the i-th of the network.
+    groups: u64,
+    /// Whom they go to.
+    receivers: Receivers,
+    /// The longest of their ideal times, ns.
+    longest_ns: i64,
+}
+
+/// Whom the messages of a query go to, by the index of the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Receivers {
+    #[default]
+    Nobody,
+    One(u32),
+    Several,
+}
+
+impl Receivers {
+    /// Adds the receiver of a message; `None`: the results do not say.
+    fn note(&mut self, host: Option<u32>) {
+        *self = match (*self, host) {
+            (Receivers::Nobody, Some(host)) => Receivers::One(host),
+            (Receivers::One(one), Some(host)) if one == host => *self,
+            _ => Receivers::Several,
+        };
+    }
+
+    /// The only one.
+    fn one(self) -> Option<u32> {
+        if let Receivers::One(host) = self { Some(host) } else { None }
+    }
+}
+
+/// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
+fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of: &str) -> Result<(), StoreError> {
+    if too_long(data, dir, "flows", of) {
+        return Ok(());
+    }
+    let observed: BTreeMap<(usize, i64), usize> =
+        data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
+    let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
+    // Per run, by the number of the query.
+    let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
+    let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
+    const COLUMNS: [&str; 24] = [
+        "variant",
+        "run",
+        "class",
+        "transport",
+        "conn_id",
+        "src",
+        "dst",
+        "size_bytes",
+        "start_ns",
+        "acked_ns",
+        "fct_ns",
+        "slowdown",
+        "bytes_measured",
+        "bytes_acked",
+        "query_id",
+        "ideal_fct_ns",
+        "deadline_met",
+        "waited_for",
+        "waited_at",
+        "waited_ns",
+        "segs_sent",
+        "cwnd_max",
+        "flow_id",
+        "deadline_ns",
+    ];
+    let mut behind = Behind::default();
+    let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
+    let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
+    dir.each("flows", &COLUMNS, &mut |batch| {
+        let rows = Rows::new(batch);
+        let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
+        let sent = rows.int("bytes_acked");
+        let groups = Groups::of(&rows, data, finder);
+        let src = rows.text("src", |name| numbered(name, &mut hosts, &mut data.hosts));
+        let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
+        let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
+        let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
+        // What has sent and never had a window are datagrams.
+        let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
+        let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
+        let (waited, waited_ns, deadline) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"), rows.int("deadline_ns"));
+        data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
+        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
+        let mut place = Place::of(&rows, finder);
+        data.flows.reserve(rows.len());
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let Some(subject) = groups.subject(network, row) else { continue };
+            if observed_runs.contains(&run)
+                && let Some(&at) = conn.get(row).and_then(|c| observed.get(&(run, c)))
+            {
+                data.senders[at].subject = subject;
+            }
+            let query = query.get(row).and_then(|q| usize::try_from(q).ok());
+            if let Some(query) = query {
+                let of_run = parts.entry(run).or_default();
+                if of_run.len() <= query {
+                    of_run.resize(query + 1, OfQuery::default());
+                }
+                let part = &mut of_run[query];
+                part.longest_ns = part.longest_ns.max(ideal.get(row).unwrap_or(0));
+                part.groups |= 1 << (subject - data.networks[network].first).min(63);
+                part.receivers.note(dst.get(row).copied());
+            }
+            if let (Some(longest_ns), Some(&class)) = (deadline.get(row), class.get(row)) {
+                match data.deadlines.iter_mut().find(|d| (d.subject, d.class) == (subject, class)) {
+                    Some(d) => d.longest_ns = d.longest_ns.max(longest_ns),
+                    None => data.deadlines.push(Deadline { subject, class, longest_ns }),
+                }
+            }
+            let start_ns = start.get(row).unwrap_or(0);
+            let cause = waited.get(row).copied().flatten();
+            if let (Some(Cause::Behind), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
+                behind.flows.push((data.flows.len(), id));
+                behind.conns.insert((run, conn));
+            }
+            let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
+            data.flows.push(Flow {
+                subject,
+                run,
+                size: size.count(row),
+                start_ns,
+                acked_ns: acked.get(row),
+                fct: fct.get(row).map(|ns| ns as f64 * 1e-9),
+                slowdown: slowdown.get(row),
+                ideal_s: ideal.count(row) as f64 * 1e-9,
+                measured: measured.count(row),
+                in_query: query.is_some(),
+                class: class.get(row).copied(),
+                to: dst.get(row).copied(),
+                acked: sent.count(row),
+                from: src.get(row).copied(),
+                greedy: size.count(row) == 0
+                    && acked.get(row).is_none()
+                    && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
+                late: met.get(row).map_or(slow, |met| !met),
+                waited: cause,
+                waited_at: waited_at.get(row).copied(),
+                behind: None,
+            });
+        }
+    })?;
+    const OF_QUERIES: [&str; 11] = [
+        "variant",
+        "run",
+        "class",
+        "query_id",
+        "start_ns",
+        "qct_ns",
+        "bytes",
+        "waited_for",
+        "waited_at",
+        "waited_ns",
+        "slowest_flow_id",
+    ];
+    for batch in &dir.columns("queries", &OF_QUERIES)? {
+        let rows = Rows::new(batch);
+        let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
+        let [id, start, qct, bytes, slowest] =
+            ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
+        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
+        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
+            let part = part.copied().unwrap_or_default();
+            let cause = waited.get(row).copied().flatten();
+            if let (Some(Cause::Behind), Some(slowest)) = (cause, slowest.get(row)) {
+                behind.queries.push((data.queries.len(), slowest));
+            }
+            data.queries.push(Query {
+                run,
+                class: class.get(row).copied(),
+                start_ns: start.get(row).unwrap_or(0),
+                qct: qct.get(row).map(|ns| ns as f64 * 1e-9),
+                bytes: bytes.count(row),
+                groups: part.groups,
+                receiver: part.receivers.one(),
+                waited: cause,
+                waited_at: waited_at.get(row).copied(),
+                behind: None,
+                waited_s: waited_ns.count(row) as f64 * 1e-9,
+                ideal_s: part.longest_ns as f64 * 1e-9,
+            });
+        }
+    }
+    behind.note(data, dir, finder, &places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_read_with_their_names() {
+        let two = named_lengths("K of queue 0 65pkt, K of queue 1 30KB", 1_500.0);
+        assert_eq!(two, [("K of queue 0".to_owned(), 65.0), ("K of queue 1".to_owned(), 20.0)]);
+        assert_eq!(named_lengths("min of the average 30KB", f64::NAN), [], "no packet says how long they are");
+        assert_eq!(named_lengths("", 1_500.0), []);
+    }
+    #[test]
+    fn a_query_has_one_receiver_or_none() {
+        let of = |hosts: &[Option<u32>]| {
+            let mut all = Receivers::default();
+            hosts.iter().for_each(|host| all.note(*host));
+            all.one()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[Some(0), Some(0)]), Some(0));
+        assert_eq!(of(&[Some(0), Some(1), Some(0)]), None);
+        assert_eq!(of(&[None, Some(0)]), None, "the results do not say where all of it went");
+    }
+}

@@ -1,0 +1,164 @@
+//! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
+
+use crate::{First, Host, Job, Notice, OpenSpec};
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::streams::Draws;
+use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
+use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
+
+/// Where the flows come from.
+enum Source {
+    Poisson(Poisson),
+    List { flows: Vec<ReplayFlow>, next: usize },
+}
+
+/// A Poisson process of flows between random hosts.
+struct Poisson {
+    from: Vec<NodeId>,
+    to: Vec<NodeId>,
+    sizes: SizeDist,
+    mean_gap: f64,
+    stop: Time,
+    left: u64,
+    /// Flows that each source may still start; empty for no limit.
+    quota: Vec<u64>,
+    racks: Option<IndexVec<NodeId, NodeId>>,
+    deadline: Option<Deadline>,
+    rng: Rng,
+}
+
+impl Poisson {
+    /// The flow behind one that arrived at `previous`.
+    fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
+        let mut start = previous;
+        loop {
+            start = start.saturating_add(Time((self.rng.exponential() * self.mean_gap) as u64));
+            if self.left == 0 || start >= self.stop {
+                return None;
+            }
+            let (source, src, dst) = self.pair();
+            // What a source that has started all of its flows would send is left out: the others keep their rate.
+            if let Some(quota) = self.quota.get_mut(source) {
+                if *quota == 0 {
+                    continue;
+                }
+                *quota -= 1;
+            }
+            self.left -= 1;
+            let bytes = self.sizes.sample(&mut self.rng);
+            let deadline = Deadline::due(self.deadline, start, bytes);
+            return Some(ReplayFlow { start, src, dst, bytes, deadline });
+        }
+    }
+
+    /// Index of the source, source and destination: uniform over all legal pairs; the workload made sure that there is one.
+    fn pair(&mut self) -> (usize, NodeId, NodeId) {
+        loop {
+            let source = self.rng.below(self.from.len() as u64) as usize;
+            let (src, dst) = (self.from[source], self.to[self.rng.below(self.to.len() as u64) as usize]);
+            let near = self.racks.as_ref().is_some_and(|rack| rack[src] == rack[dst]);
+            if src != dst && !near {
+                return (source, src, dst);
+            }
+        }
+    }
+}
+
+/// Runtime of a `poisson` or `replay` workload.
+pub(crate) struct Arrivals {
+    source: Source,
+    next: Option<ReplayFlow>,
+    transport: Assign,
+    total: u64,
+}
+
+/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, ordered by start; none for other kinds.
+pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterator<Item = ReplayFlow> {
+    let w = &experiment.workloads[id];
+    let of_its_own = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
+    let mut all = of_its_own.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
+    std::iter::from_fn(move || {
+        let arrivals = all.as_mut()?;
+        let flow = arrivals.next?;
+        arrivals.next = arrivals.draw(flow.start);
+        Some(flow)
+    })
+}
+
+/// Random numbers of the workload `id` under `seed`.
+pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
+    Draws::Workload.stream(seed, &[u64::from(id.get()), 0])
+}
+
+impl Arrivals {
+    pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
+        let (source, first, total) = match &w.kind {
+            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, per_source, racks, deadline, .. } => {
+                // A source that has no destination (all are in its own rack) has no flows either.
+                let able = |f: NodeId| has_destination(f, to, racks.as_ref());
+                let quota: Vec<u64> =
+                    per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
+                let limit = w.kind.flow_limit().unwrap_or(u64::MAX);
+                let source = Poisson {
+                    from: from.clone(),
+                    to: to.clone(),
+                    sizes: sizes.clone(),
+                    mean_gap: 1e12 / flows_per_sec,
+                    stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
+                    left: limit,
+                    quota,
+                    racks: racks.clone(),
+                    deadline: *deadline,
+                    rng,
+                };
+                (Source::Poisson(source), *start, if limit == u64::MAX { 0 } else { limit })
+            }
+            WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
+            _ => unreachable!("kind checked by the caller"),
+        };
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), total };
+        a.next = a.draw(first);
+        a
+    }
+
+    /// The flow behind one that arrived at `previous`.
+    fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
+        match &mut self.source {
+            Source::List { flows, next } => {
+                *next += 1;
+                flows.get(*next - 1).copied()
+            }
+            Source::Poisson(p) => p.draw(previous),
+        }
+    }
+
+    pub(crate) fn start(&mut self, _host: &mut impl Host, _id: AppId) {}
+
+    pub(crate) fn next_arrival(&self) -> Option<Time> {
+        self.next.map(|f| f.start)
+    }
+
+    pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
+        while let Some(f) = self.next.filter(|f| f.start < until) {
+            let first = First::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
+            let group = self.transport.pick(f.src);
+            host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
+            // It counts as open work from here on, though its message is written when it opens.
+            self.next = self.draw(f.start);
+        }
+    }
+
+    pub(crate) fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {}
+
+    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
+
+    /// What arrives from outside is no call of its host.
+    pub(crate) fn left(&self) -> u64 {
+        0
+    }
+
+    pub(crate) fn expected(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,73 @@
+//! One flow per pair, finite or endless.
+
+use crate::{First, Host, Job, Notice, OpenSpec, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Workload, WorkloadKind};
+use forebay_types::{AppId, ConnSlot, NodeId, Rng, Time, Walk};
+
+/// Runtime of a `long` workload.
+pub(crate) struct Long {
+    flows: Vec<(Time, NodeId, NodeId)>,
+    first: First,
+    stop_after: Option<Time>,
+    transport: Assign,
+    unstarted: usize,
+    unstopped: usize,
+}
+
+impl Long {
+    pub(crate) fn new(w: &Workload, mut rng: Rng) -> Long {
+        let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else {
+            unreachable!("kind checked by the caller")
+        };
+        let flow = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
+            let time = *start + *stagger * i as u64 + Time(rng.below(jitter.0 + 1));
+            (time, src, dst)
+        };
+        Long {
+            flows: pairs.iter().enumerate().map(flow).collect(),
+            first: size.map_or(First::Endless, |b| First::Only(Job::of(b))),
+            stop_after: *stop_after,
+            transport: w.transport.clone(),
+            unstarted: pairs.len(),
+            unstopped: if stop_after.is_some() { pairs.len() } else { 0 },
+        }
+    }
+
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+        for &(time, src, dst) in &self.flows {
+            let group = self.transport.pick(src);
+            let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
+            // The application is called when the flow starts, and stops it if it is to stop.
+            host.wake(Wake { app: id, tag: u64::MAX, origin: src, host: src, time });
+            if let (Some(after), First::Endless) = (self.stop_after, self.first) {
+                host.wake(Wake { app: id, tag: u64::from(conn.get()), origin: src, host: src, time: time.saturating_add(after) });
+            }
+        }
+    }
+
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
+        if tag == u64::MAX {
+            self.unstarted -= 1;
+        } else {
+            self.unstopped -= 1;
+            host.stop(ConnSlot::new(tag as u32), now);
+        }
+    }
+
+    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
+
+    pub(crate) fn left(&self) -> u64 {
+        (self.unstarted + self.unstopped) as u64
+    }
+
+    /// Goes through what it knows.
+    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
+        let Long { flows: _, first: _, stop_after: _, transport: _, unstarted, unstopped } = self;
+        [*unstarted, *unstopped].into_iter().for_each(|n| v.same(n as u64));
+    }
+
+    pub(crate) fn expected(&self) -> u64 {
+        if self.first == First::Endless { 0 } else { self.flows.len() as u64 }
+    }
+}

@@ -1,0 +1,244 @@
+//! Partition and aggregate: an aggregator asks several workers at once and waits for all answers. Queries of an aggregator come as a
+//! Poisson process and may overlap, or one after the other.
+//!
+//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
+//! path) and are never lost, as in the incast literature. Answers travel on persistent connections.
+
+use crate::query_ids::{QueryIds, QuerySource};
+use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Arrival, Deadline, ResponseSize, Workload, WorkloadKind};
+use forebay_types::{AppId, ConnSlot, NodeId, QueryId, Rng, Time};
+
+/// Bit of a tag that stands for an aggregator's own timer.
+const ASK: u64 = 1 << 63;
+
+/// The connection from a worker to an aggregator.
+struct Link {
+    worker: NodeId,
+    conn: ConnSlot,
+    latency: Time,
+}
+
+struct Aggregator {
+    host: NodeId,
+    links: Vec<Link>,
+    /// Indices of `links`; the first of them are those of the current query.
+    order: Vec<u32>,
+    left: u32,
+    ids: QuerySource,
+    /// Queries under way and how many answers they miss.
+    open: Vec<(QueryId, u32)>,
+    rng: Rng,
+}
+
+/// An answer that a worker will write.
+#[derive(Clone, Copy)]
+struct Answer {
+    conn: ConnSlot,
+    job: Job,
+}
+
+/// Answers in places that are used again.
+#[derive(Default)]
+struct Answers {
+    places: Vec<Answer>,
+    free: Vec<u32>,
+}
+
+impl Answers {
+    /// Keeps an answer until it is written: its place.
+    fn keep(&mut self, answer: Answer) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = answer;
+            return place;
+        }
+        self.places.push(answer);
+        self.places.len() as u32 - 1
+    }
+
+    /// The answer at place `tag`, which is free from now on.
+    fn take(&mut self, tag: u64) -> Answer {
+        self.free.push(tag as u32);
+        self.places[tag as usize]
+    }
+}
+
+/// Runtime of a `queries` workload.
+pub(crate) struct Queries {
+    aggregators: Vec<Aggregator>,
+    fan_out: u32,
+    response: ResponseSize,
+    arrival: Arrival,
+    start: Time,
+    stop: Time,
+    latency: Option<Time>,
+    jitter: Time,
+    deadline: Option<Deadline>,
+    transport: Assign,
+    /// Answers asked for and not yet begun, by tag.
+    answers: Answers,
+    /// Queries that will still begin or are under way.
+    pending: u64,
+    total: u64,
+}
+
+impl Queries {
+    pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Queries {
+        let WorkloadKind::Queries {
+            aggregators,
+            workers,
+            fan_out,
+            response,
+            arrival,
+            count,
+            start,
+            stop,
+            request_latency,
+            jitter,
+            deadline,
+        } = &w.kind
+        else {
+            unreachable!("kind checked by the caller")
+        };
+        let aggregator = |(i, &host): (usize, &NodeId)| {
+            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link {
+                worker,
+                conn: ConnSlot::new(0),
+                latency: Time::ZERO,
+            });
+            let links: Vec<Link> = links.collect();
+            let order = (0..links.len() as u32).collect();
+            let left = count.unwrap_or(u32::MAX);
+            Aggregator { host, links, order, left, ids: ids.source(), open: Vec::new(), rng: rng(i as u64) }
+        };
+        Queries {
+            aggregators: aggregators.iter().enumerate().map(aggregator).collect(),
+            fan_out: *fan_out,
+            response: response.clone(),
+            arrival: arrival.clone(),
+            start: *start,
+            stop: stop.unwrap_or(Time::NEVER),
+            latency: *request_latency,
+            jitter: *jitter,
+            deadline: *deadline,
+            transport: w.transport.clone(),
+            answers: Answers::default(),
+            pending: 0,
+            total: count.map_or(0, |n| u64::from(n) * u64::from(*fan_out) * aggregators.len() as u64),
+        }
+    }
+
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+        for i in 0..self.aggregators.len() {
+            let a = &mut self.aggregators[i];
+            for link in &mut a.links {
+                let first = First::Nothing;
+                let group = self.transport.pick(link.worker);
+                let spec = OpenSpec { src: link.worker, dst: a.host, group, app: id, tag: i as u64, first };
+                link.conn = host.open(Time::ZERO, spec);
+                link.latency = self.latency.unwrap_or_else(|| host.request_latency(a.host, link.worker, group));
+            }
+            let first = match &self.arrival {
+                Arrival::Rate(per_sec) => self.start.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64)),
+                Arrival::Gap(_) => self.start,
+            };
+            self.schedule(host, id, i, first);
+        }
+    }
+
+    /// The next query of aggregator `i` begins at `time`, unless there is none.
+    fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, time: Time) {
+        let a = &self.aggregators[i];
+        if a.left > 0 && time < self.stop {
+            self.pending += 1;
+            host.wake(Wake { app: id, tag: ASK | i as u64, origin: a.host, host: a.host, time });
+        }
+    }
+
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+        if tag & ASK != 0 {
+            return self.ask(host, id, now, (tag & !ASK) as usize);
+        }
+        let Answer { conn, job } = self.answers.take(tag);
+        host.write(conn, now, job);
+    }
+
+    /// Aggregator `i` asks its workers.
+    fn ask(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
+        let a = &mut self.aggregators[i];
+        if a.left != u32::MAX {
+            a.left -= 1;
+        }
+        let query = a.ids.next();
+        a.open.push((query, self.fan_out));
+        host.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
+        for k in 0..self.fan_out as usize {
+            // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
+            let rest = (a.order.len() - k) as u64;
+            if (self.fan_out as usize) < a.order.len() {
+                let drawn = k + a.rng.below(rest) as usize;
+                a.order.swap(k, drawn);
+            }
+            let link = &a.links[a.order[k] as usize];
+            let bytes = match &self.response {
+                ResponseSize::Each(sizes) => sizes.sample(&mut a.rng),
+                ResponseSize::Shared(total) => total.div_ceil(u64::from(self.fan_out)),
+            };
+            let late = Time(if self.jitter > Time::ZERO { a.rng.below(self.jitter.0 + 1) } else { 0 });
+            let deadline = Deadline::due(self.deadline, now, bytes);
+            let answer = Answer { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
+            let place = self.answers.keep(answer);
+            host.wake(Wake {
+                app: id,
+                tag: u64::from(place),
+                origin: a.host,
+                host: link.worker,
+                time: now + link.latency + late,
+            });
+        }
+        if let Arrival::Rate(per_sec) = self.arrival {
+            let next = now.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64));
+            self.schedule(host, id, i, next);
+        }
+    }
+
+    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+        let Notice::Delivered { tag, query } = notice else { return };
+        let i = tag as usize;
+        let a = &mut self.aggregators[i];
+        let Some(at) = a.open.iter().position(|q| Some(q.0) == query) else { return };
+        a.open[at].1 -= 1;
+        if a.open[at].1 > 0 {
+            return;
+        }
+        a.open.swap_remove(at);
+        self.pending -= 1;
+        if let Arrival::Gap(gap) = &self.arrival {
+            let next = now.saturating_add(gap.sample(&mut a.rng));
+            self.schedule(host, id, i, next);
+        }
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.pending
+    }
+
+    /// The worker's timer `tag` is set at a host that another process has: the answer that it is to write.
+    pub(crate) fn pack(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
+        if tag & ASK != 0 {
+            return None;
+        }
+        let Answer { conn, job } = self.answers.take(tag);
+        Some((conn, job))
+    }
+
+    /// The tag here of a timer on behalf of an aggregator that another process has.
+    pub(crate) fn unpack(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
+        u64::from(self.answers.keep(Answer { conn, job }))
+    }
+
+    pub(crate) fn expected(&self) -> u64 {
+        self.total
+    }
+}

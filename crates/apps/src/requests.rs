@@ -1,0 +1,154 @@
+//! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
+
+use crate::query_ids::{QueryIds, QuerySource};
+use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
+use forebay_types::{AppId, ConnSlot, NodeId, Rng, SizeDist, Time, TimeDist, Walk};
+
+/// Bit of a connection's tag that stands for the direction from server to client.
+const ANSWER: u64 = 1 << 63;
+
+struct Pair {
+    client: NodeId,
+    server: NodeId,
+    /// Connections of the two directions.
+    up: ConnSlot,
+    down: ConnSlot,
+    left: u32,
+    ids: QuerySource,
+    /// When it sent its last request.
+    asked_at: Time,
+    client_rng: Rng,
+    server_rng: Rng,
+}
+
+/// Runtime of a `requests` workload.
+pub(crate) struct Requests {
+    pairs: Vec<Pair>,
+    request: SizeDist,
+    response: SizeDist,
+    think: TimeDist,
+    start: Time,
+    deadline: Option<Deadline>,
+    transport: Assign,
+    /// Requests still to be sent; `u64::MAX` for no end.
+    left: u64,
+    total: u64,
+    /// Answers still to come.
+    waiting: u64,
+}
+
+impl Requests {
+    pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Requests {
+        let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
+            unreachable!("kind checked by the caller")
+        };
+        let pair = |(i, &(client, server)): (usize, &(NodeId, NodeId))| Pair {
+            client,
+            server,
+            up: ConnSlot::new(0),
+            down: ConnSlot::new(0),
+            left: count.unwrap_or(u32::MAX),
+            ids: ids.source(),
+            asked_at: Time::ZERO,
+            client_rng: rng(2 * i as u64),
+            server_rng: rng(2 * i as u64 + 1),
+        };
+        let left = count.map_or(u64::MAX, |n| u64::from(n) * pairs.len() as u64);
+        Requests {
+            pairs: pairs.iter().enumerate().map(pair).collect(),
+            request: request.clone(),
+            response: response.clone(),
+            think: think.clone(),
+            start: *start,
+            deadline: *deadline,
+            transport: w.transport.clone(),
+            left,
+            total: if left == u64::MAX { 0 } else { 2 * left },
+            waiting: 0,
+        }
+    }
+
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
+        for i in 0..self.pairs.len() {
+            let Pair { client, server, .. } = self.pairs[i];
+            let (there, back) = self.transport.pick_pair(client, server);
+            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: First::Nothing };
+            self.pairs[i].up = host.open(Time::ZERO, spec(client, server, there, i as u64));
+            self.pairs[i].down = host.open(Time::ZERO, spec(server, client, back, i as u64 | ANSWER));
+            host.wake(Wake { app: id, tag: i as u64, origin: client, host: client, time: self.start });
+        }
+    }
+
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
+        let p = &mut self.pairs[tag as usize];
+        if p.left != u32::MAX {
+            p.left -= 1;
+            self.left -= 1;
+        }
+        self.waiting += 1;
+        let query = p.ids.next();
+        p.asked_at = now;
+        host.begin_query(QueryStart { query, start: now, app: id, parts: 2 });
+        let bytes = self.request.sample(&mut p.client_rng);
+        host.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
+    }
+
+    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+        let Notice::Delivered { tag, query } = notice else { return };
+        let i = (tag & !ANSWER) as usize;
+        let p = &mut self.pairs[i];
+        if tag & ANSWER == 0 {
+            let bytes = self.response.sample(&mut p.server_rng);
+            let deadline = Deadline::due(self.deadline, p.asked_at, bytes);
+            return host.write(p.down, now, Job { query, deadline, ..Job::of(bytes) });
+        }
+        self.waiting -= 1;
+        if p.left > 0 {
+            let at = now.saturating_add(self.think.sample(&mut p.client_rng));
+            host.wake(Wake { app: id, tag: i as u64, origin: p.client, host: p.client, time: at });
+        }
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.left.saturating_add(self.waiting)
+    }
+
+    /// A client that another process has wrote a request at `start`, if the connection `tag` carries those.
+    pub(crate) fn asked(&mut self, tag: u64, start: Time) {
+        if tag & ANSWER == 0 {
+            self.pairs[tag as usize].asked_at = start;
+        }
+    }
+
+    /// Goes through what it knows.
+    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
+        let Requests { pairs, request: _, response: _, think: _, start: _, deadline: _, transport: _, left, total, waiting } =
+            self;
+        for pair in pairs {
+            let Pair { client: _, server: _, up: _, down: _, left, ids, asked_at, client_rng, server_rng } = pair;
+            ids.walk(v);
+            if *left == u32::MAX {
+                v.flag(true);
+            } else {
+                // Those that are left count down.
+                let mut sent = u64::from(u32::MAX - *left);
+                v.below(&mut sent, u64::from(u32::MAX));
+                *left = u32::MAX - sent as u32;
+            }
+            v.time(asked_at);
+            [client_rng.state(), server_rng.state()].concat().into_iter().for_each(|word| v.same(word));
+        }
+        if *left < u64::MAX {
+            let mut sent = *total / 2 - *left;
+            v.below(&mut sent, *total / 2);
+            *left = *total / 2 - sent;
+        }
+        v.same(*waiting);
+    }
+
+    pub(crate) fn expected(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,349 @@
+//! Applications driven by a host of a few lines: no network, every message arrives after ten microseconds. What each did, and when, is
+//! compared with a script.
+
+use forebay_apps::{App, First, Host, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::network::Network;
+use forebay_experiment::observe::Observe;
+use forebay_experiment::traffic::{Arrival, Datagram, Deadline, LastTrain, ReplayFlow, ResponseSize, Workload, WorkloadKind};
+use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, QueryId, Rate, SizeDist, Time, TimeDist, WorkloadId};
+use std::collections::BTreeMap;
+
+/// From one host to any other.
+const LATENCY: Time = Time::from_us(10);
+
+enum Event {
+    Wake { tag: u64 },
+    Open { conn: ConnSlot },
+    Notice(Notice),
+}
+
+/// A world without a network.
+#[derive(Default)]
+struct Fake {
+    connections: Vec<OpenSpec>,
+    events: BTreeMap<(Time, usize), Event>,
+    set: usize,
+    now: Time,
+    script: Vec<String>,
+}
+
+impl Fake {
+    fn at(&mut self, time: Time, event: Event) {
+        assert!(time >= self.now, "{time} is over");
+        self.set += 1;
+        self.events.insert((time, self.set), event);
+    }
+
+    fn log(&mut self, now: Time, line: &str) {
+        self.script.push(format!("{now} {line}"));
+    }
+
+    fn name(&self, conn: ConnSlot) -> String {
+        let OpenSpec { src, dst, .. } = self.connections[conn.index()];
+        format!("{src}>{dst}#{conn}")
+    }
+
+    fn query(query: Option<QueryId>) -> String {
+        query.map_or_else(String::new, |q| format!(" of query {:x}", q.get()))
+    }
+
+    fn deliver(&mut self, conn: ConnSlot, now: Time, query: Option<QueryId>) {
+        let tag = self.connections[conn.index()].tag;
+        self.at(now + LATENCY, Event::Notice(Notice::Delivered { tag, query }));
+        self.at(now + LATENCY + LATENCY, Event::Notice(Notice::Acked { tag }));
+    }
+
+    /// Runs one workload until nothing is left to do, or to `end`.
+    fn run(kind: WorkloadKind, end: Time) -> Vec<String> {
+        let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind };
+        let experiment = Experiment {
+            seed: 1,
+            duration: None,
+            network: Network::default(),
+            groups: IndexVec::new(),
+            workloads: vec![workload].into(),
+            observe: Observe::default(),
+            skip: false,
+        };
+        let mut fake = Fake::default();
+        let mut app = App::new(&experiment, 1, WorkloadId::new(0), &mut QueryIds::default());
+        app.start(&mut fake);
+        loop {
+            let due = fake.events.keys().next().map(|k| k.0);
+            let Some(now) = due.into_iter().chain(app.next_arrival()).min().filter(|&now| now < end) else { break };
+            fake.now = now;
+            // Flows that arrive at this very time are opened before anything else happens at it.
+            app.inject(&mut fake, now + Time(1));
+            let Some(first) = fake.events.first_entry().filter(|e| e.key().0 == now) else { continue };
+            match first.remove() {
+                Event::Wake { tag } => app.on_wake(&mut fake, now, tag),
+                Event::Notice(notice) => app.on_notice(&mut fake, now, notice),
+                Event::Open { conn } => match fake.connections[conn.index()].first {
+                    First::Nothing => {}
+                    First::Only(job) => fake.write(conn, now, job),
+                    First::Endless => fake.write(conn, now, Job::ENDLESS),
+                },
+            }
+        }
+        assert_eq!(app.finished(), end == Time::NEVER, "it has ended when nothing is left to do, and only then");
+        fake.script
+    }
+}
+
+impl Host for Fake {
+    fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
+        let conn = ConnSlot::from_index(self.connections.len());
+        self.connections.push(spec);
+        self.log(time, &format!("open {}", self.name(conn)));
+        self.at(time, Event::Open { conn });
+        conn
+    }
+
+    fn earliest_open(&self) -> Time {
+        self.now
+    }
+
+    fn open_later(&mut self, time: Time, spec: OpenSpec) {
+        self.open(time, spec);
+    }
+
+    fn open_datagrams(&mut self, spec: OpenSpec, _datagram: Datagram) -> ConnSlot {
+        let conn = ConnSlot::from_index(self.connections.len());
+        self.connections.push(spec);
+        conn
+    }
+
+    fn write(&mut self, conn: ConnSlot, now: Time, job: Job) {
+        assert_eq!(now, self.now, "written now");
+        let bytes = job.bytes.map_or_else(|| "without end".into(), |b| format!("{b} bytes"));
+        let deadline = if job.deadline == Time::NEVER { String::new() } else { format!(" by {}", job.deadline) };
+        self.log(now, &format!("write {} {bytes}{}{deadline}", self.name(conn), Fake::query(job.query)));
+        if job.bytes.is_some() {
+            self.deliver(conn, now, job.query);
+        }
+    }
+
+    fn stop(&mut self, conn: ConnSlot, now: Time) {
+        self.log(now, &format!("stop {}", self.name(conn)));
+    }
+
+    fn send_datagram(&mut self, conn: ConnSlot, now: Time) {
+        self.log(now, &format!("datagram {}", self.name(conn)));
+    }
+
+    fn wake(&mut self, wake: Wake) {
+        self.at(wake.time, Event::Wake { tag: wake.tag });
+    }
+
+    fn begin_query(&mut self, start: QueryStart) {
+        self.log(start.start, &format!("query {:x} in {} parts", start.query.get(), start.parts));
+    }
+
+    fn request_latency(&self, _from: NodeId, _to: NodeId, _group: GroupId) -> Time {
+        LATENCY
+    }
+}
+
+fn nodes<const N: usize>(numbers: [u32; N]) -> Vec<NodeId> {
+    numbers.map(NodeId::new).to_vec()
+}
+
+fn pairs<const N: usize>(numbers: [(u32, u32); N]) -> Vec<(NodeId, NodeId)> {
+    numbers.map(|(a, b)| (NodeId::new(a), NodeId::new(b))).to_vec()
+}
+
+#[test]
+fn incast_requests_the_next_blocks_when_all_have_arrived() {
+    let kind = WorkloadKind::Incast {
+        senders: nodes([1, 2]),
+        receiver: NodeId::new(0),
+        block: 1_000,
+        rounds: Some(2),
+        start: Time::from_us(100),
+        gap: Time::from_us(5),
+        request_latency: None,
+        jitter: Time::ZERO,
+        deadline: Some(Deadline { after: Time::from_us(50), up_to: 1_000 }),
+    };
+    let script = [
+        "0ps open 1>0#0",
+        "0ps open 2>0#1",
+        "100us query 0 in 2 parts",
+        "110us write 1>0#0 1000 bytes of query 0 by 150us",
+        "110us write 2>0#1 1000 bytes of query 0 by 150us",
+        "125us query 1 in 2 parts",
+        "135us write 1>0#0 1000 bytes of query 1 by 175us",
+        "135us write 2>0#1 1000 bytes of query 1 by 175us",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+fn trains(after_completion: bool, fresh: bool, last: Option<(Time, LastTrain)>) -> WorkloadKind {
+    WorkloadKind::OnOff {
+        pairs: pairs([(1, 0)]),
+        sizes: SizeDist::Const(500),
+        gaps: TimeDist::Const(Time::from_us(30)),
+        after_completion,
+        trains: Some(2),
+        start: Time::ZERO,
+        last,
+        total: None,
+        fresh,
+        jitter: Time::ZERO,
+        deadline: None,
+    }
+}
+
+#[test]
+fn trains_pause_from_start_or_completion_and_end_with_the_last() {
+    // A pause from the start of a train, and one from when its sender knows that it has arrived.
+    let open = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "60us write 1>0#0 500 bytes"];
+    assert_eq!(Fake::run(trains(false, false, None), Time::NEVER), open);
+    let closed = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "80us write 1>0#0 500 bytes"];
+    assert_eq!(Fake::run(trains(true, false, None), Time::NEVER), closed);
+    // The last train replaces those that have not begun.
+    let last = Some((Time::from_us(45), LastTrain::RestOf(2_000)));
+    let ended = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "45us write 1>0#0 1500 bytes"];
+    assert_eq!(Fake::run(trains(false, false, last), Time::NEVER), ended);
+}
+
+#[test]
+fn fresh_trains_have_a_connection_each() {
+    let script = ["30us open 1>0#0", "30us write 1>0#0 500 bytes", "60us open 1>0#1", "60us write 1>0#1 500 bytes"];
+    assert_eq!(Fake::run(trains(false, true, None), Time::NEVER), script);
+}
+
+#[test]
+fn queries_wait_for_all_answers() {
+    let kind = WorkloadKind::Queries {
+        aggregators: nodes([0]),
+        workers: nodes([0, 1, 2]),
+        fan_out: 2,
+        response: ResponseSize::Shared(3_001),
+        arrival: Arrival::Gap(TimeDist::Const(Time::from_us(7))),
+        count: Some(2),
+        start: Time::from_us(1),
+        stop: None,
+        request_latency: Some(Time::from_us(2)),
+        jitter: Time::ZERO,
+        deadline: None,
+    };
+    let script = [
+        "0ps open 1>0#0",
+        "0ps open 2>0#1",
+        "1us query 0 in 2 parts",
+        "3us write 1>0#0 1501 bytes of query 0",
+        "3us write 2>0#1 1501 bytes of query 0",
+        "20us query 1 in 2 parts",
+        "22us write 1>0#0 1501 bytes of query 1",
+        "22us write 2>0#1 1501 bytes of query 1",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+#[test]
+fn requests_travel_as_data_and_are_answered() {
+    let kind = WorkloadKind::Requests {
+        pairs: pairs([(1, 0)]),
+        request: SizeDist::Const(100),
+        response: SizeDist::Const(9_000),
+        think: TimeDist::Const(Time::from_us(3)),
+        count: Some(2),
+        start: Time::ZERO,
+        deadline: Some(Deadline { after: Time::from_us(40), up_to: u64::MAX }),
+    };
+    let script = [
+        "0ps open 1>0#0",
+        "0ps open 0>1#1",
+        "0ps query 0 in 2 parts",
+        "0ps write 1>0#0 100 bytes of query 0",
+        "10us write 0>1#1 9000 bytes of query 0 by 40us",
+        "23us query 1 in 2 parts",
+        "23us write 1>0#0 100 bytes of query 1",
+        "33us write 0>1#1 9000 bytes of query 1 by 63us",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+#[test]
+fn replayed_flows_open_at_their_times_on_connections_of_their_own() {
+    let flow = |us, src, bytes| ReplayFlow {
+        start: Time::from_us(us),
+        src: NodeId::new(src),
+        dst: NodeId::new(0),
+        bytes,
+        deadline: Time::NEVER,
+    };
+    let kind = WorkloadKind::Replay { flows: vec![flow(3, 1, 10), flow(3, 2, 20), flow(50, 1, 30)] };
+    let script = [
+        "3us open 1>0#0",
+        "3us open 2>0#1",
+        "3us write 1>0#0 10 bytes",
+        "3us write 2>0#1 20 bytes",
+        "50us open 1>0#2",
+        "50us write 1>0#2 30 bytes",
+    ];
+    assert_eq!(Fake::run(kind, Time::NEVER), script);
+}
+
+#[test]
+fn long_flows_start_one_after_the_other_and_stop() {
+    let kind = |size| WorkloadKind::Long {
+        pairs: pairs([(1, 0), (2, 0)]),
+        size,
+        start: Time::from_us(1),
+        stagger: Time::from_us(4),
+        jitter: Time::ZERO,
+        stop_after: Some(Time::from_us(9)),
+    };
+    let endless = [
+        "1us open 1>0#0",
+        "5us open 2>0#1",
+        "1us write 1>0#0 without end",
+        "5us write 2>0#1 without end",
+        "10us stop 1>0#0",
+        "14us stop 2>0#1",
+    ];
+    assert_eq!(Fake::run(kind(None), Time::NEVER), endless);
+}
+
+#[test]
+fn datagrams_keep_the_grid_of_their_rate() {
+    let kind = WorkloadKind::Udp {
+        pairs: pairs([(1, 0)]),
+        // 1250 bytes at 1 Gbps: one every 10 us.
+        datagram: Datagram { wire: 1_250, payload: 1_208, class: 0, ect: false },
+        rate: Rate(1_000_000_000),
+        packet_jitter: Time::ZERO,
+        periods: Some((TimeDist::Const(Time::from_us(20)), TimeDist::Const(Time::from_us(100)))),
+        start: Time::ZERO,
+        jitter: Time::ZERO,
+        stop: Some(Time::from_us(135)),
+    };
+    let sent = ["0ps", "10us", "120us", "130us"].map(|t| format!("{t} datagram 1>0#0"));
+    assert_eq!(Fake::run(kind, Time::NEVER), sent);
+}
+
+#[test]
+fn poisson_arrivals_are_those_of_the_seed_whatever_the_host_does() {
+    let kind = WorkloadKind::Poisson {
+        from: nodes([1, 2]),
+        to: nodes([0]),
+        sizes: SizeDist::Uniform(1, 9_000),
+        flows_per_sec: 100_000.0,
+        start: Time::ZERO,
+        stop: None,
+        flows: Some(50),
+        per_source: None,
+        racks: None,
+        deadline: None,
+    };
+    let script = Fake::run(kind.clone(), Time::NEVER);
+    assert_eq!(script.len(), 100, "fifty flows, opened and written");
+    assert_eq!(script, Fake::run(kind, Time::NEVER));
+    // Fifty gaps of 10 us on average: the sum of exponential times has a standard deviation of 71 us.
+    let last: Time = script[99].split(' ').next().unwrap_or_default().parse().expect("a time");
+    assert!((Time::from_us(250)..Time::from_us(750)).contains(&last), "{last}");
+}

@@ -1,0 +1,40 @@
+//! The worlds that this program has. A further one is a crate and a line in the list.
+
+use forebay_experiment::world::World;
+use forebay_experiment::worlds::Worlds;
+use std::sync::OnceLock;
+
+/// All worlds, the default first.
+const REGISTRY: &[&dyn World] = &[
+    &forebay_sim::world::Simulator,
+    &forebay_model::backend::world::Models,
+    &forebay_linux::world::Linux,
+    &forebay_testbed::world::Testbed,
+];
+
+/// What scenarios are read against.
+pub fn all() -> &'static Worlds {
+    static ALL: OnceLock<Worlds> = OnceLock::new();
+    ALL.get_or_init(|| Worlds::new(REGISTRY))
+}
+
+/// The kernel that the world `linux` runs from now on, by its name in `forebay kernel list`; `None`: the one that it takes by itself.
+pub fn choose_kernel(name: Option<String>) {
+    forebay_linux::kernel::choose(name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let all = all();
+        for world in REGISTRY {
+            assert_eq!(REGISTRY.iter().filter(|w| w.name() == world.name()).count(), 1, "{}", world.name());
+            assert_eq!(all.find(world.name()).map(|w| w.name()), Some(world.name()));
+        }
+        assert_eq!(all.default().name(), "sim");
+        assert!(all.find("nowhere").is_none());
+    }
+}

@@ -1,0 +1,25 @@
+//! Which commit the program is built from, and its date, as far as git knows; "unknown" in an archive of the sources. Results do not depend on
+//! it: their keys are made of the sources themselves (`crates/runner/build.rs`).
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("../..");
+    let git = |words: &[&str]| {
+        let out = Command::new("git").arg("-C").arg(&root).args(words).output().ok().filter(|o| o.status.success())?;
+        Some(String::from_utf8_lossy(&out.stdout).trim().to_owned()).filter(|t| !t.is_empty())
+    };
+    // Another repository around an unpacked archive is not ours.
+    let ours = git(&["rev-parse", "--show-cdup"]).is_none() && git(&["rev-parse", "--git-dir"]).is_some();
+    let commit = git(&["log", "-1", "--abbrev=12", "--format=%h, %cs"]).filter(|_| ours);
+    println!("cargo::rustc-env=FOREBAY_BUILT={}", commit.as_deref().unwrap_or("unknown"));
+    println!("cargo::rerun-if-changed=build.rs");
+    // What git writes at every commit, and at every change of branch.
+    if let Some(file) = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| ours) {
+        let path = root.join(file);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Why a verb failed: what to say and with which exit code.
+
+use crate::plain::plain;
+use crate::style;
+use crate::wrap::{self, wrap};
+use forebay_experiment::report::RunError;
+use forebay_runner::sweep::SweepError;
+use forebay_scenario::Errors;
+use forebay_store::StoreError;
+use miette::GraphicalReportHandler;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+/// More mistakes of one file than this are counted, not shown.
+const MAX_SHOWN: usize = 50;
+
+/// A failed verb.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The scenario is wrong.
+    Scenario(Errors),
+    /// Results could not be written.
+    Store(StoreError),
+    /// The engine cannot run this scenario.
+    Engine(String),
+    /// A file that would be replaced.
+    Taken(PathBuf),
+    /// Anything else the machine refused.
+    Machine(String),
+    /// The command line asks for what does not go together.
+    Usage(String),
+    /// The user asked to stop.
+    Interrupted,
+    /// The user asked to stop a sweep, of which so much is done.
+    Stopped {
+        /// Runs whose results are there.
+        done: usize,
+        /// Runs of the sweep.
+        total: usize,
+    },
+    /// Printed already, in another form; only the exit code is left.
+    Reported(u8),
+}
+
+impl From<Errors> for Failure {
+    fn from(e: Errors) -> Failure {
+        Failure::Scenario(e)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Failure {
+        match e {
+            StoreError::Interrupted => Failure::Interrupted,
+            other => Failure::Store(other),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(e: RunError) -> Failure {
+        match e {
+            RunError::Interrupted => Failure::Interrupted,
+            other => Failure::Engine(other.to_string()),
+        }
+    }
+}
+
+impl From<SweepError> for Failure {
+    fn from(e: SweepError) -> Failure {
+        match e {
+            SweepError::Scenario(e) => Failure::Scenario(e),
+            SweepError::Store(e) => Failure::Store(e),
+            SweepError::Run { .. } => Failure::Engine(e.to_string()),
+            SweepError::File(..) | SweepError::Foreign | SweepError::Missing { .. } => Failure::Machine(e.to_string()),
+            SweepError::Different(..) => Failure::Usage(e.to_string()),
+            SweepError::Interrupted { done, total } => Failure::Stopped { done, total },
+        }
+    }
+}
+
+impl Failure {
+    /// Number of the exit code.
+    pub(crate) fn number(&self) -> u8 {
+        match self {
+            // A taken output directory is a wrong argument, found before anything ran.
+            Failure::Scenario(_)
+            | Failure::Engine(_)
+            | Failure::Taken(_)
+            | Failure::Usage(_)
+            | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_) | StoreError::NotPlain { .. }) => 2,
+            Failure::Store(_) | Failure::Machine(_) => 1,
+            Failure::Interrupted | Failure::Stopped { .. } => 130,
+            Failure::Reported(code) => *code,
+        }
+    }
+
+    /// The text for a person; with drawings and colours when `fancy`.
+    pub(crate) fn text(&self, fancy: bool) -> String {
+        match self {
+            Failure::Scenario(errors) if fancy => graphical(errors),
+            Failure::Scenario(errors) => errors.render(),
+            Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
+            Failure::Taken(path) => {
+                let help = "add --force to replace it, or choose another file with --out";
+                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+            }
+            Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
+            Failure::Interrupted => "interrupted; no results were kept\n".into(),
+            Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),
+            Failure::Stopped { done, total } => {
+                format!("interrupted; results are kept. Run the same command again to go on: {done} of {total} runs done\n")
+            }
+            Failure::Reported(_) => String::new(),
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub(crate) fn report(&self) {
+        // When standard error is closed there is nowhere to print.
+        let text = plain(&self.text(style::stderr()), style::stderr());
+        // Errors of scenarios show lines of files, drawn for a width of their own.
+        let text = if matches!(self, Failure::Scenario(_)) { text } else { wrap(&text, wrap::stderr()) };
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+}
+
+fn simple(fancy: bool, message: &str, help: Option<&str>) -> String {
+    let mut out = format!("{} {message}\n", style::paint(fancy, style::ERROR, "error:"));
+    if let Some(help) = help {
+        let _ = writeln!(out, "  {} {help}", style::paint(fancy, style::DIM, "="));
+    }
+    out
+}
+
+fn graphical(errors: &Errors) -> String {
+    let handler = GraphicalReportHandler::new();
+    let handler = wrap::stderr().map_or(handler.clone(), |w| handler.with_width(w));
+    let mut out = String::new();
+    for error in errors.list().iter().take(MAX_SHOWN) {
+        if handler.render_report(&mut out, error).is_err() {
+            return errors.render();
+        }
+        out.push('\n');
+    }
+    if errors.list().len() > MAX_SHOWN {
+        let _ = writeln!(out, "and {} more errors", errors.list().len() - MAX_SHOWN);
+    }
+    out
+}

@@ -1,0 +1,58 @@
+//! The scenario a verb works on: a file, and what the command line changes in it.
+
+use crate::failure::Failure;
+use forebay_scenario::Scenario;
+use std::path::{Path, PathBuf};
+
+/// Names the folder with the examples that an installed package brings along.
+const SHARE: &str = "FOREBAY_SHARE";
+
+/// The file itself, or where there is none, and its name begins as that of an example, the example of the installed package.
+pub(crate) fn found(file: &Path) -> PathBuf {
+    let example = || {
+        let share = std::env::var_os(SHARE).filter(|_| file.starts_with("scenarios") && !file.exists())?;
+        Some(Path::new(&share).join(file)).filter(|path| path.is_file())
+    };
+    example().unwrap_or_else(|| file.to_owned())
+}
+
+/// What `run`, `sweep` and `model` have in common.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Input {
+    /// The scenario file
+    pub file: PathBuf,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// World that runs it, instead of the file's: see `forebay list worlds`
+    #[arg(long, value_name = "NAME")]
+    pub world: Option<String>,
+    /// Kernel of the world linux, by version or name: see `forebay kernel list`
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Seed of the first run, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Number of runs with different seeds, instead of the file's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: Option<u32>,
+}
+
+impl Input {
+    /// What the command line changes in the file, but for the seeds.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let world = self.world.as_ref().map(|name| format!("world={name}"));
+        self.set.iter().cloned().chain(world).collect()
+    }
+
+    /// The scenario, and the overrides it was read with: `--runs` is one, so that a stored scenario says what was run.
+    ///
+    /// # Errors
+    /// When the file cannot be read or an override is none.
+    pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
+        forebay_backends::choose_kernel(self.kernel.clone());
+        let mut overrides = self.overrides();
+        overrides.extend(self.runs.map(|n| format!("runs={n}")));
+        Ok((forebay_scenario::load(forebay_backends::all(), &found(&self.file), &overrides, self.seed)?, overrides))
+    }
+}

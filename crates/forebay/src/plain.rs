@@ -1,0 +1,57 @@
+//! Text on its way to a terminal. Names of files and values of scenarios may hold anything; what moves the cursor, or turns the direction of
+//! the text around it, is written as `\u` and four digits, as JSON and TOML do.
+
+use forebay_types::param::is_hidden;
+use std::fmt::Write;
+
+/// `text` without anything hidden in it, but for line ends, tabs and, where they are wanted, colours.
+pub(crate) fn plain(text: &str, colours: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_hidden) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let colour = if colours { colour(rest) } else { 0 };
+        let c = rest.chars().next().unwrap_or('\u{fffd}');
+        let length = if colour > 0 { colour } else { c.len_utf8() };
+        if colour > 0 || c == '\n' || c == '\t' {
+            out.push_str(&rest[..length]);
+        } else {
+            // All hidden characters are below U+10000. Writing to a text cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        }
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Length of the colour that `text` begins with, if it does: `ESC [ numbers m`, of those numbers alone that keep the text readable.
+fn colour(text: &str) -> usize {
+    let Some(end) = text.strip_prefix("\x1b[").and_then(|t| t.find(|c: char| !(c.is_ascii_digit() || c == ';'))) else {
+        return 0;
+    };
+    let numbers = &text[2..2 + end];
+    let harmless = |n: &str| {
+        matches!(n, "" | "0" | "1" | "2" | "3" | "4" | "5" | "38" | "39")
+            || (n.len() == 2 && matches!(n.as_bytes()[0], b'3' | b'9') && n != "30")
+    };
+    let fits = text[2 + end..].starts_with('m') && numbers.len() < 20 && numbers.split(';').all(harmless);
+    if fits { 3 + end } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_is_hidden_is_written_out() {
+        assert_eq!(plain("a\tb\n\x1b[1;31mred\x1b[0m", true), "a\tb\n\x1b[1;31mred\x1b[0m");
+        assert_eq!(plain("\x1b[2J\x1b]0;title\x07x\r", true), "\\u001b[2J\\u001b]0;title\\u0007x\\u000d");
+        assert_eq!(plain("\x1b[8mhidden \x1b[30;40m", true), "\\u001b[8mhidden \\u001b[30;40m");
+        assert_eq!(plain("ab\u{202e}cd\u{9b}\u{feff}µ", true), "ab\\u202ecd\\u009b\\ufeffµ");
+        assert_eq!(plain("\x1b[38;5;13m", true), "\\u001b[38;5;13m");
+        assert_eq!(plain("\x1b[1mx", false), "\\u001b[1mx");
+        assert_eq!(plain("\x1b[", true), "\\u001b[");
+    }
+}

@@ -1,0 +1,100 @@
+//! Parts of the program that are written in Python, started as a process of their own.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Which Python is asked: an interpreter that has the package `forebay`, by name or path.
+const PYTHON: &str = "FOREBAY_PYTHON";
+/// Tells the package which sources this program was built from.
+const SOURCES: &str = "FOREBAY_SOURCES";
+/// How the interpreter says that a package is not there; no other step ends with it.
+const NOT_INSTALLED: i32 = 69;
+/// Beginning of every program for the interpreter: Python puts the current folder before its own modules, and a file `numpy.py` there would
+/// run instead of the package. `-P` does the same from Python 3.11 on.
+const NOT_FROM_HERE: &str = "import sys\nif sys.path and sys.path[0] == '':\n    del sys.path[0]\n";
+/// Looks for the packages without importing them: that takes a second, and whoever needs them does it anyway.
+const PROBE: &str = "from importlib.util import find_spec\nlacks = [m for m in sys.argv[1:] if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)\nprint(hasattr(sys.flags, 'safe_path'))";
+/// Output of the probe if the interpreter supports `-P`.
+const SAFE_PATH: &str = "True";
+/// Runs a module as `-m` does.
+const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(name, run_name='__main__', alter_sys=True)";
+
+/// An interpreter that has what is needed.
+pub(crate) struct Python {
+    program: OsString,
+    /// True if it supports `-P`.
+    safe_path: bool,
+}
+
+impl Python {
+    /// Finds it.
+    ///
+    /// # Errors
+    /// Where it cannot be started or lacks one of the `modules` that `what` needs, which the package's `extra` installs.
+    pub(crate) fn with(what: &str, modules: &[&str], extra: &str) -> Result<Python, Failure> {
+        let mut python = Python { program: std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into()), safe_path: false };
+        let probe = python.program(PROBE).args(modules).output().map_err(|e| python.start(&e))?;
+        if probe.status.code() == Some(NOT_INSTALLED) {
+            let why = String::from_utf8_lossy(&probe.stderr);
+            return Err(Failure::Machine(format!(
+                "`{}` lacks what {what} need ({}); `pip install '.[{extra}]'` in the repository installs it, and {PYTHON} names another Python",
+                python.program.to_string_lossy(),
+                why.trim()
+            )));
+        }
+        python.safe_path = String::from_utf8_lossy(&probe.stdout).trim() == SAFE_PATH;
+        Ok(python)
+    }
+
+    /// `python -m NAME`, which refuses to run if the package was not built from the sources of this program.
+    pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = if self.safe_path {
+            let mut command = Command::new(&self.program);
+            command.args(["-P", "-m"]);
+            command
+        } else {
+            self.program(MODULE)
+        };
+        // The interpreters that the module starts inherit it.
+        command.arg(name).env(SOURCES, forebay_runner::sweep::key::SOURCES).env("PYTHONSAFEPATH", "1");
+        command
+    }
+
+    /// Runs a text as a program. Modules of the current folder are not imported.
+    fn program(&self, text: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["-c", &format!("{NOT_FROM_HERE}{text}")]);
+        command
+    }
+
+    /// Runs it with this on its standard input.
+    ///
+    /// # Errors
+    /// When it ends otherwise than well; it has said why.
+    pub(crate) fn wait(&self, command: &mut Command, input: Option<&str>) -> Result<(), Failure> {
+        // Ctrl-C reaches both; this one waits for what the other says of it.
+        interrupt::listen()?;
+        if input.is_some() {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.spawn().map_err(|e| self.start(&e))?;
+        if let (Some(mut pipe), Some(text)) = (child.stdin.take(), input) {
+            // One that does not read says why by how it ends.
+            let _ = pipe.write_all(text.as_bytes());
+        }
+        let status = child.wait().map_err(|e| self.start(&e))?;
+        match status.code() {
+            Some(0) => Ok(()),
+            // It has said why. One that a signal ended has no code.
+            code => Err(Failure::Reported(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(130))),
+        }
+    }
+
+    fn start(&self, e: &std::io::Error) -> Failure {
+        let name = self.program.to_string_lossy();
+        Failure::Machine(format!("`{name}` cannot be started: {e}; {PYTHON} names another Python"))
+    }
+}

@@ -1,0 +1,59 @@
+//! The report of finished results: made from their tables, written as one file.
+
+use forebay_analysis::Grid;
+use forebay_store::sweep::SweepDir;
+use forebay_store::{RunDir, StoreError, write_derived};
+use std::path::{Path, PathBuf};
+
+/// Name of the file beside the tables.
+pub const FILE: &str = "report.html";
+
+/// A report that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Where.
+    pub path: PathBuf,
+    /// What it says first, a sentence each; `**` encloses what is to be bold.
+    pub sentences: Vec<String>,
+    /// Who gets what, where there are several workloads.
+    pub workloads: Option<Grid>,
+}
+
+/// Writes the report of some directories to `path`.
+///
+/// # Errors
+/// Tables that cannot be read, and a path that cannot be written.
+pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
+    let page = forebay_report::chapters::page(dirs)?;
+    write_derived(path, forebay_report::render(&page).as_bytes())?;
+    let workloads =
+        page.sections.into_iter().find(|s| s.id == "workloads").and_then(|s| s.grids.into_iter().next()).map(|t| t.grid);
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads })
+}
+
+/// Writes the report of a sweep to `path`.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<Written, StoreError> {
+    let page = forebay_report::chapters::sweep_read::page(dir)?;
+    write_derived(path, forebay_report::render(&page).as_bytes())?;
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads: None })
+}
+
+/// What the results of some directories say, without a report: sentences, and who gets what.
+///
+/// # Errors
+/// Tables that cannot be read.
+pub fn answer(dirs: &[RunDir]) -> Result<(Vec<String>, Option<Grid>), StoreError> {
+    let data = forebay_analysis::read(dirs)?;
+    Ok((forebay_analysis::headline(&data).sentences, forebay_analysis::workloads(&data)))
+}
+
+/// What a sweep says, without a report.
+///
+/// # Errors
+/// A table that cannot be read.
+pub fn sweep_answer(dir: &SweepDir) -> Result<Vec<String>, StoreError> {
+    Ok(forebay_report::chapters::sweep_read::page(dir)?.headline.sentences)
+}

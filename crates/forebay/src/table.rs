@@ -1,0 +1,263 @@
+//! The final table: one line a number, one column a transport, means with 95 % intervals when there are several seeds.
+
+use crate::style::{BOLD, DIM, NAME, paint};
+use crate::wrap::blocks;
+use forebay_analysis::{Metric, cell_of, metrics};
+use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
+use forebay_types::GroupId;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// A mean over seeds.
+pub(crate) type Mean = forebay_analysis::Cell;
+
+/// Summaries of one variant, one for each seed.
+#[derive(Debug)]
+pub(crate) struct Variant {
+    /// Name.
+    pub label: String,
+    /// In the order of the seeds.
+    pub seeds: Vec<Summary>,
+}
+
+/// One line of the table.
+pub(crate) struct Line {
+    label: String,
+    /// Unit that all cells are in.
+    pub(crate) unit: &'static str,
+    /// One for each column.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One place of the table.
+pub(crate) enum Cell {
+    /// A mean, and how far its interval reaches.
+    Value {
+        /// The mean.
+        mean: String,
+        /// With several seeds, such as `± 3`.
+        spread: Option<String>,
+    },
+    /// The column could have a value and has none.
+    Missing,
+    /// The line is not about this column.
+    Blank,
+}
+
+impl Cell {
+    /// The mean as text.
+    pub(crate) fn mean(&self) -> &str {
+        match self {
+            Cell::Value { mean, .. } => mean,
+            Cell::Missing => "-",
+            Cell::Blank => "",
+        }
+    }
+
+    /// How far the interval reaches, as text.
+    pub(crate) fn spread(&self) -> Option<&str> {
+        if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
+    }
+}
+
+/// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
+pub(crate) fn scaled(value: f64, unit: &str) -> String {
+    for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if value >= scale {
+            let v = value / scale;
+            return format!("{v:.*} {prefix} {unit}", decimals(v, 3));
+        }
+    }
+    format!("{value:.0} {unit}")
+}
+
+/// Draws the table, in blocks of columns that fit `width`.
+pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -> String {
+    render_under(variants, |columns| heads(variants, columns), width, colour)
+}
+
+/// Draws the table under heads of one's own: for each line of them, a text for each column.
+pub(crate) fn render_under(
+    variants: &[Variant],
+    heads: impl FnOnce(&[Column]) -> Vec<Vec<String>>,
+    width: Option<usize>,
+    colour: bool,
+) -> String {
+    let columns = columns(variants);
+    let heads = heads(&columns);
+    let mut lines = Vec::new();
+    let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
+    let seeds: Vec<BTreeMap<&str, Vec<f64>>> = columns.iter().map(|&(v, g)| over_seeds(&variants[v], g)).collect();
+    let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
+    for m in metrics().filter(|m| !m.label.is_empty()) {
+        let row: Vec<Option<Mean>> = seeds.iter().map(|of| mean(&m, of)).collect();
+        let here = if !m.shared || m.label.contains(", all") { "" } else { port.unwrap_or("") };
+        let label = [&m.label.replace("{first}", first), here].join(if here.is_empty() { "" } else { ", " });
+        // The network is shared by the groups of a variant: its numbers stand in the first column only.
+        lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
+            l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
+            l
+        }));
+    }
+    draw(&heads, &lines, width, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+}
+
+/// The group in whose column the numbers of the network stand.
+pub(crate) const FIRST: GroupId = GroupId::new(0);
+
+/// A column: number of the variant, and its transport group.
+pub(crate) type Column = (usize, GroupId);
+
+fn columns(variants: &[Variant]) -> Vec<Column> {
+    let groups = |variant: &Variant| variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten();
+    variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
+}
+
+/// What the sign before numbers means, where there are some with it.
+pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
+    let text = "≥ at least: some were still running at the end and count with the time so far\n";
+    if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
+}
+
+/// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
+/// below its name, which says no more than theirs.
+fn heads(variants: &[Variant], columns: &[Column]) -> Vec<Vec<String>> {
+    let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
+    let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
+    let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
+    match (several, variants.len()) {
+        (false, _) => vec![first],
+        (true, 1) => vec![second],
+        (true, _) => vec![first, second],
+    }
+}
+
+/// The values of the seeds of a group by the name of the metric.
+fn over_seeds(variant: &Variant, group: GroupId) -> BTreeMap<&'static str, Vec<f64>> {
+    let own =
+        GROUP_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(s.groups.get(group)?)).collect()));
+    let shared = NETWORK_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(&s.network)).collect()));
+    own.chain(shared).collect()
+}
+
+/// Mean and interval of a metric over the seeds.
+fn mean(m: &Metric, of: &BTreeMap<&str, Vec<f64>>) -> Option<Mean> {
+    cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
+}
+
+/// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
+pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Mean>]) -> Option<Line> {
+    let means = || row.iter().flatten().map(|e| e.mean.abs());
+    let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
+    let (scale, unit_text) = scale(unit, largest);
+    let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
+    let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.ends.is_none_or(|(low, high)| low == high));
+    let digits = match unit {
+        Dimension::Count | Dimension::Packets if whole => 0,
+        Dimension::Count => decimals(largest, 3).min(1),
+        _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
+    };
+    let cell = |e: &Option<Mean>| match e {
+        None => Cell::Missing,
+        Some(e) => Cell::Value {
+            mean: format!("{}{:.digits$}", if e.at_least { "≥ " } else { "" }, e.mean / scale),
+            spread: e.spread(|v| format!("{:.digits$}", v / scale)),
+        },
+    };
+    Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })
+}
+
+/// Divisor and text of the unit in which a line with this largest value is shown.
+pub(crate) fn scale(unit: Dimension, largest: f64) -> (f64, &'static str) {
+    match unit {
+        Dimension::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
+        // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
+        Dimension::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
+        Dimension::BitsPerSecond => (1e6, "Mbps"),
+        Dimension::Seconds if largest >= 1.0 => (1.0, "s"),
+        Dimension::Seconds if largest >= 1e-3 => (1e-3, "ms"),
+        Dimension::Seconds => (1e-6, "us"),
+        Dimension::Fraction => (1e-2, "%"),
+        Dimension::Bytes if largest >= 1e6 => (1e6, "MB"),
+        Dimension::Bytes => (1e3, "kB"),
+        Dimension::Packets => (1.0, "pkt"),
+        Dimension::Segments => (1.0, "segments"),
+        Dimension::Count | Dimension::Ratio => (1.0, ""),
+    }
+}
+
+/// Decimals that show `value` with about `significant` digits.
+pub(crate) fn decimals(value: f64, significant: i32) -> usize {
+    if value <= 0.0 || !value.is_finite() {
+        return 0;
+    }
+    (significant - 1 - value.log10().floor() as i32).clamp(0, 9) as usize
+}
+
+/// Characters of the longest.
+pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(|t| t.chars().count()).max().unwrap_or(0)
+}
+
+fn draw(heads: &[Vec<String>], lines: &[Line], fits: Option<usize>, colour: bool) -> String {
+    let label_width = width(lines.iter().map(|l| l.label.as_str()));
+    let unit_width = width(lines.iter().map(|l| l.unit));
+    let columns = heads.first().map_or(0, Vec::len);
+    let (mut mean_widths, mut spread_widths, mut widths) = (Vec::new(), Vec::new(), Vec::new());
+    for c in 0..columns {
+        let cells = || lines.iter().map(move |l| &l.cells[c]);
+        let mean = width(cells().map(Cell::mean));
+        let spread = width(cells().filter_map(Cell::spread));
+        let head = width(heads.iter().map(|h| h[c].as_str()));
+        let whole = mean + if spread > 0 { spread + 1 } else { 0 };
+        mean_widths.push(mean.max(head.saturating_sub(whole - mean)));
+        spread_widths.push(spread);
+        widths.push(whole.max(head));
+    }
+    let each: Vec<usize> = widths.iter().map(|w| w + 2).collect();
+    let block = |columns: Range<usize>| {
+        let mut out = String::new();
+        // Writing to a string cannot fail, hence the ignored results below.
+        for (i, head) in heads.iter().enumerate() {
+            let _ = write!(out, "{:label_width$}  {:unit_width$}", "", "");
+            for c in columns.clone() {
+                // A variant whose groups stand in several blocks is named in each of them.
+                let begun = head[..=c].iter().rev().find(|h| !h.is_empty()).filter(|_| c == columns.start && heads.len() > 1);
+                let (text, width) = (begun.unwrap_or(&head[c]), widths[c]);
+                let _ = write!(out, "  {}", paint(colour, if i == 0 { NAME } else { BOLD }, &format!("{text:>width$}")));
+            }
+            finish_line(&mut out);
+        }
+        for l in lines {
+            let unit = paint(colour, DIM, &format!("{:unit_width$}", l.unit));
+            let _ = write!(out, "{:label_width$}  {unit}", l.label);
+            for c in columns.clone() {
+                let (cell, m, s) = (&l.cells[c], mean_widths[c], spread_widths[c]);
+                let _ = write!(out, "  {:>m$}", cell.mean());
+                match cell.spread() {
+                    Some(text) => {
+                        let _ = write!(out, "{}", paint(colour, DIM, &format!(" {text:<s$}")));
+                    }
+                    None if s > 0 => {
+                        let _ = write!(out, "{:1$}", "", s + 1);
+                    }
+                    None => {}
+                }
+            }
+            finish_line(&mut out);
+        }
+        out
+    };
+    blocks(label_width + 2 + unit_width, &each, fits).into_iter().map(block).collect::<Vec<_>>().join("\n")
+}
+
+/// Ends a line without trailing blanks.
+pub(crate) fn finish_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

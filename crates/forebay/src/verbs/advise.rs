@@ -1,0 +1,135 @@
+//! `forebay advise`: what to change in a network so that an objective becomes better, what that costs the others, and what installs it.
+
+use super::check::Printed;
+use crate::failure::Failure;
+use crate::input::found;
+use crate::interrupt::{self, Forced};
+use crate::output::{print, print_data};
+use crate::report;
+use crate::style::{self, BOLD, DIM, paint};
+use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
+use forebay_runner::sweep::{Counts, SweepError};
+use forebay_store::{Host, write_whole};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+
+/// Try what an operator can change, and rank it: effect, price for the others, and how to install it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario file: the network as it is today
+    file: PathBuf,
+    /// What to improve, such as "p99 of reads": mean, p50, p99 or goodput of a class [default: that of [advise] in the file]
+    #[arg(long, value_name = "TEXT")]
+    objective: Option<String>,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seeds of the changes that look best after two
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    seeds: u32,
+    /// Directory for the results [default: out/NAME-advise]; the same again goes on where it stopped
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Do not write a report beside the results
+    #[arg(long)]
+    no_report: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Printed::Text)]
+    format: Printed,
+}
+
+/// Tries, prints the recommendation and the table, and writes the page.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
+    let request = Request {
+        worlds: forebay_backends::all(),
+        file: found(&args.file),
+        sets: args.set.clone(),
+        objective: args.objective.clone(),
+        seeds: args.seeds,
+        dir: args.out.clone(),
+        threads: args.threads.map_or(Host::here().cpus, usize::from),
+    };
+    let mut display = Display { shown: std::io::stderr().is_terminal(), last: None };
+    let result = advise(&request, interrupt::flag(), &mut display);
+    display.clear();
+    let advice = result.map_err(failure)?;
+    let path = advice.dir.join(report::FILE);
+    if !args.no_report {
+        write_whole(&path, forebay_report::render(&page(&advice)).as_bytes())?;
+    }
+    if args.format == Printed::Json {
+        return print_data(&format!("{:#}\n", json(&advice)));
+    }
+    let report = if args.no_report { String::new() } else { format!("report: {}\n", path.display()) };
+    print(&(said(&advice) + &report))
+}
+
+fn failure(e: AdviseError) -> Failure {
+    match e {
+        AdviseError::Scenario(e) => Failure::Scenario(e),
+        AdviseError::Usage(text) => Failure::Usage(text),
+        AdviseError::Store(e) => Failure::Store(e),
+        AdviseError::Interrupted { done, total } => Failure::Stopped { done, total },
+        AdviseError::Sweep(e) => match &*e {
+            SweepError::Scenario(e) => Failure::Scenario(e.clone()),
+            SweepError::Interrupted { done, total } => Failure::Stopped { done: *done, total: *total },
+            other => Failure::Engine(other.to_string()),
+        },
+    }
+}
+
+/// The answer: what to do, how to install it, and all that was tried.
+fn said(a: &Advice) -> String {
+    let colour = style::stdout();
+    let (sentences, install) = recommendation(a);
+    let mut out = String::new();
+    for (i, s) in sentences.iter().enumerate() {
+        let _ = writeln!(out, "{}", if i == 0 { paint(colour, BOLD, s) } else { s.clone() });
+    }
+    if !install.is_empty() {
+        let _ = writeln!(out, "\nHow:");
+        install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
+    }
+    let _ = writeln!(
+        out,
+        "\nWhat was tried, best first by the gain that the interval leaves sure (stack {}):\n\n{}",
+        a.stack,
+        table(a)
+    );
+    for (name, why) in &a.dropped {
+        let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not simulated: {name}: {why}")));
+    }
+    let (runs, found) = a.runs;
+    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them found finished)", a.dir.display());
+    out
+}
+
+/// One line on a terminal.
+struct Display {
+    shown: bool,
+    last: Option<(String, usize)>,
+}
+
+impl Display {
+    fn clear(&mut self) {
+        if self.shown && self.last.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Watcher for Display {
+    fn tick(&mut self, what: &str, counts: Counts) {
+        interrupt::note_done(counts.done, counts.total);
+        let now = (what.to_owned(), counts.done);
+        if self.shown && self.last.as_ref() != Some(&now) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{what}: {} of {} runs", counts.done, counts.total);
+            self.last = Some(now);
+        }
+    }
+}

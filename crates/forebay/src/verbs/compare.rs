@@ -1,0 +1,376 @@
+//! `forebay compare`: one scenario in several worlds and on several stacks, side by side; and packet by packet.
+
+use crate::failure::Failure;
+use crate::input::found;
+use crate::interrupt::{self, Forced};
+use crate::output::{Format, print, print_data};
+use crate::plain;
+use crate::progress::{Display, Kind};
+use crate::style::{self, BOLD, DIM, NAME, paint};
+use crate::table;
+use crate::wrap;
+use forebay_experiment::report::{Cut, Report};
+use forebay_experiment::rows::{PacketRow, TcpRow};
+use forebay_runner::align::{Alignment, Divergence, align, time_of};
+use forebay_runner::{Job, Outcome, Watcher, jobs, run_all};
+use forebay_scenario::{Errors, Resolved};
+use forebay_store::Host;
+use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS};
+use forebay_types::Time;
+use miette::Diagnostic as _;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The stacks that a scenario is compared on, if it leaves one open or names one.
+const STACKS: [&str; 2] = ["linux", "ns2"];
+/// Connections whose packets are shown.
+const SHOWN: usize = 12;
+
+/// Run a scenario in several worlds, and show their results side by side
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario file
+    file: PathBuf,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of the first run, instead of the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Number of runs with different seeds, instead of the file's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: Option<u32>,
+    /// The worlds
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "model,sim,linux")]
+    worlds: Vec<String>,
+    /// A kernel of `forebay kernel list` for the world linux; given twice, both are compared
+    #[arg(long, value_name = "NAME")]
+    kernel: Vec<String>,
+    /// Where the packets of simulator and Linux first differ, connection by connection in the order of these times
+    #[arg(long)]
+    packets: bool,
+    /// With --packets: by how much a packet may miss the time of its equal; what differs is then what was decided, not when [default: 0ns]
+    #[arg(long, value_name = "TIME", requires = "packets")]
+    within: Option<Time>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+}
+
+/// One way to run the scenario.
+#[derive(Debug, Clone)]
+struct Way {
+    world: String,
+    stack: Option<&'static str>,
+    kernel: Option<String>,
+}
+
+impl Way {
+    /// The two lines above its column.
+    fn heads(&self) -> [String; 2] {
+        let world = self.kernel.as_ref().map_or_else(|| self.world.clone(), |k| format!("{} {k}", self.world));
+        [world, self.stack.map_or_else(String::new, |s| format!("stack {s}"))]
+    }
+
+    fn scenario(&self, args: &Args) -> Result<Resolved, Errors> {
+        let stack = self.stack.map(|s| format!("transport.stack={s}"));
+        let runs = args.runs.map(|n| format!("runs={n}"));
+        let sets: Vec<String> =
+            args.set.iter().cloned().chain(stack).chain(runs).chain([format!("world={}", self.world)]).collect();
+        forebay_scenario::load(forebay_backends::all(), &found(&args.file), &sets, args.seed)?.resolve()
+    }
+}
+
+/// Time to remove guests and namespaces of other worlds than the simulator after a signal.
+const TEARDOWN: Duration = Duration::from_secs(5);
+
+/// Runs it everywhere, and prints what came out.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    for name in &args.worlds {
+        if forebay_backends::all().find(name).is_none() {
+            return Err(Failure::Usage(format!("there is no world `{name}`; `forebay list worlds` names them")));
+        }
+    }
+    // Mistakes of the scenario are reported as such, once.
+    let plain = forebay_scenario::load(forebay_backends::all(), &found(&args.file), &args.set, args.seed)?.resolve()?;
+    // Guests and namespaces of the other worlds are removed before the process ends.
+    let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
+    interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
+    if args.packets { packets(args) } else { side_by_side(args, &plain) }
+}
+
+/// All ways in the order of their columns: the models, then stack by stack the worlds beside each other.
+fn ways(args: &Args) -> Vec<Way> {
+    let with = |world: &str, stack: Option<&'static str>, kernel: Option<&String>| Way {
+        world: world.to_owned(),
+        stack,
+        kernel: kernel.cloned(),
+    };
+    // Whether the stack of this scenario can be chosen: one transport is, several have each their own.
+    let chosen = |stack| Way { world: "sim".into(), stack: Some(stack), kernel: None }.scenario(args).is_ok();
+    let stacks: Vec<Option<&'static str>> =
+        if STACKS.into_iter().all(chosen) { STACKS.into_iter().map(Some).collect() } else { vec![None] };
+    let mut all: Vec<Way> = args.worlds.iter().filter(|w| *w == "model").map(|w| with(w, None, None)).collect();
+    for stack in stacks {
+        for world in args.worlds.iter().filter(|w| *w != "model") {
+            if world == "linux" && !args.kernel.is_empty() {
+                all.extend(args.kernel.iter().map(|k| with(world, stack, Some(k))));
+            } else {
+                all.push(with(world, stack, None));
+            }
+        }
+    }
+    all
+}
+
+/// What came of one way.
+struct Column {
+    way: Way,
+    /// One for each variant.
+    variants: Vec<table::Variant>,
+}
+
+fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
+    let (mut columns, mut notes) = (Vec::new(), Vec::new());
+    for way in ways(args) {
+        let [world, stack] = way.heads();
+        let name = [world, stack].join(" ").trim().to_owned();
+        match way.scenario(args) {
+            Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &way.world))),
+            Ok(resolved) => match run(args, &way, &resolved) {
+                Ok((variants, remarks)) => {
+                    notes.extend(remarks.into_iter().map(|r| format!("{name}: {r}")));
+                    columns.push(Column { way, variants });
+                }
+                Err(Failure::Engine(why)) => notes.push(format!("{name}: {why}")),
+                Err(other) => return Err(other),
+            },
+        }
+    }
+    if args.format == Format::Json {
+        return print_data(&format!("{:#}\n", document(plain, &columns, &notes)));
+    }
+    let colour = style::stdout();
+    let mut out = String::new();
+    for (v, variant) in plain.variants.iter().enumerate() {
+        let of: Vec<table::Variant> = columns
+            .iter()
+            .filter_map(|c| c.variants.get(v))
+            .map(|t| table::Variant { label: t.label.clone(), seeds: t.seeds.clone() })
+            .collect();
+        let heads = |list: &[table::Column]| {
+            let line = |i: usize| -> Vec<String> { list.iter().map(|&(c, _)| columns[c].way.heads()[i].clone()).collect() };
+            let groups: Vec<String> = list.iter().map(|&(c, g)| of[c].seeds[0].groups[g].name.clone()).collect();
+            let several = list.iter().any(|c| c.1 > table::FIRST);
+            [line(0), line(1)].into_iter().chain(several.then_some(groups)).collect()
+        };
+        if plain.variants.len() > 1 {
+            let _ = writeln!(out, "{}", paint(colour, NAME, &variant.label));
+        }
+        out.push_str(&table::render_under(&of, heads, wrap::stdout(), colour));
+        out.push('\n');
+    }
+    notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &plain::plain(n, colour))));
+    print(&out)
+}
+
+/// Runs all variants of one way with all seeds; the results, and what the world says of how well it could run them.
+fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<(Vec<table::Variant>, Vec<String>), Failure> {
+    forebay_backends::choose_kernel(way.kernel.clone());
+    let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
+    let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
+    let variants = labels.iter().map(|l| table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
+    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new() };
+    let threads = args.threads.map_or(Host::here().cpus, usize::from);
+    let result = run_all(resolved, &jobs(resolved), threads, interrupt::flag(), &mut collector);
+    collector.display.clear();
+    result?;
+    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok((collector.variants, collector.remarks)) }
+}
+
+struct Collector {
+    display: Display,
+    variants: Vec<table::Variant>,
+    /// Of the runs of which their world says how well it could run them.
+    remarks: Vec<String>,
+}
+
+impl Watcher for Collector {
+    type Error = Failure;
+
+    fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+        self.display.tick(jobs, elapsed);
+    }
+
+    fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
+        let job = &jobs[outcome.job];
+        self.display.run_done(job, &outcome);
+        if !outcome.report.remark.is_empty() {
+            self.remarks.push(format!("{}, seed {}: {}", outcome.info.variant(), job.seed(), outcome.report.remark));
+        }
+        self.variants[job.variant()].seeds.push(outcome.summary);
+        Ok(())
+    }
+}
+
+/// Why a world does not run the scenario, or some of its variants.
+fn reasons(errors: &Errors, world: &str) -> String {
+    let refused = format!("the world `{world}` does not run ");
+    let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
+    // What is refused is said once.
+    let mut whom = String::new();
+    let mut one = |text: String| match text.split_once(": ") {
+        Some((of, reason)) if of == whom => reason.to_owned(),
+        Some((of, _)) => {
+            of.clone_into(&mut whom);
+            text
+        }
+        None => text,
+    };
+    format!("does not run {}", all.map(&mut one).collect::<Vec<_>>().join("; "))
+}
+
+/// The numbers for programs: by way, variant, run and transport group.
+fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
+    let number = |v: Option<f64>| v.filter(|v| v.is_finite());
+    let run = |s: &forebay_store::summary::Summary| {
+        let groups = s.groups.iter().map(|g| {
+            let numbers: Map<String, Value> = GROUP_METRICS.iter().map(|m| (m.name.into(), number((m.get)(g)).into())).collect();
+            json!({"transport": g.name, "numbers": numbers})
+        });
+        let network: Map<String, Value> =
+            NETWORK_METRICS.iter().map(|m| (m.name.into(), number((m.get)(&s.network)).into())).collect();
+        json!({"groups": groups.collect::<Vec<_>>(), "network": network})
+    };
+    let column = |c: &Column| {
+        let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
+        json!({
+            "world": c.way.world, "stack": c.way.stack, "kernel": c.way.kernel,
+            "variants": c.variants.iter().map(variant).collect::<Vec<_>>(),
+        })
+    };
+    json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes})
+}
+
+/// Packet by packet: the simulator against each of the other ways on the same stack.
+fn packets(args: &Args) -> Result<(), Failure> {
+    let (colour, within) = (style::stdout(), args.within.unwrap_or(Time::ZERO));
+    let all = ways(args);
+    let (mut out, mut compared, mut values) = (String::new(), false, Vec::new());
+    for one in all.iter().filter(|w| w.world == "sim") {
+        for other in all.iter().filter(|w| w.stack == one.stack && !["sim", "model"].contains(&w.world.as_str())) {
+            let scenarios = [one, other].map(|w| w.scenario(args));
+            let [Ok(a), Ok(b)] = scenarios else {
+                let why = scenarios.into_iter().find_map(Result::err).map_or_else(String::new, |e| reasons(&e, &other.world));
+                let _ = writeln!(out, "{}: {why}", other.heads().join(" ").trim());
+                continue;
+            };
+            for v in 0..a.variants.len().min(b.variants.len()) {
+                let found = align(&recorded(one, &a, v)?, &recorded(other, &b, v)?, within);
+                compared = true;
+                let names = [one, other].map(|w| w.heads()[0].clone());
+                let title = format!(
+                    "{}: {} and {} on the same stack {}",
+                    a.variants[v].label,
+                    names[0],
+                    names[1],
+                    one.stack.unwrap_or("")
+                );
+                let _ = writeln!(out, "{}", paint(colour, NAME, title.trim()));
+                text(&mut out, &found, &names, (within, colour));
+                values.push(json!({"variant": a.variants[v].label, "stack": one.stack, "worlds": names, "connections": found.iter().map(value).collect::<Vec<_>>()}));
+            }
+        }
+    }
+    if !compared && out.is_empty() {
+        return Err(Failure::Usage("--packets needs the world `sim` and another one that has packets".into()));
+    }
+    if args.format == Format::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
+}
+
+/// The report of the first run of variant `v`, with its packets and all states of its senders.
+fn recorded(way: &Way, resolved: &Resolved, v: usize) -> Result<Report, Failure> {
+    forebay_backends::choose_kernel(way.kernel.clone());
+    let mut config = resolved.variants[v].config.clone();
+    config.seed = resolved.run_seed(0);
+    config.observe.packets = true;
+    // Connections have numbers from 0; those beyond the last are not there.
+    config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();
+    let checked = config.check().map_err(|e| Failure::Engine(e.to_string()))?;
+    let watch = &mut |_| if interrupt::asked() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    Ok(resolved.world.run(checked, config.seed, watch)?)
+}
+
+fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colour): (Time, bool)) {
+    let alike = all.iter().filter(|a| a.first.is_none()).count();
+    let how = if within == Time::ZERO { "to the nanosecond".to_owned() } else { format!("within {within}") };
+    let _ = writeln!(out, "{alike} of {} connections are the same {how}", all.len());
+    let mut differ: Vec<(&Alignment, &Divergence)> = all.iter().filter_map(|a| Some((a, a.first.as_ref()?))).collect();
+    // What differs first may be why the others do.
+    differ.sort_by_key(|(_, first)| time_of(first));
+    for (a, first) in differ.into_iter().take(SHOWN) {
+        let total = a.packets[0].max(a.packets[1]);
+        let _ = writeln!(out, "connection {}: {} of {total} packets are the same", a.conn_id, a.alike);
+        divergence(out, first, names, colour);
+    }
+    let more = all.len() - alike;
+    if more > SHOWN {
+        let _ = writeln!(out, "and {} connections more", more - SHOWN);
+    }
+}
+
+fn divergence(out: &mut String, d: &Divergence, names: &[String; 2], colour: bool) {
+    let kind = if d.back { "ACK" } else { "packet of data" };
+    let _ = writeln!(out, "  then {kind} {}:", d.place);
+    let wide = names.iter().map(String::len).max().unwrap_or(0);
+    for (i, name) in names.iter().enumerate() {
+        let packet = d.packet[i].map_or_else(|| "is not there".into(), |p| packet(&p));
+        let _ = writeln!(out, "    {}  {packet}", paint(colour, BOLD, &format!("{name:wide$}")));
+        if let Some(state) = &d.state[i] {
+            let _ = writeln!(out, "    {:wide$}  {}", "", paint(colour, DIM, &sender(state)));
+        }
+    }
+}
+
+fn packet(p: &PacketRow) -> String {
+    let flags = [(p.syn, " SYN"), (p.fin, " FIN"), (p.ece, " ECE"), (p.cwr, " CWR"), (p.ce, " CE")];
+    let flags: String = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+    let number = if p.back { format!("ack {}", p.number) } else { format!("seq {} length {}", p.number, p.payload) };
+    format!("{:.9} s  {number}{flags}", Time(p.time_ps).as_secs_f64())
+}
+
+fn sender(s: &TcpRow) -> String {
+    let states = ["open", "disorder", "cwr", "recovery", "loss"];
+    let state = states.get(usize::from(s.ca_state)).unwrap_or(&"?");
+    let ssthresh = s.ssthresh.map_or_else(|| "none".into(), |threshold| format!("{threshold:.2}"));
+    let alpha = s.alpha.map_or_else(String::new, |alpha| format!(", alpha {alpha:.3}"));
+    let srtt = s.srtt_ps.map_or_else(|| "not known".into(), |ps| format!("{} us", ps / 1_000_000));
+    format!(
+        "sender before ({:.9} s): cwnd {:.2}, ssthresh {ssthresh}, {state}, {} B outstanding, srtt {srtt}, rto {} us{alpha}",
+        Time(s.time_ps).as_secs_f64(),
+        s.cwnd,
+        s.unacked_bytes,
+        s.rto_ps / 1_000_000,
+    )
+}
+
+fn value(a: &Alignment) -> Value {
+    let row = |p: &PacketRow| {
+        json!({
+            "time_s": Time(p.time_ps).as_secs_f64(), "number": p.number, "payload": p.payload, "syn": p.syn, "fin": p.fin, "ece": p.ece,
+            "cwr": p.cwr, "ce": p.ce,
+        })
+    };
+    let first = a.first.as_ref().map(|d| {
+        let packets: Vec<Value> = d.packet.iter().map(|p| p.as_ref().map_or(Value::Null, row)).collect();
+        json!({"back": d.back, "place": d.place, "packets": packets})
+    });
+    json!({"conn_id": a.conn_id, "alike": a.alike, "packets": a.packets, "first": first})
+}

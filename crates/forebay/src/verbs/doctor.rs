@@ -1,0 +1,116 @@
+//! `forebay doctor`: what this machine has and lacks, with the commands that mend it.
+
+use super::check::Printed;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::style::{self, BOLD, DIM, ERROR, NAME, paint};
+use forebay_platform::doctor::{Finding, Fix, Package, Part, install};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// All parts of the program that need something of the machine.
+static PARTS: &[&Part] = &[&forebay_kernel::doctor::PART, &super::hosts::PART];
+
+/// Say what this machine lacks, and how to mend it
+///
+/// The exit code is 1 if something does not work.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only this part, such as linux
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(PARTS.iter().map(|p| p.name)))]
+    part: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Printed::Text)]
+    format: Printed,
+}
+
+/// A part, and what each of its checks has found.
+type Found = (&'static Part, Vec<(&'static str, Finding)>);
+
+/// Looks at everything and prints it.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let parts = PARTS.iter().filter(|p| args.part.as_ref().is_none_or(|name| name == p.name));
+    let found: Vec<Found> = parts.map(|p| (*p, p.checks.iter().map(|c| (c.title, (c.look)())).collect())).collect();
+    print(&match args.format {
+        Printed::Text => text(&found, style::stdout()),
+        Printed::Json => format!("{:#}\n", Value::from(found.iter().map(json_of).collect::<Vec<_>>())),
+    })?;
+    let fails = found.iter().flat_map(|f| &f.1).any(|(_, f)| matches!(f, Finding::Fails { .. }));
+    if fails { Err(Failure::Reported(1)) } else { Ok(()) }
+}
+
+fn text(found: &[Found], colour: bool) -> String {
+    let width = found.iter().flat_map(|f| &f.1).map(|c| c.0.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (at, (part, checks)) in found.iter().enumerate() {
+        let gap = if at > 0 { "\n" } else { "" };
+        let _ = writeln!(out, "{gap}{}", paint(colour, BOLD, part.title));
+        for (title, finding) in checks {
+            let (word, style, said) = match finding {
+                Finding::Works(said) => ("works   ", NAME, said),
+                Finding::Fails { wrong, .. } => ("does not", ERROR, wrong),
+                Finding::Unknown(why) => ("unknown ", DIM, why),
+            };
+            let _ = writeln!(out, "  {}  {title:width$}  {said}", paint(colour, style, word));
+            if let Finding::Fails { fix, .. } = finding {
+                let _ = writeln!(out, "            {:width$}  {} {}", "", paint(colour, BOLD, "fix:"), fix.text());
+            }
+        }
+        let packages = packages(checks);
+        if packages.len() > 1 {
+            let _ = writeln!(out, "  All packages at once: {}", install(&packages));
+        }
+    }
+    out
+}
+
+/// The packages that are missing.
+fn packages(checks: &[(&'static str, Finding)]) -> Vec<Package> {
+    let package = |f: &Finding| match f {
+        Finding::Fails { fix: Fix::Install(package), .. } => Some(*package),
+        _ => None,
+    };
+    checks.iter().filter_map(|c| package(&c.1)).collect()
+}
+
+/// A part for programs.
+fn json_of((part, checks): &Found) -> Value {
+    let check = |(title, finding): &(&str, Finding)| match finding {
+        Finding::Works(said) => json!({"check": title, "state": "works", "found": said}),
+        Finding::Fails { wrong, fix } => json!({"check": title, "state": "fails", "found": wrong, "fix": fix.text()}),
+        Finding::Unknown(why) => json!({"check": title, "state": "unknown", "found": why}),
+    };
+    json!({"part": part.name, "title": part.title, "checks": checks.iter().map(check).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, PARTS, json_of, text};
+    use forebay_platform::doctor::{Finding, Package};
+
+    #[test]
+    fn what_does_not_work_comes_with_its_cure_and_packages_with_one_command() {
+        let package = |name| Package { debian: name, fedora: name };
+        let found: Vec<Found> = vec![(
+            PARTS[0],
+            vec![
+                ("gcc", Finding::Works("gcc 12".into())),
+                ("flex", Finding::missing("flex is not there", package("flex"))),
+                ("bc", Finding::missing("bc is not there", package("bc"))),
+                ("kernel", Finding::fails("none has been built", "forebay kernel build")),
+                ("guests", Finding::Unknown("this needs gcc".into())),
+            ],
+        )];
+        let text = text(&found, false);
+        for line in
+            ["works     gcc     gcc 12", "does not  kernel  none has been built", "fix: forebay kernel build", "unknown   guests"]
+        {
+            assert!(text.contains(line), "{line:?} in\n{text}");
+        }
+        assert!(
+            text.lines().last().unwrap().starts_with("  All packages at once:") && text.ends_with("bc flex\n")
+                || text.contains("Fedora bc flex")
+        );
+        assert_eq!(json_of(&found[0])["checks"][1]["state"], "fails");
+    }
+}

@@ -1,0 +1,57 @@
+//! `forebay merge`: the parts of a sweep, run anywhere, as one.
+
+use super::run_args::FormatArg;
+use super::sweep::{Telling, tell};
+use crate::failure::Failure;
+use crate::interrupt::{self, Forced};
+use crate::limits::Limits;
+use crate::progress::Kind;
+use crate::sweep_progress::Display;
+use forebay_runner::sweep::{Request, merge};
+use forebay_scenario::Scenario;
+use forebay_store::Host;
+use forebay_store::sweep::SweepDir;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Put the parts of a sweep together, which `forebay sweep --shard` ran
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Directories of the parts
+    #[arg(value_name = "DIR", required = true)]
+    parts: Vec<PathBuf>,
+    /// Directory for the whole [default: the first part's]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// File format of the result table
+    #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
+    format: FormatArg,
+    /// Do not write a report beside the results
+    #[arg(long)]
+    no_report: bool,
+    /// Print only where the results are
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Puts them together. Nothing is simulated.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let source = SweepDir::begun(&args.parts[0])?.manifest()?.scenario;
+    // The text is the one that was run, whatever became of the file; what it names is found as from there.
+    let (folder, name) = (Path::new(""), &source.file);
+    let mut scenario = Scenario::from_text(forebay_backends::all(), &source.text, name, folder, &source.overrides, None)?;
+    source.sweeps.iter().try_for_each(|text| scenario.add_axis(text))?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
+    let request = Request {
+        scenario: &scenario,
+        source,
+        dir: Some(args.out.as_ref().unwrap_or(&args.parts[0]).clone()),
+        threads: Host::here().cpus,
+        csv: args.format == FormatArg::Csv,
+    };
+    let mut display = Display::new(Kind::None, args.quiet, Limits::default().watch(Instant::now()));
+    let merged = merge(request, &args.parts, interrupt::flag(), &mut display);
+    display.clear();
+    let Some(finished) = merged? else { return Ok(()) };
+    tell(&finished, 0, &Telling { kind: Kind::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
+}

@@ -1,0 +1,134 @@
+//! `forebay new`: a commented scenario to start from, with the operator's switch and speed in it.
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::style::{self, NAME, paint};
+use clap::builder::PossibleValuesParser;
+use forebay_experiment::topology::{SPEEDS, SWITCHES, Speed, speed};
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+
+/// A template: its name and its text, in which `{rate}`, `{k}` and `{switch}` stand for what the command line chooses.
+struct Template {
+    name: &'static str,
+    text: &'static str,
+    rate: &'static str,
+    switch: &'static str,
+}
+
+macro_rules! template {
+    ($name:literal, $rate:literal, $switch:literal) => {
+        Template { name: $name, text: include_str!(concat!("../../templates/", $name, ".toml")), rate: $rate, switch: $switch }
+    };
+}
+
+/// All templates, with the speed and the switch that they have by default.
+const TEMPLATES: &[Template] = &[
+    template!("storage-incast", "10Gbps", "trident2"),
+    template!("web", "10Gbps", "trident2"),
+    template!("hadoop", "10Gbps", "trident2"),
+    template!("tenants", "10Gbps", "trident2"),
+    template!("ai-allreduce", "100Gbps", "trident3"),
+    template!("fabric", "10Gbps", "trident2"),
+];
+
+/// Write a commented scenario to start from; without a name, list what there is
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which scenario
+    #[arg(value_parser = PossibleValuesParser::new(TEMPLATES.iter().map(|t| t.name)))]
+    name: Option<String>,
+    /// The file to write [default: NAME.toml]
+    #[arg(long, value_name = "FILE", requires = "name")]
+    out: Option<PathBuf>,
+    /// Speed of the machines' links, which also sets the marking threshold: see `forebay list speeds`
+    #[arg(long, value_name = "RATE", requires = "name", value_parser = PossibleValuesParser::new(SPEEDS.iter().map(|s| s.name)))]
+    rate: Option<String>,
+    /// The switch: see `forebay list switches`
+    #[arg(long, value_name = "NAME", requires = "name", value_parser = PossibleValuesParser::new(SWITCHES.iter().map(|s| s.name)))]
+    switch: Option<String>,
+}
+
+/// Writes the file, or prints the list.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let Some(template) = TEMPLATES.iter().find(|t| args.name.as_deref() == Some(t.name)) else { return print(&list()) };
+    let (rate, switch) = (args.rate.as_deref().unwrap_or(template.rate), args.switch.as_deref().unwrap_or(template.switch));
+    let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", template.name)));
+    let text = fill(template, speed(rate).unwrap_or(&SPEEDS[0]), switch, &path.display().to_string());
+    // Only a new file: one that may have been changed by hand is never replaced.
+    let file = OpenOptions::new().write(true).create_new(true).open(&path);
+    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
+    written.map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::Usage(format!("`{}` is there already and is not replaced; choose another file with --out", path.display()))
+        }
+        ErrorKind::NotFound => Failure::Usage(format!(
+            "`{}` cannot be written: there is no such directory; make it, or choose another file with --out",
+            path.display()
+        )),
+        _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
+    })?;
+    let file = path.display();
+    print(&format!(
+        "wrote {file}: {}\nchange in it what differs in your network, then:\n  forebay run {file}       what happens today\n  forebay advise {file}    what to change, and what it costs\n",
+        about(template)
+    ))
+}
+
+/// The text with its places filled in.
+fn fill(t: &Template, speed: &Speed, switch: &str, file: &str) -> String {
+    t.text
+        .replace("{rate}", speed.name)
+        .replace("{k}", &format!("{}pkt", speed.k))
+        .replace("{switch}", switch)
+        .replace("forebay run FILE ", &format!("forebay run {file} "))
+        .replace("forebay advise FILE ", &format!("forebay advise {file} "))
+}
+
+/// The first line of a template: what it is about.
+fn about(t: &Template) -> &'static str {
+    t.text.lines().next().unwrap_or("").trim_start_matches("# ")
+}
+
+fn list() -> String {
+    let width = TEMPLATES.iter().map(|t| t.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for t in TEMPLATES {
+        let _ = writeln!(out, "{}  {}", paint(style::stdout(), NAME, &format!("{:width$}", t.name)), about(t));
+    }
+    out.push_str("\nforebay new NAME writes NAME.toml\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every template at every speed and with every switch is a scenario without remarks, whose places are all filled in.
+    #[test]
+    fn templates_are_scenarios_at_every_speed_and_with_every_switch() {
+        let dir = std::env::temp_dir().join(format!("forebay-new-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        for t in TEMPLATES {
+            let of = |s: &Speed, w: &str| {
+                let text = fill(t, s, w, "x.toml");
+                assert!(!text.contains("{rate}") && !text.contains("{k}") && !text.contains("{switch}"), "{}", t.name);
+                let file = dir.join("x.toml");
+                std::fs::write(&file, text).unwrap();
+                let resolved = forebay_scenario::load(forebay_backends::all(), &file, &[], None).unwrap().resolve();
+                let resolved = resolved.unwrap_or_else(|e| panic!("{} {} {w}: {}", t.name, s.name, e.render()));
+                // What a size table amounts to is no complaint.
+                let doubts: Vec<_> = resolved.notes.iter().filter(|n| !n.starts_with("websearch: mean")).collect();
+                assert_eq!(doubts, Vec::<&String>::new(), "{}", t.name);
+                assert_eq!(resolved.name, t.name);
+                assert!(resolved.variants[0].config.network.nodes.iter().any(|n| n.shared_buffer.is_some()), "{}", t.name);
+            };
+            SPEEDS.iter().for_each(|s| of(s, t.switch));
+            SWITCHES.iter().for_each(|w| of(speed(t.rate).unwrap(), w.name));
+            assert!(t.text.contains("stack = \"linux\""), "{}: names its stack", t.name);
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,297 @@
+//! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
+//! `[sweep]` does the same.
+
+use super::run_args::{self, FormatArg, SetupGuard, mention_unnamed, scenario, with_progress, written};
+use crate::failure::Failure;
+use crate::input::found;
+use crate::interrupt::Forced;
+use crate::limits::Files;
+use crate::output::print;
+use crate::progress::{Kind, event};
+use crate::python::Python;
+use crate::report::{self, Written};
+use crate::sweep_progress::Display;
+use crate::table::scaled;
+use crate::wrap;
+use crate::{interrupt, said, style, sweep_table};
+use forebay_runner::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
+use forebay_scenario::{Scenario, Sweep};
+use forebay_store::sweep::SweepScenario;
+use forebay_store::unit::UnitStore;
+use forebay_store::{Host, Target};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// Run a scenario for many values: those of its [sweep] and of --sweep
+#[derive(Debug, clap::Args)]
+#[group(id = "sweep-args")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    run: run_args::Args,
+    /// Check all points, list them, and say what is left to run
+    #[arg(long)]
+    dry_run: bool,
+    /// Run only this part of the sweep, such as 3/8, the third of eight; `forebay merge` puts the parts together
+    #[arg(long, value_name = "I/N", conflicts_with = "dry_run")]
+    shard: Option<Shard>,
+    /// Run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
+    dask: Option<String>,
+}
+
+/// Runs it.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let began = Instant::now();
+    with_progress(&args.run, |kind| {
+        let setup = SetupGuard::new(args.run.limits.max_time, began, kind);
+        let (scenario, overrides) = scenario(&args.run)?;
+        let Some(sweep) = scenario.sweep()? else {
+            let text = "the scenario has no [sweep]; add one, or --sweep 'topology.senders=[8, 16]'";
+            return Err(Failure::Usage(text.into()));
+        };
+        if args.dry_run {
+            let scenario = with_seeds(&args.run, scenario, &sweep)?.0;
+            return list(&args.run, &scenario);
+        }
+        if let Some(address) = &args.dask {
+            drop(setup);
+            on_workers(address, &args.run, &scenario, &sweep, kind)?;
+            return run(&args.run, (kind, began), SetupGuard::new(None, began, kind), scenario, &sweep, overrides);
+        }
+        match args.shard {
+            Some(shard) => run_shard(&args.run, (kind, began), setup, scenario, &sweep, overrides, shard),
+            None => run(&args.run, (kind, began), setup, scenario, &sweep, overrides),
+        }
+    })
+}
+
+/// Has the runs of a sweep made by the workers of a Dask scheduler; their results are in the sweep's directory afterwards.
+fn on_workers(address: &str, args: &run_args::Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
+    let python = Python::with("sweeps on Dask", &["forebay", "distributed"], "dask")?;
+    let (_, seeds) = with_seeds(args, scenario.clone(), sweep)?;
+    let file = found(&args.input.file);
+    let mut sets = args.input.overrides();
+    sets.extend(args.input.runs.filter(|_| seeds.is_none()).map(|n| format!("runs={n}")));
+    sets.extend(seeds);
+    let job = json!({
+        "address": address, "file": file, "text": scenario.text(), "sets": sets, "seed": args.input.seed, "axes": args.sweep,
+        "out": args.out, "progress": kind == Kind::Bar,
+    });
+    python.wait(&mut python.module("forebay._dask_command"), Some(&job.to_string()))
+}
+
+/// Runs a part of a sweep.
+fn run_shard(
+    args: &run_args::Args,
+    (kind, began): (Kind, Instant),
+    setup: SetupGuard,
+    scenario: Scenario,
+    sweep: &Sweep,
+    overrides: Vec<String>,
+    shard: Shard,
+) -> Result<(), Failure> {
+    let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
+    drop(setup);
+    let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
+    let result = execute_shard(request(args, &scenario, overrides), shard, interrupt::flag(), &mut display);
+    display.clear();
+    let Some(done) = ended(result, &display)? else { return Ok(()) };
+    let mut out = format!("results: {}\n", done.dir.display());
+    if !args.quiet {
+        let _ =
+            writeln!(out, "shard {shard}: {} of {} runs are done; forebay merge puts shards together", done.units, done.total);
+    }
+    print(&out)
+}
+
+/// `--runs` holds for the seeds of a sweep, too: the scenario, and what that adds to the overrides.
+fn with_seeds(args: &run_args::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
+    if let (Some(n), None) = (args.input.seed, args.input.runs)
+        && sweep.lists_seeds()
+    {
+        let text =
+            format!("--seed {n} and the list `seeds` of [sweep] exclude each other; add --runs for so many seeds from {n} on");
+        return Err(Failure::Usage(text));
+    }
+    let Some(runs) = args.input.runs else { return Ok((scenario, None)) };
+    let text = format!("sweep.seeds={runs}");
+    let mut sets = args.input.overrides();
+    sets.push(text.clone());
+    let mut scenario = forebay_scenario::load(forebay_backends::all(), &found(&args.input.file), &sets, args.input.seed)?;
+    args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
+    Ok((scenario, Some(text)))
+}
+
+/// Runs the sweep of a scenario, for a command that began at `began`.
+pub(super) fn run(
+    args: &run_args::Args,
+    (kind, began): (Kind, Instant),
+    setup: SetupGuard,
+    scenario: Scenario,
+    sweep: &Sweep,
+    overrides: Vec<String>,
+) -> Result<(), Failure> {
+    let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
+    drop(setup);
+    let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
+    let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
+    display.clear();
+    // The caller has seen that there is a sweep.
+    let Some(finished) = ended(result, &display)? else { return Ok(()) };
+    tell(&finished, display.hops(), &Telling { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
+}
+
+/// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
+fn ready(
+    args: &run_args::Args,
+    kind: Kind,
+    scenario: Scenario,
+    sweep: &Sweep,
+    mut overrides: Vec<String>,
+) -> Result<(Scenario, Vec<String>), Failure> {
+    if args.force {
+        let text = "--force is for single runs: a sweep goes on where it stopped; remove its directory to begin anew";
+        return Err(Failure::Usage(text.into()));
+    }
+    let (scenario, seeds) = with_seeds(args, scenario, sweep)?;
+    overrides.extend(seeds);
+    overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
+    admit(args, &scenario)?;
+    if let Some(path) = &args.out {
+        mention_unnamed(&Target::Exact { path: path.clone(), force: false }, kind);
+    }
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: kind == Kind::Json, continues: true })?;
+    Ok((scenario, overrides))
+}
+
+fn request<'a>(args: &run_args::Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
+    Request {
+        scenario,
+        source: SweepScenario {
+            file: args.input.file.display().to_string(),
+            text: scenario.text().to_owned(),
+            overrides,
+            sweeps: args.sweep.clone(),
+        },
+        dir: args.out.clone(),
+        threads: args.threads.map_or(Host::here().cpus, usize::from),
+        csv: args.format == FormatArg::Csv,
+    }
+}
+
+/// What came of it; a limit that ended it is printed with what to do next.
+fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failure> {
+    match (result, display.why()) {
+        (Ok(finished), _) => Ok(finished),
+        (Err(SweepError::Interrupted { done, total }), Some(why)) => {
+            let text = format!("{why}; {done} of {total} runs are done and kept: run the same command again to go on");
+            Err(Failure::Machine(text))
+        }
+        (Err(e), _) => Err(e.into()),
+    }
+}
+
+/// What is printed of a finished sweep.
+pub(super) struct Telling<'a> {
+    pub(super) kind: Kind,
+    pub(super) quiet: bool,
+    /// Write the page.
+    pub(super) report: bool,
+    /// Columns of the printed table; the most telling ones if there are none.
+    pub(super) metrics: &'a [String],
+}
+
+/// Writes the page of a finished sweep, and says what it gave.
+pub(super) fn tell(finished: &Finished, hops: u64, telling: &Telling<'_>) -> Result<(), Failure> {
+    let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
+    let page = if telling.report { written(page(), telling.kind) } else { None };
+    let m = &finished.manifest;
+    if telling.kind == Kind::Json {
+        event(&json!({
+            "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
+            "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
+            "partial": m.partial,
+        }));
+    }
+    conclude(telling, finished, hops, page.as_ref())
+}
+
+/// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
+fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
+    let Some(sweep) = scenario.sweep()? else { return Ok(()) };
+    let threads = args.threads.map_or(Host::here().cpus, usize::from);
+    let ends = [0, sweep.len().saturating_sub(1)];
+    for point in ends.iter().take(sweep.len().min(2)).filter_map(|i| sweep.point(*i)) {
+        // Mistakes of a point are reported with those of the others, when all are checked.
+        if let Ok(resolved) = scenario.at(&point).and_then(|s| s.resolve()) {
+            args.limits.admit(&resolved, threads, &Files::Samples(std::env::temp_dir()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The last words: the table, where the results are, and how fast it went.
+fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
+    let mut out = String::new();
+    let m = &f.manifest;
+    if !m.partial.is_empty() {
+        let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &m.partial));
+    }
+    if !telling.quiet {
+        // What cannot be read back is said by nobody; the table of numbers does not depend on it.
+        let said = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
+        if !said.is_empty() {
+            out.push_str(&said::lines(&said, style::stdout()));
+            out.push('\n');
+        }
+        out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, wrap::stdout(), style::stdout()));
+        out.push('\n');
+    }
+    let _ = writeln!(out, "results: {}", f.dir.path().display());
+    if !telling.quiet {
+        if let Some(written) = page {
+            let _ = writeln!(out, "report: {}", written.path.display());
+        }
+        let distinct = f.plan.distinct().len() as u64;
+        let _ = writeln!(out, "world: {}, stack: {}", m.worlds.join(", "), m.stacks.join(", "));
+        if m.partial.is_empty() {
+            let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
+        }
+        let found = if m.found > 0 { format!(", {} of them found finished", m.found) } else { String::new() };
+        let done = if m.partial.is_empty() { String::new() } else { format!("{} of ", f.records.done()) };
+        let runs = if m.partial.is_empty() { "runs" } else { "runs done" };
+        let _ = write!(out, "sweep: {} points, {done}{distinct} {runs}{found}", f.plan.sweep().len());
+        if hops > 0 {
+            let (hops_text, rate) = (scaled(hops as f64, "packet transmissions"), scaled(hops as f64 / m.wall_s.max(1e-9), ""));
+            let _ = write!(out, "; {hops_text} in {:.2} s, {} per second", m.wall_s, rate.trim_end());
+        }
+        out.push('\n');
+    }
+    print(&out)
+}
+
+/// `--dry-run`.
+fn list(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
+    let Some(sweep) = scenario.sweep()? else { return Ok(()) };
+    let plan = Plan::new(scenario, sweep, Host::here().cpus, interrupt::flag(), &mut |_| {})?;
+    let dir = args.out.clone().unwrap_or_else(|| default_dir(plan.name()));
+    let store = UnitStore::open(&dir.join("units"));
+    let mut missing = vec![0usize; plan.sweep().len()];
+    for unit in plan.units().iter().filter(|u| u.same_as().is_none() && store.get(u.key(), plan.sweep().keep()).is_none()) {
+        missing[unit.point() as usize] += 1;
+    }
+    let each = plan.units().len() / missing.len().max(1);
+    let mut out = String::new();
+    for (point, missing) in plan.sweep().points().zip(&missing) {
+        let state = match missing {
+            0 => "done".to_owned(),
+            n if *n == each => String::new(),
+            n => format!("{n} of {each} runs missing"),
+        };
+        let _ = writeln!(out, "{}\t{}\t{state}", point.index, point.label);
+    }
+    let (runs, left) = (plan.distinct().len(), missing.iter().sum::<usize>());
+    let _ = writeln!(out, "{} points, {runs} runs, {left} to run into {}", missing.len(), dir.display());
+    print(&out)
+}

@@ -1,0 +1,97 @@
+//! `forebay repro` hands its arguments to Python, and says which sources it was built from.
+
+use crate::scratch::{Scratch, command, forebay, text};
+use forebay_runner::sweep::key::SOURCES;
+use std::os::unix::fs::PermissionsExt;
+
+/// Stands in for Python: `-c` is the question whether all is installed.
+fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
+    let probe = if installed { "echo True; exit 0" } else { "echo No module named forebay >&2; exit 69" };
+    scratch.file(
+        "python",
+        &format!("#!/bin/sh\n[ \"$1\" = -c ] && {{ {probe}; }}\necho \"$@\"\necho \"$FOREBAY_SOURCES\"\nexit {code}\n"),
+    );
+    let path = scratch.0.join("python");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn arguments_sources_and_code_are_passed_on() {
+    let scratch = Scratch::new("repro");
+    let words = ["repro", "trim", "--quick", "--claim", "a", "--claim", "b", "--out", "x y", "--threads", "2", "-v", "dctcp"];
+    for code in [0, 1, 130] {
+        let mut c = command(&scratch.0, &words);
+        let out = c.env("FOREBAY_PYTHON", python(&scratch, true, code)).output().unwrap();
+        let told = text(&out.stdout);
+        let expected = "-P -m forebay.repro --claim a --claim b --out x y --threads 2 --quick --verbose -- trim dctcp";
+        assert_eq!(told.lines().collect::<Vec<_>>(), [expected, SOURCES]);
+        assert_eq!((out.status.code(), text(&out.stderr)), (Some(i32::from(code)), String::new()));
+    }
+    let mut c = command(&scratch.0, &["repro", "--scale", "document"]);
+    let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
+    assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --scale document\n{SOURCES}\n"));
+    let out = command(&scratch.0, &["repro", "--scale", "document", "--quick"]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "how much is run is said once");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let scratch = Scratch::new("repro-missing");
+    let run = |python: &str| command(&scratch.0, &["repro"]).env("FOREBAY_PYTHON", python).output().unwrap();
+    let out = run(&python(&scratch, false, 0));
+    let told = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        told.contains("No module named forebay") && told.contains("pip install") && told.contains("FOREBAY_PYTHON"),
+        "{told}"
+    );
+    let told = text(&run("/no/such/python").stderr);
+    assert!(told.contains("/no/such/python") && told.contains("FOREBAY_PYTHON"), "{told}");
+    assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));
+}
+
+/// Neither the probe nor the module imports a file of the current folder with the name of a package, with `-P` and with an interpreter that
+/// does not support it.
+#[test]
+fn modules_of_current_folder_are_not_imported() {
+    let Ok(version) =
+        std::process::Command::new("python3").args(["-c", "import sys; print(sys.version_info >= (3, 11))"]).output()
+    else {
+        return;
+    };
+    let knows_safe_path = text(&version.stdout).trim() == "True";
+    let scratch = Scratch::new("repro-path");
+    for name in ["numpy", "forebay", "importlib", "runpy", "argparse"] {
+        scratch.file(&format!("{name}.py"), "open('imported', 'w')\nraise SystemExit('imported from the current folder')\n");
+    }
+    // The package in another folder: the test checks which one runs.
+    std::fs::create_dir_all(scratch.0.join("site/forebay/repro")).unwrap();
+    for (file, content) in [
+        ("site/forebay/__init__.py", ""),
+        ("site/forebay/repro/__init__.py", ""),
+        ("site/forebay/repro/__main__.py", "import sys, argparse\nprint('the package', sys.argv[1:])\n"),
+        ("site/numpy.py", ""),
+        ("site/pyarrow.py", ""),
+        ("site/matplotlib.py", ""),
+    ] {
+        scratch.file(file, content);
+    }
+    // One that refuses `-P`, as Python 3.10 does, and says so in the probe.
+    scratch.file(
+        "old-python",
+        "#!/bin/sh\nfor a in \"$@\"; do [ \"$a\" = -P ] && exit 2; done\nunset PYTHONSAFEPATH\n[ \"$3\" = forebay.repro ] && exec python3 \"$@\"\n\
+         python3 \"$@\" >/dev/null && echo False\n",
+    );
+    let old = scratch.0.join("old-python");
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for python in ["python3", old.to_str().unwrap()] {
+        if python == "python3" && !knows_safe_path {
+            continue;
+        }
+        let mut c = command(&scratch.0, &["repro", "--quick", "dctcp"]);
+        let out = c.env("FOREBAY_PYTHON", python).env("PYTHONPATH", scratch.0.join("site")).output().unwrap();
+        assert_eq!(text(&out.stdout), "the package ['--quick', '--', 'dctcp']\n", "{python}: {}", text(&out.stderr));
+        assert!(!scratch.0.join("imported").exists(), "{python}");
+    }
+}

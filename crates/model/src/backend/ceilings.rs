@@ -1,0 +1,73 @@
+//! What headers and windows allow at best: for every scenario.
+
+use super::path::{Pair, bottleneck, endless};
+use super::{Fills, Line, Section, measure};
+use crate::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
+use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
+use forebay_experiment::transport::Stack;
+use forebay_types::GroupId;
+
+/// Values and comparison. Never refuses: a part that does not apply is left out.
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
+    let error = |e: crate::ModelError| e.to_string();
+    let about = "what headers and windows allow at best";
+    let mut s =
+        Section { model: "ceilings", about, group: None, port: None, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
+    let groups = &v.groups;
+    let sizes = |t: &Stack| (u64::from(t.mss), u64::from(t.header));
+    for g in groups {
+        let name = &g.name;
+        let (mss, header) = sizes(&g.tcp);
+        let of = if groups.len() > 1 { format!(", `{name}`") } else { String::new() };
+        s.lines.push(Line::theory(
+            format!("payload of a full packet{of}"),
+            Dimension::Fraction,
+            payload_share(mss, header).map_err(error)?,
+        ));
+    }
+    let long: Vec<(GroupId, Vec<Pair>)> =
+        groups.ids().map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let Some((first, _)) = long.first() else {
+        s.notes.push("no endless flows, whose goodput could reach the link's".into());
+        return Ok(s);
+    };
+    let tcp = &groups[*first].tcp;
+    if long.iter().any(|(g, _)| sizes(&groups[*g].tcp) != sizes(tcp)) {
+        s.notes.push("packets of the transports differ: they have no common ceiling".into());
+        return Ok(s);
+    }
+    let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
+    let b = match bottleneck(v, &all, tcp) {
+        Ok(b) => b,
+        Err(why) => {
+            s.notes.push(why);
+            return Ok(s);
+        }
+    };
+    s.inputs = b.inputs();
+    let (mss, header) = sizes(tcp);
+    let (rate, rtt) = (b.pipe.rate(), b.pipe.rtt());
+    // Each flow's window, all together; no flow gets more than the link carries.
+    let one = |(g, pairs): &(GroupId, Vec<Pair>)| {
+        window_limited(rate, mss, header, groups[*g].tcp.rcv_wnd.max(1), rtt).map(|x| x * pairs.len() as f64)
+    };
+    let windows = long.iter().map(one).sum::<Result<f64, _>>().map_err(error)?;
+    let link = rate.0 as f64 * payload_share(mss, header).map_err(error)?;
+    let ids: Vec<GroupId> = long.iter().map(|(g, _)| *g).collect();
+    let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
+    let bound =
+        Line::pair(name, Dimension::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());
+    // What the link carries at most is no prediction; what the windows of one transport leave of it is.
+    if let (true, [(group, _)]) = (windows < link, &long[..]) {
+        s.group = Some(*group);
+        s.lines.push(bound.fills(Fills::Goodput));
+    } else {
+        s.lines.push(bound);
+    }
+    s.lines.push(Line::theory("pipe, C D", Dimension::Packets, b.pipe.bdp()));
+    if bdp_bytes(rate, rtt).map_err(error)? > UNSCALED_WINDOW {
+        s.notes.push(format!("the pipe holds more than the {UNSCALED_WINDOW} B that a window can advertise without scaling"));
+    }
+    Ok(s)
+}

@@ -1,0 +1,210 @@
+//! The incast model, for a workload of barrier-synchronised blocks under NewReno.
+
+use super::path::{bottleneck, others, pairs};
+use super::{Fills, Line, Section, measure};
+use crate::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::dimension::Dimension;
+use forebay_experiment::report::Report;
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::transport::{Idle, Recovery, RtoRule, Transport};
+use forebay_types::{Bytes, Time, WorkloadId};
+
+/// Congestion controls with NewReno's sawtooth.
+pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
+
+/// Values and comparison, or why the model has none.
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
+    let rounds = |k: &WorkloadKind| matches!(k, WorkloadKind::Incast { .. });
+    let found: Vec<WorkloadId> = v.workloads.ids().filter(|&id| rounds(&v.workloads[id].kind)).collect();
+    let w = match found[..] {
+        [one] => one,
+        [] => return Err("there is no incast workload".into()),
+        _ => return Err("there are several incast workloads".into()),
+    };
+    let workload = &v.workloads[w];
+    let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
+    let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
+    let tcp = &v.groups[group].tcp;
+    let first = assumptions(tcp)?;
+    let senders = pairs(&workload.kind).unwrap_or_default();
+    let n = senders.len() as u64;
+    let b = bottleneck(v, &senders, tcp)?;
+    let dropped_or_kept = b.drops_tail(v, tcp) || (protected(tcp) && b.keeps_places(v));
+    if !dropped_or_kept {
+        return Err(format!("the queue of {} is not drop-tail for this transport", b.name));
+    }
+    let Some(buffer) = b.buffer else { return Err(format!("the buffer of {} is unlimited", b.name)) };
+    let rto = match tcp.rto_rule {
+        RtoRule::Linux => tcp.rto_min.saturating_add(b.pipe.rtt()),
+        RtoRule::Rfc6298 | RtoRule::Fixed => tcp.rto_min,
+    };
+    let params = Params {
+        rate: b.pipe.rate(),
+        packet: b.pipe.packet(),
+        payload: u64::from(tcp.mss),
+        rtt: b.pipe.rtt(),
+        buffer,
+        block,
+        rto,
+    };
+    let m = Incast::new(&params).map_err(|e| e.to_string())?;
+    if n > buffer {
+        return Err(format!("{n} senders are more than the {buffer} places of the buffer, outside of the derivation"));
+    }
+    let mut inputs = vec![("N", format!("{n} senders"))];
+    inputs.extend(b.inputs());
+    let window = (tcp.rcv_wnd / u64::from(tcp.mss)).max(1);
+    inputs.extend([
+        ("S_b", format!("{} = {} packets each", Bytes(block), m.block())),
+        ("T_0", rto.to_string()),
+        ("W_l", format!("{window} packets")),
+    ]);
+    let mut lines = head_lines(&m, n, first, w).map_err(|e| e.to_string())?;
+    lines.push(Line::theory("payload that the link carries", Dimension::BitsPerSecond, 8.0 * m.ceiling()));
+    let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
+    if first == FirstWindow::Inherited {
+        lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
+    } else if protected(tcp) && b.keeps_places(v) {
+        lines.extend(protected_lines(&m, n, first, w).map_err(|e| e.to_string())?);
+        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which it does not prevent, are not in the model".into());
+    } else {
+        notes.push(format!("PRIN halves the first windows, but {} keeps no places for the last packets: no goodput", b.name));
+    }
+    let about = "barrier-synchronised blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
+    Ok(Section { model: "incast", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
+}
+
+/// Which first windows the transport has, or what about it the derivation excludes.
+fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
+    if !NEWRENO.contains(&tcp.cc.name) {
+        return Err("the model is of NewReno's sawtooth, and the incast workload runs another congestion control".into());
+    }
+    if tcp.recovery == Recovery::Rack {
+        return Err("RACK-TLP repairs the losses at a block's end that the model counts as timeouts".into());
+    }
+    if tcp.dup_thresh != 3 {
+        return Err(format!(
+            "the model counts losses among a block's last three packets, and `dup-thresh` is {}",
+            tcp.dup_thresh
+        ));
+    }
+    if tcp.idle != Idle::Keep {
+        return Err("windows do not survive the wait for the slowest sender (`slow-start-after-idle`)".into());
+    }
+    match &tcp.shims[..] {
+        [] => Ok(FirstWindow::Inherited),
+        [shim] if shim.name == "prin" && shim.values.bool("halve") => {
+            let delayed = if tcp.ack_every > 1 { 2 } else { 1 };
+            Ok(FirstWindow::Halved { floor: shim.values.opt_int("floor").unwrap_or(delayed) as f64 })
+        }
+        [shim] if shim.name == "prin" => Ok(FirstWindow::Inherited),
+        _ => Err("the transport has a shim that the model does not know".into()),
+    }
+}
+
+/// Whether the transport gives the last packets of a block priority.
+fn protected(tcp: &Transport) -> bool {
+    matches!(&tcp.shims[..], [s] if s.name == "prin" && s.values.bool("priority") && s.values.bool("halve"))
+}
+
+fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: WorkloadId) -> Result<Vec<Line>, crate::ModelError> {
+    let found = m.goodput_protected(n, first, NstarRule::First)?;
+    let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
+    Ok(vec![
+        Line::pair("goodput", Dimension::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w))
+            .fills(Fills::Goodput),
+        Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
+            .fills(Fills::QueryTime),
+        Line::pair("timeouts per block", Dimension::Ratio, found.timeouts_per_block(m.block()), move |run| {
+            measure::round_timeouts(run, w)
+        }),
+    ])
+}
+
+fn head_lines(m: &Incast, n: u64, first: FirstWindow, w: WorkloadId) -> Result<Vec<Line>, crate::ModelError> {
+    let mut lines = Vec::new();
+    for (name, rule) in [("N*, collapse from", NstarRule::First), ("N*, first of three in a row", NstarRule::Run3)] {
+        lines.extend(m.nstar_with(first, rule)?.map(|found| Line::theory(name, Dimension::Count, found as f64)));
+    }
+    if first == FirstWindow::Inherited {
+        lines.extend(m.nstar_smooth().map(|found| Line::theory("N*, smoothed", Dimension::Count, found)));
+    }
+    let windows = m.windows(n)?;
+    lines.push(Line::theory("window at overflow, W_m", Dimension::Packets, windows.overflow as f64));
+    lines.push(Line::theory("flows that lose a packet there, N_m", Dimension::Count, windows.losers as f64));
+    let lost = m.head(n, first)?.flows_in_timeout;
+    lines.push(Line::pair("flows losing their first window, N^O", Dimension::Count, lost, move |run| {
+        measure::head_timeouts(run, w)
+    }));
+    Ok(lines)
+}
+
+fn goodput_lines(
+    m: &Incast,
+    n: u64,
+    window: u64,
+    w: WorkloadId,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Line>, crate::ModelError> {
+    let goodput = |mode| m.goodput(n, mode, NstarRule::First);
+    let bits = |bytes_per_s: f64| 8.0 * bytes_per_s;
+    let literal = goodput(TailMode::Literal)?;
+    let limited = m.limited(n, window, TailMode::Literal, NstarRule::First)?;
+    let measured = move |run: &Report| measure::round_goodput(run, w);
+    let below = matches!(literal.branch, Branch::Below { .. });
+    let mut lines =
+        vec![Line::pair("goodput", Dimension::BitsPerSecond, bits(limited.bytes_per_s), measured).fills(Fills::Goodput)];
+    if limited.bytes_per_s != literal.bytes_per_s {
+        notes.push(format!("the receive window limits: {:?} regime", limited.regime).to_lowercase());
+        return Ok(lines);
+    }
+    if below {
+        for (name, mode) in [("goodput, harmonic P^O", TailMode::Harmonic), ("goodput, uniform P^O", TailMode::Uniform)] {
+            lines.push(Line::pair(name, Dimension::BitsPerSecond, bits(goodput(mode)?.bytes_per_s), measured));
+        }
+        notes.push("below N* the model's timeouts are erratic in N; take single points for an order of magnitude".into());
+    } else if m.windows(n)?.overflow <= 3 {
+        notes.push("windows at overflow of 3 and less cannot fast retransmit: expect more timeouts than the model's one".into());
+    } else if m.nstar(NstarRule::First).is_some_and(|c| 4 * n > 5 * c) {
+        notes.push("beyond 1.25 N* timeouts repeat within a block, which the model does not know".into());
+    }
+    let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
+    lines.push(
+        Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
+            .fills(Fills::QueryTime),
+    );
+    if let Branch::Beyond { ca, .. } = &literal.branch {
+        // The other count of the same flows, the one that the goodput is computed from.
+        let flows = ca.windows.n as f64;
+        lines
+            .push(Line::pair("flows in timeout, N - N* + 1", Dimension::Count, flows, move |run| measure::head_timeouts(run, w)));
+    }
+    let timeouts = literal.timeouts_per_block(m.block());
+    lines.push(Line::pair("timeouts per block", Dimension::Ratio, timeouts, move |run| measure::round_timeouts(run, w)));
+    Ok(lines)
+}
+
+/// What in the scenario is not in the model.
+fn notes(v: &Experiment, w: WorkloadId, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
+    let mut notes = Vec::new();
+    let rest = others(v, |id| id == w);
+    if !rest.is_empty() {
+        notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
+    }
+    if tcp.recovery != Recovery::NewReno {
+        notes.push("the model is of NewReno's recovery".into());
+    }
+    if tcp.limited_transmit {
+        notes.push("limited transmit repairs some of the losses that the model counts as timeouts".into());
+    }
+    if tcp.ack_every > 1 {
+        notes.push("the model has an ACK for every packet, the stack delays them".into());
+    }
+    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
+    if jitter.0 < rtt.0 / 5 {
+        notes.push("senders start nearly at once; the model spreads them over the time of a window".into());
+    }
+    notes
+}

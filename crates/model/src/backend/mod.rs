@@ -1,0 +1,253 @@
+//! What the closed forms say about an experiment. One file a model: each looks whether the scenario contains what it is about, says
+//! why if not, and otherwise gives its values and how a run is measured to compare.
+
+mod ceilings;
+mod dctcp;
+mod incast;
+mod measure;
+mod path;
+mod share;
+mod trim;
+pub mod world;
+
+use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
+use forebay_experiment::report::Report;
+use forebay_types::{Estimate, GroupId, PortId, QueueLen, ends, estimate};
+use serde_json::{Map, Value as Json, json};
+
+/// How a number is read off a run; `None`: this run does not have it.
+pub type Measure = Box<dyn Fn(&Report) -> Option<f64>>;
+
+/// One number that a model gives.
+pub struct Line {
+    /// What it is.
+    pub name: String,
+    /// Dimension.
+    pub unit: Dimension,
+    /// The model's value.
+    pub model: Theory,
+    /// The same measured; `None`: nothing in a run corresponds to it.
+    pub sim: Option<Measure>,
+    /// The number of a report that it predicts.
+    pub fills: Option<Fills>,
+    /// The most that it can be where it is measured: no interval goes beyond.
+    pub most: f64,
+}
+
+/// A number of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fills {
+    /// Goodput of the transport.
+    Goodput,
+    /// Mean queue of the port.
+    QueueMean,
+    /// Largest queue of the port.
+    QueueMax,
+    /// Time that a query (a round of blocks) takes.
+    QueryTime,
+}
+
+/// Where the model's value comes from.
+pub enum Theory {
+    /// The scenario.
+    Scenario(f64),
+    /// A run: the model has an argument that only a run tells.
+    Run(Measure),
+}
+
+/// A model that applies.
+pub struct Section {
+    /// Its name.
+    pub model: &'static str,
+    /// What it is about, and whose it is.
+    pub about: &'static str,
+    /// The transport that it is about.
+    pub group: Option<GroupId>,
+    /// The port that it is about.
+    pub port: Option<PortId>,
+    /// Its arguments, derived from the scenario: symbol and value.
+    pub inputs: Vec<(&'static str, String)>,
+    /// Its values.
+    pub lines: Vec<Line>,
+    /// Where scenario and assumptions differ.
+    pub notes: Vec<String>,
+}
+
+/// Whether a model applies.
+pub enum Verdict {
+    /// It does.
+    Applies(Section),
+    /// It does not.
+    Not {
+        /// Its name.
+        model: &'static str,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// How a model looks at an experiment: its values, or why it has none.
+type Ask = fn(&Experiment) -> Result<Section, String>;
+
+/// All models, asked about one experiment.
+pub fn verdicts(v: &Experiment) -> Vec<Verdict> {
+    let all: [(&'static str, Ask); 5] = [
+        ("incast", incast::section),
+        ("trim", trim::section),
+        ("dctcp", dctcp::section),
+        ("share", share::section),
+        ("ceilings", ceilings::section),
+    ];
+    let verdict = |(model, ask): (&'static str, Ask)| match ask(v) {
+        Ok(section) => Verdict::Applies(limited(section, v)),
+        Err(why) => Verdict::Not { model, why },
+    };
+    all.into_iter().map(verdict).collect()
+}
+
+/// Says of what a port limits how large it can be: its rate, its buffer.
+fn limited(mut section: Section, v: &Experiment) -> Section {
+    if let Some(port) = section.port.and_then(|id| v.network.ports.get(id)) {
+        for line in &mut section.lines {
+            line.most = match (line.unit, port.buffer) {
+                (Dimension::BitsPerSecond, _) => port.rate.0 as f64,
+                (Dimension::Packets, Some(QueueLen::Packets(n))) => n as f64,
+                _ => line.most,
+            };
+        }
+    }
+    section
+}
+
+impl Verdict {
+    /// The values of a model that applies.
+    pub fn lines(&self) -> &[Line] {
+        match self {
+            Verdict::Applies(s) => &s.lines,
+            Verdict::Not { .. } => &[],
+        }
+    }
+}
+
+impl Line {
+    /// A value of the scenario that no run has.
+    fn theory(name: impl Into<String>, unit: Dimension, value: f64) -> Line {
+        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None, most: f64::INFINITY }
+    }
+
+    /// A value and how to measure it.
+    fn pair(name: impl Into<String>, unit: Dimension, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
+        Line { sim: Some(Box::new(sim)), ..Line::theory(name, unit, value) }
+    }
+
+    /// The same, as the prediction of a number of a report.
+    fn fills(self, what: Fills) -> Line {
+        Line { fills: Some(what), ..self }
+    }
+}
+
+/// The numbers of a line, collected run by run.
+#[derive(Default)]
+pub struct Collected {
+    model: Vec<f64>,
+    sim: Vec<f64>,
+}
+
+impl Collected {
+    /// Adds a run.
+    pub fn add(&mut self, line: &Line, run: &Report) {
+        if let Theory::Run(get) = &line.model {
+            self.model.extend(get(run));
+        }
+        self.sim.extend(line.sim.as_ref().and_then(|get| get(run)));
+    }
+
+    /// The model's value; `None`: it needs a run.
+    pub fn model(&self, line: &Line) -> Option<f64> {
+        match line.model {
+            Theory::Scenario(value) => Some(value),
+            Theory::Run(_) => estimate(&self.model).map(|e| e.mean),
+        }
+    }
+
+    /// The simulation's value: the mean over runs.
+    pub fn sim(&self) -> Option<Estimate> {
+        estimate(&self.sim)
+    }
+
+    /// The ends of the interval around it; `None` with fewer than two runs.
+    pub fn ends(&self, line: &Line) -> Option<(f64, f64)> {
+        ends(&self.sim, 0.0, line.most)
+    }
+
+    /// sim / model - 1; `None` without either, or against a model of 0.
+    pub fn difference(&self, line: &Line) -> Option<f64> {
+        let (model, sim) = (self.model(line)?, self.sim()?.mean);
+        (model != 0.0).then(|| sim / model - 1.0)
+    }
+}
+
+/// What runs measured: by variant, model, line.
+pub type Measured = Vec<Vec<Vec<Collected>>>;
+
+/// Nothing measured yet.
+pub fn unmeasured(verdicts: &[Vec<Verdict>]) -> Measured {
+    let model = |v: &Verdict| v.lines().iter().map(|_| Collected::default()).collect();
+    verdicts.iter().map(|v| v.iter().map(model).collect()).collect()
+}
+
+/// What stands at the head of the answers about a scenario.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// Name of the scenario.
+    pub name: &'a str,
+    /// Its first seed.
+    pub seed: u64,
+    /// How many runs of each variant were measured.
+    pub runs: u32,
+    /// Remarks about how it was read.
+    pub notes: &'a [String],
+    /// Names of its variants.
+    pub labels: &'a [&'a str],
+}
+
+/// The answers without any measurement: the object that `forebay model --no-sim --format json` prints.
+pub fn evaluate(head: Head<'_>, experiments: &[&Experiment]) -> Json {
+    let verdicts: Vec<Vec<Verdict>> = experiments.iter().map(|e| verdicts(e)).collect();
+    to_json(head, &verdicts, &unmeasured(&verdicts))
+}
+
+/// All variants, for scripts.
+pub fn to_json(head: Head<'_>, verdicts: &[Vec<Verdict>], measured: &Measured) -> Json {
+    let parts = head.labels.iter().zip(verdicts).zip(measured);
+    let variants: Vec<Json> = parts.map(|((label, verdicts), columns)| variant(label, verdicts, columns)).collect();
+    json!({"name": head.name, "seed": head.seed, "runs": head.runs, "notes": head.notes, "variants": variants})
+}
+
+/// One variant; units are SI, fractions of 1.
+fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> Json {
+    let (mut models, mut not) = (Vec::new(), Vec::new());
+    for (verdict, columns) in verdicts.iter().zip(collected) {
+        match verdict {
+            Verdict::Not { model, why } => not.push(json!({"model": model, "why": why})),
+            Verdict::Applies(s) => {
+                let value = |(line, c): (&Line, &Collected)| {
+                    let ends = c.ends(line);
+                    let (low, high) = (ends.map(|e| e.0), ends.map(|e| e.1));
+                    let sim = c
+                        .sim()
+                        .map(|e| json!({"mean": e.mean, "half_width": e.half_width, "low": low, "high": high, "runs": e.n}));
+                    json!({
+                        "name": line.name, "unit": line.unit.symbol(), "model": c.model(line), "sim": sim,
+                        "difference": c.difference(line),
+                    })
+                };
+                let values: Vec<Json> = s.lines.iter().zip(columns).map(value).collect();
+                let inputs: Map<String, Json> = s.inputs.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+                models.push(json!({"model": s.model, "about": s.about, "inputs": inputs, "values": values, "notes": s.notes}));
+            }
+        }
+    }
+    json!({"variant": label, "models": models, "not_applicable": not})
+}

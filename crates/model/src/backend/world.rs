@@ -1,0 +1,136 @@
+//! The closed forms as a world: what a run would find, without one, for the experiments that a model covers.
+
+use crate::backend::{Fills, Theory, Verdict, verdicts};
+use forebay_experiment::Experiment;
+use forebay_experiment::checked::Checked;
+use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
+use forebay_experiment::world::{Unsupported, World};
+use forebay_types::{GroupId, IndexVec, Time};
+use std::ops::ControlFlow;
+
+/// The models of this crate.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Models;
+
+impl World for Models {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn summary(&self) -> &'static str {
+        "closed forms, in no time, for what they cover: see `forebay model`; only predicted numbers have a value"
+    }
+
+    fn uses_seeds(&self) -> bool {
+        false
+    }
+
+    fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
+        let answers = verdicts(experiment);
+        if answers.iter().flat_map(Verdict::lines).any(|l| l.fills.is_some()) {
+            return Vec::new();
+        }
+        let reason = |v: &Verdict| match v {
+            Verdict::Not { model, why } => Unsupported { key: key(model), reason: format!("{model}: {why}") },
+            Verdict::Applies(s) => {
+                let reason = format!("{}: it gives no number that a run measures, without a run", s.model);
+                Unsupported { key: key(s.model), reason }
+            }
+        };
+        answers.iter().map(reason).collect()
+    }
+
+    fn explain(&self, experiment: &Experiment) -> Vec<String> {
+        let about = |v: Verdict| match v {
+            Verdict::Applies(s) => Some(format!("{}: {}", s.model, s.about)),
+            Verdict::Not { .. } => None,
+        };
+        verdicts(experiment).into_iter().filter_map(about).collect()
+    }
+
+    fn run(
+        &self,
+        experiment: Checked<'_>,
+        _seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        let cannot = self.supports(&experiment);
+        if !cannot.is_empty() {
+            let reasons: Vec<String> = cannot.into_iter().map(|u| u.reason).collect();
+            return Err(RunError::Unknown(format!("no model covers this experiment: {}", reasons.join("; "))));
+        }
+        let predicted = predict(&experiment);
+        let end = experiment.duration.unwrap_or(Time::ZERO);
+        let _ =
+            progress(Progress { now: end, end: experiment.duration, packet_hops: 0, done: 0, total: 0, cores: 1, to_report: 0 });
+        let fingerprint = predicted.fingerprint();
+        Ok(Report { predicted: Some(predicted), end, fingerprint, ..Report::default() })
+    }
+}
+
+/// The key of a scenario that decides whether a model applies.
+fn key(model: &str) -> &'static str {
+    match model {
+        "trim" | "dctcp" => "transport.cc",
+        "share" => "transport",
+        _ => "workload",
+    }
+}
+
+/// What the models say; where two predict the same number, the first does.
+fn predict(experiment: &Experiment) -> Predicted {
+    let groups = experiment.groups.len();
+    let mut out = Predicted {
+        goodput_bps: IndexVec::repeat(None, groups),
+        query_s: IndexVec::repeat(None, groups),
+        ..Predicted::default()
+    };
+    for verdict in verdicts(experiment) {
+        let Verdict::Applies(section) = verdict else { continue };
+        for line in &section.lines {
+            let (Some(what), Theory::Scenario(value)) = (line.fills, &line.model) else { continue };
+            let of_group = |list: &mut IndexVec<GroupId, Option<f64>>| {
+                if let Some(slot) = section.group.and_then(|g| list.get_mut(g)) {
+                    slot.get_or_insert(*value);
+                }
+            };
+            match what {
+                Fills::Goodput => of_group(&mut out.goodput_bps),
+                Fills::QueryTime => of_group(&mut out.query_s),
+                Fills::QueueMean | Fills::QueueMax => {
+                    // All queue numbers of a report are of one port.
+                    let Some(port) = section.port else { continue };
+                    if *out.port.get_or_insert(port) != port {
+                        continue;
+                    }
+                    let slot = if what == Fills::QueueMean { &mut out.queue_mean_pkts } else { &mut out.queue_max_pkts };
+                    slot.get_or_insert(*value);
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_experiment::network::Network;
+    use forebay_experiment::observe::Observe;
+
+    #[test]
+    fn an_experiment_without_a_model_is_refused_with_all_reasons() {
+        let empty = Experiment {
+            seed: 1,
+            duration: None,
+            network: Network::default(),
+            groups: IndexVec::new(),
+            workloads: IndexVec::new(),
+            observe: Observe::default(),
+            skip: false,
+        };
+        let cannot = Models.supports(&empty);
+        assert_eq!(cannot.len(), verdicts(&empty).len());
+        assert!(cannot.iter().any(|u| u.key == "workload" && u.reason.contains("no incast workload")), "{cannot:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Why a message took as long as it did, in a few lines with times: what the tables keep, and what its connection did, from the same run again.
+//!
+//! A run is determined by scenario and seed, and observation only reads: running it again with the one connection observed gives the same
+//! trajectory, which its fingerprint proves.
+
+use crate::job::Job;
+use crate::simulate::simulate;
+use crate::story::{Ways, story};
+use crate::ways::{Ends, ways};
+use forebay_experiment::Experiment;
+use forebay_experiment::report::RunError;
+use forebay_experiment::world::World;
+use forebay_experiment::worlds::Worlds;
+use forebay_scenario::{Errors, Scenario};
+use forebay_store::rows::{Rows, Texts};
+use forebay_store::{Manifest, RunDir, RunRecord, StoreError, event_lines};
+use forebay_types::{PortId, QueryId, Time};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Which messages of a result.
+#[derive(Debug, Clone, Default)]
+pub struct Which {
+    /// This one, by its `flow_id`.
+    pub flow: Option<u64>,
+    /// The slowest of this query.
+    pub query: Option<QueryId>,
+    /// Of this variant; without one of the first.
+    pub variant: Option<String>,
+    /// Of this repetition.
+    pub run: u32,
+}
+
+/// Why a message could not be explained.
+#[derive(Debug)]
+pub enum ExplainError {
+    /// The results cannot be read.
+    Store(StoreError),
+    /// The scenario is not legal any more.
+    Scenario(Errors),
+    /// It does not run any more.
+    Run(RunError),
+    /// There is no such message, or the run is another one now.
+    Other(String),
+}
+
+impl From<StoreError> for ExplainError {
+    fn from(e: StoreError) -> ExplainError {
+        ExplainError::Store(e)
+    }
+}
+
+/// How many messages are explained where none is named.
+const WORST: usize = 3;
+/// Samples of a queue while a message is on its way, and most in the whole run.
+const SAMPLES: u64 = 200;
+const MAX_SAMPLES: u64 = 200_000;
+
+/// The story of the messages that `which` names, or of the slowest.
+///
+/// # Errors
+/// Results that cannot be read or run again, and messages that they do not have.
+pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<String, ExplainError> {
+    let manifest = dir.manifest();
+    let variant = match &which.variant {
+        Some(v) => v.clone(),
+        None => manifest.runs.first().map(|r| r.variant.clone()).unwrap_or_default(),
+    };
+    let Some(record) = manifest.runs.iter().find(|r| r.variant == variant && r.run == which.run) else {
+        let mut names: Vec<&str> = manifest.runs.iter().map(|r| r.variant.as_str()).collect();
+        names.dedup();
+        let text = format!("there is no run {} of `{variant}`; variants: {}", which.run, names.join(", "));
+        return Err(ExplainError::Other(text));
+    };
+    let wanted = chosen(dir, which, &variant)?;
+    let mut config = configured(worlds, manifest, &variant)?;
+    let ways = observe(&mut config.1, record, &wanted);
+    let again =
+        simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), &|| ControlFlow::Continue(()))
+            .map_err(ExplainError::Run)?;
+    let fingerprint = format!("{:016x}", again.report.fingerprint);
+    if fingerprint != record.fingerprint {
+        let text = format!(
+            "the run takes another course now ({fingerprint} instead of {}): a file it reads has changed, or forebay {} wrote it",
+            record.fingerprint, manifest.forebay
+        );
+        return Err(ExplainError::Other(text));
+    }
+    let mut out =
+        format!("variant {variant}, seed {}; the run was repeated, with the same course ({fingerprint})\n", record.seed);
+    for line in event_lines(dir, Some((&variant, which.run)))? {
+        out += &format!("{line}\n");
+    }
+    for (wanted, way) in wanted.iter().zip(&ways) {
+        let row = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i));
+        out += "\n";
+        out += &row.map_or_else(String::new, |f| story(f, &again, way));
+    }
+    Ok(out)
+}
+
+/// A message to explain.
+struct Wanted {
+    flow: u64,
+    conn: u64,
+    src: String,
+    dst: String,
+    /// When it began, ns.
+    start: u64,
+    /// How long it took, ns.
+    took: i64,
+    /// What it lost against the empty path, ns.
+    lost: i64,
+}
+
+/// The messages.
+fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
+    let mut flow = which.flow;
+    if let Some(query) = which.query {
+        for batch in &dir.columns("queries", &["variant", "run", "query_id", "slowest_flow_id"])? {
+            let rows = Rows::new(batch);
+            let (id, slowest) = (rows.int("query_id"), rows.int("slowest_flow_id"));
+            let (names, run) = (rows.text("variant", |v| v == variant), rows.int("run"));
+            let here = |r: usize| names.get(r) == Some(&true) && run.get(r) == Some(i64::from(which.run));
+            let found = (0..rows.len()).find(|&r| id.get(r).and_then(|n| u64::try_from(n).ok()) == Some(query.get()) && here(r));
+            flow = found.and_then(|r| slowest.get(r)).and_then(|f| u64::try_from(f).ok()).or(flow);
+        }
+        if flow.is_none() {
+            return Err(ExplainError::Other(format!("`{variant}` has no query {query} in this run")));
+        }
+    }
+    let ours = dir.manifest().runs.iter().find(|r| r.variant == variant && r.run == which.run);
+    let end = ours.and_then(|r| i64::try_from(r.end_ns).ok()).unwrap_or(i64::MAX);
+    let mut all: Vec<Wanted> = Vec::new();
+    const COLUMNS: [&str; 10] =
+        ["variant", "run", "flow_id", "conn_id", "src", "dst", "size_bytes", "start_ns", "fct_ns", "ideal_fct_ns"];
+    for batch in &dir.columns("flows", &COLUMNS)? {
+        let rows = Rows::new(batch);
+        let [id, conn, size] = ["flow_id", "conn_id", "size_bytes"].map(|c| rows.int(c));
+        let [start, fct, ideal] = ["start_ns", "fct_ns", "ideal_fct_ns"].map(|c| rows.int(c));
+        let [src, dst] = ["src", "dst"].map(|c| rows.text(c, str::to_owned));
+        let names = rows.text("variant", |v| v == variant);
+        let run = rows.int("run");
+        for row in 0..rows.len() {
+            let here = names.get(row) == Some(&true) && run.get(row) == Some(i64::from(which.run));
+            if here && (flow.is_none_or(|f| id.count(row) == f)) && (flow.is_some() || size.get(row).is_some()) {
+                let took = fct.get(row).unwrap_or_else(|| end.saturating_sub(start.get(row).unwrap_or(0)));
+                let lost = took.saturating_sub(ideal.get(row).unwrap_or(0));
+                let host = |names: &Texts<String>| names.get(row).cloned().unwrap_or_default();
+                let (flow, conn, start) = (id.count(row), conn.count(row), start.count(row));
+                all.push(Wanted { flow, conn, src: host(&src), dst: host(&dst), start, took, lost });
+            }
+        }
+    }
+    if all.is_empty() {
+        let text = flow.map_or("it has no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
+        return Err(ExplainError::Other(text));
+    }
+    // What lost most against an empty path first; what did not end has lost at least the time so far.
+    all.sort_by_key(|w| (std::cmp::Reverse(w.lost), w.flow));
+    all.truncate(WORST);
+    Ok(all)
+}
+
+/// The world and the experiment of a variant, as it was run.
+fn configured(
+    worlds: &'static Worlds,
+    manifest: &Manifest,
+    variant: &str,
+) -> Result<(&'static dyn World, Experiment), ExplainError> {
+    let s = &manifest.scenario;
+    let file = Path::new(&s.file);
+    let base = file.parent().unwrap_or(Path::new(""));
+    let name = file.file_name().map_or_else(|| "scenario".to_owned(), |n| n.to_string_lossy().into_owned());
+    let scenario = Scenario::from_text(worlds, &s.text, &name, base, &s.overrides, None);
+    let resolved = scenario.and_then(|s| s.resolve()).map_err(ExplainError::Scenario)?;
+    let Some(v) = resolved.variants.into_iter().find(|v| v.label == variant) else {
+        return Err(ExplainError::Other(format!("the scenario has no variant `{variant}`")));
+    };
+    Ok((resolved.world, v.config))
+}
+
+/// Has every ACK of the connections observed, every timeout, and the queues of the ports on their ways. Returns the ways.
+fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Ways> {
+    config.seed = record.seed;
+    config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
+    config.observe.timeouts = true;
+    config.observe.queue_series.clear();
+    let network = &config.network;
+    let node = |name: &str| network.nodes.enumerate().find(|(_, n)| n.name == name).map(|(id, _)| id);
+    let ends = |w: &Wanted| {
+        let (start, took) = (Time(w.start.saturating_mul(1_000)), (w.took.max(0) as u64).saturating_mul(1_000));
+        Some(Ends { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
+    };
+    let ways: Vec<Ways> = wanted.iter().map(|w| ends(w).map_or_else(Ways::default, |e| ways(network, &e))).collect();
+    // Often enough for the shortest of them, but not more often than a run can keep.
+    let shortest = wanted.iter().map(|w| w.took.max(0) as u64).min().unwrap_or(0).saturating_mul(1_000) / SAMPLES;
+    let every = Time(shortest.max(record.end_ns.saturating_mul(1_000) / MAX_SAMPLES).max(1));
+    let mut all: Vec<PortId> = ways.iter().flat_map(|w| w.each.iter().flat_map(|way| way.ports.iter().copied())).collect();
+    all.sort_unstable();
+    all.dedup();
+    config.observe.queue_series = all.into_iter().map(|p| (p, every)).collect();
+    ways
+}

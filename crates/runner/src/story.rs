@@ -1,0 +1,303 @@
+//! What happened to one message, in words with times: hop by hop where it waited, and event by event what its sender did.
+
+use crate::simulate::Simulated;
+use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
+use forebay_store::RunInfo;
+use forebay_types::PortId;
+use std::fmt::Write as _;
+use std::io;
+
+/// Most events that are printed.
+const MAX_EVENTS: usize = 24;
+/// Samples in memory at a time.
+const PIECE: usize = 1 << 16;
+
+/// The ports that the packets of a message passed, in order.
+pub(crate) struct Way {
+    /// When they began to take it, ps.
+    pub from: u64,
+    pub ports: Vec<PortId>,
+}
+
+/// The ways of a message, one after the other: those of a network in which links fail change.
+#[derive(Default)]
+pub(crate) struct Ways {
+    pub each: Vec<Way>,
+    /// Each packet takes a way of its own, and these are an example.
+    pub sprayed: bool,
+}
+
+impl Ways {
+    /// A line for each hop of each way.
+    fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
+        let mut out = String::new();
+        if self.sprayed {
+            out += "  each packet takes one of the shortest ways at random; this is one of them\n";
+        }
+        for (number, way) in self.each.iter().enumerate() {
+            let until = self.each.get(number + 1).map_or(end, |next| next.from);
+            if number > 0 {
+                let at = stamp(way.from.saturating_sub(start));
+                let _ = writeln!(out, "  from {at} on by another way, because a link failed or came back:");
+            }
+            if way.ports.is_empty() {
+                out += "  hop none: there is no way\n";
+            }
+            out += &way.hops(run, (way.from.max(start), until));
+        }
+        out
+    }
+}
+
+impl Way {
+    /// A line for each hop: how long its queue was from `start` to `end`, and what that is in time.
+    fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
+        let mut out = String::new();
+        for port in &self.ports {
+            let Some(config) = run.info.port_config(*port) else { continue };
+            let mut seen = Seen::default();
+            let own = |q: &&QueueRow| q.port == *port && (start..=end).contains(&q.time_ps);
+            let read = run.report.queue.pieces(PIECE, &mut |rows| {
+                rows.iter().filter(own).for_each(|q| seen.add(q));
+                Ok::<(), io::Error>(())
+            });
+            if read.is_err() {
+                seen = Seen::default();
+            }
+            let wait = |bytes: f64| time((bytes * 8.0 / config.rate.0 as f64 * 1e12) as u64);
+            let name = format!("{} ({}):", run.info.port(*port), config.rate);
+            let what = match seen {
+                Seen { samples: 0, .. } => "its queue was not seen".to_owned(),
+                Seen { packets_max: 0 | 1, .. } => "nothing waits".to_owned(),
+                s => {
+                    let n = s.samples as f64;
+                    let (packets, bytes) = (s.packets as f64 / n, s.bytes as f64 / n);
+                    format!(
+                        "{packets:.1} packets in the queue on average, {} to get through; at most {}, {}",
+                        wait(bytes),
+                        s.packets_max,
+                        wait(s.bytes_max as f64)
+                    )
+                }
+            };
+            let _ = writeln!(out, "  hop {name} {what}");
+        }
+        out
+    }
+}
+
+/// A queue while a message was on its way.
+#[derive(Default)]
+struct Seen {
+    samples: u64,
+    packets: u64,
+    bytes: u64,
+    packets_max: u32,
+    bytes_max: u64,
+}
+
+impl Seen {
+    fn add(&mut self, q: &QueueRow) {
+        self.samples += 1;
+        self.packets += u64::from(q.pkts);
+        self.bytes += q.bytes;
+        self.packets_max = self.packets_max.max(q.pkts);
+        self.bytes_max = self.bytes_max.max(q.bytes);
+    }
+}
+
+/// What happened to one message, in order of time.
+pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
+    let info: &RunInfo = &run.info;
+    let end = f.end.ps().unwrap_or(run.report.end.0);
+    let took = end.saturating_sub(f.start.0);
+    let mut out = format!(
+        "flow {}: {} ({}), {} to {}, {} B\n",
+        f.flow_id,
+        info.class(f.workload),
+        info.group(f.group),
+        info.node(f.src),
+        info.node(f.dst),
+        f.size_bytes
+    );
+    let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
+    let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start.0), time(took), time(f.ideal.0));
+    out += &ways.hops(run, (f.start.0, end));
+    let (events, more) = shortened(events(f, run, took));
+    for e in &events {
+        let _ = writeln!(out, "  {:>10}  {}", stamp(e.at.saturating_sub(f.start.0)), e.what);
+    }
+    if more > 0 {
+        let _ = writeln!(out, "  and {more} more events, of recovery from losses");
+    }
+    if let Some(w) = f.waited {
+        let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
+        let _ = writeln!(out, "  waited most for {}{at}: {} of {}", w.cause.of_one(), time(w.time_ps), time(took));
+    }
+    out
+}
+
+/// Something that happened to a message.
+struct Event {
+    /// When, ps.
+    at: u64,
+    weight: Weight,
+    what: String,
+}
+
+/// What is left out first where there is too much to tell, the last one here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Timers, pauses, beginning and end.
+    Always,
+    /// A loss is noticed.
+    Loss,
+    /// Segments are sent again.
+    Resent,
+}
+
+/// The events in order of time, without the latest of the least telling ones where they are too many, and how many those are.
+fn shortened(mut events: Vec<Event>) -> (Vec<Event>, usize) {
+    let more = events.len().saturating_sub(MAX_EVENTS);
+    events.sort_by_key(|e| (e.weight, e.at));
+    events.truncate(MAX_EVENTS);
+    events.sort_by_key(|e| e.at);
+    (events, more)
+}
+
+fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
+    let last = f.acked.ps().unwrap_or(run.report.end.0);
+    // An ACK at the moment when it was written is of what came before.
+    let own = |time: u64| time > f.start.0 && time <= last;
+    let mut events: Vec<Event> = Vec::new();
+    let event = |at: u64, weight: Weight, what: String| Event { at, weight, what };
+    let of_flow = |t: &TimeoutRow| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id;
+    let timers: Vec<TimeoutRow> = run.report.timeouts.iter().filter(of_flow).collect();
+    for t in &timers {
+        let after = time(t.rto_ps);
+        events.push(event(
+            t.time_ps,
+            Weight::Always,
+            match t.kind {
+                TimeoutKind::Syn => format!("no answer to the SYN for {after}: it is sent again"),
+                TimeoutKind::Probe => "tail loss probe".to_owned(),
+                TimeoutKind::Head => {
+                    format!("the retransmission timer of {after} runs out, before the first window is acknowledged")
+                }
+                TimeoutKind::Tail => {
+                    format!("the retransmission timer of {after} runs out, with the tail of the message missing")
+                }
+                TimeoutKind::Other => format!("the retransmission timer of {after} runs out"),
+            },
+        ));
+    }
+    let (mut before, mut seen) = (f.start.0, None);
+    // Segments sent again: from when to when, and how many.
+    let mut resent: Vec<(u64, u64, u64)> = Vec::new();
+    let mut state = 0;
+    let mut timers = timers.iter().filter(|t| t.kind != TimeoutKind::Syn).map(|t| t.time_ps).peekable();
+    for s in run.report.tcp.iter().filter(|s| s.conn_id == f.conn_id) {
+        if !own(s.time_ps) {
+            seen = Some(s.retrans);
+            continue;
+        }
+        let pause = s.time_ps - before;
+        if pause > took / 10 && pause > 1_000_000_000 {
+            let what = format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd);
+            events.push(event(s.time_ps, Weight::Always, what));
+        } else if before == f.start.0 {
+            let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
+            events.push(event(s.time_ps, Weight::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
+        }
+        let mut again = s.retrans.saturating_sub(seen.unwrap_or(0));
+        // One left with each timer since the last ACK, and not with this one.
+        while let Some(at) = timers.next_if(|at| *at < s.time_ps) {
+            if again > 0 {
+                resent.push((at, at, 1));
+                again -= 1;
+            }
+        }
+        // ACK after ACK lets more of them leave: one event.
+        match resent.last_mut() {
+            Some((_, until, segments)) if again > 0 && *until == before => (*until, *segments) = (s.time_ps, *segments + again),
+            _ if again > 0 => resent.push((s.time_ps, s.time_ps, again)),
+            _ => {}
+        }
+        if s.ca_state == 3 && state != 3 {
+            let what = format!("a loss is noticed: fast recovery, window {:.1} segments", s.cwnd);
+            events.push(event(s.time_ps, Weight::Loss, what));
+        }
+        (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
+    }
+    // Those between which nothing else happens are one event, too.
+    let happened: Vec<u64> = events.iter().map(|e| e.at).collect();
+    resent.dedup_by(|next, kept| {
+        let one = !happened.iter().any(|at| (kept.1 + 1..=next.0).contains(at));
+        if one {
+            (kept.1, kept.2) = (next.1, kept.2 + next.2);
+        }
+        one
+    });
+    for (from, until, segments) in resent {
+        let s = if segments == 1 { "" } else { "s" };
+        let within = if until > from { format!(", within {}", time(until - from)) } else { String::new() };
+        events.push(event(from, Weight::Resent, format!("{segments} segment{s} sent again{within}")));
+    }
+    events.extend(f.end.ps().map(|end| event(end, Weight::Always, "the last byte is delivered".to_owned())));
+    events.extend(f.acked.ps().map(|acked| event(acked, Weight::Always, "the sender learns that all has arrived".to_owned())));
+    events
+}
+
+/// When something happened, after the message began: one digit more than a duration has, so that the order is seen.
+fn stamp(ps: u64) -> String {
+    format!("+{}", in_unit(ps, 1))
+}
+
+/// A time in the unit that suits it.
+fn time(ps: u64) -> String {
+    in_unit(ps, 0)
+}
+
+/// With so many digits more than three.
+fn in_unit(ps: u64, more: usize) -> String {
+    let (value, unit) = match ps {
+        0..1_000_000 => (ps as f64 * 1e-3, "ns"),
+        1_000_000..1_000_000_000 => (ps as f64 * 1e-6, "us"),
+        1_000_000_000..1_000_000_000_000 => (ps as f64 * 1e-9, "ms"),
+        _ => (ps as f64 * 1e-12, "s"),
+    };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let digits = digits + more;
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many segments were sent again, the timers are printed, and the end.
+    #[test]
+    fn what_matters_is_not_crowded_out() {
+        let event = |at, weight| Event { at, weight, what: String::new() };
+        let mut all: Vec<Event> = (0..100).map(|at| event(at, Weight::Resent)).collect();
+        all.extend((0..10).map(|n| event(5 + 10 * n, Weight::Loss)));
+        all.extend([event(40, Weight::Always), event(1_000, Weight::Always)]);
+        let (told, more) = shortened(all);
+        assert_eq!((told.len(), more), (MAX_EVENTS, 112 - MAX_EVENTS));
+        assert!(told.is_sorted_by_key(|e| e.at));
+        let of = |weight| told.iter().filter(|e| e.weight == weight).count();
+        assert_eq!((of(Weight::Always), of(Weight::Loss), of(Weight::Resent)), (2, 10, MAX_EVENTS - 12));
+    }
+
+    #[test]
+    fn moments_have_a_digit_more_than_durations() {
+        assert_eq!((time(1_223_400_000_000), stamp(1_223_400_000_000)), ("1.22 s".to_owned(), "+1.223 s".to_owned()));
+        assert_eq!((time(207_400_000_000), stamp(207_400_000_000)), ("207 ms".to_owned(), "+207.4 ms".to_owned()));
+    }
+}

@@ -1,0 +1,59 @@
+//! Which ports the packets of a message pass, and when they change: around links that fail, by the tables that the switches have then.
+
+use crate::story::{Way, Ways};
+use forebay_experiment::faults::Balance;
+use forebay_experiment::network::Network;
+use forebay_experiment::topology::{Fib, reverse};
+use forebay_types::{NodeId, PortId, Time};
+
+/// From where to where, and when.
+pub(crate) struct Ends {
+    pub conn: u64,
+    pub src: NodeId,
+    pub dst: NodeId,
+    pub start: Time,
+    pub end: Time,
+}
+
+/// The ways of a message, as far as switches choose by the hash of its connection.
+pub(crate) fn ways(network: &Network, ends: &Ends) -> Ways {
+    let sprayed = network.faults.balance == Balance::Packet;
+    let Ok(intact) = Fib::new(network) else { return Ways::default() };
+    let hash = u32::from(intact.flow_hash(ends.conn, ends.src, ends.dst));
+    let at = |time: Time| -> Vec<PortId> {
+        let avoided = avoided(network, time);
+        if avoided.is_empty() {
+            return intact.path(network, ends.src, ends.dst, hash);
+        }
+        // The run was possible, so these tables are.
+        let around = intact.around(network, &|port| !avoided.contains(&port));
+        let ports = around.map_or_else(|_| Vec::new(), |(fib, _)| fib.path(network, ends.src, ends.dst, hash));
+        // Where no way is left packets are lost at the dead link.
+        if ports.iter().any(|p| avoided.contains(p)) { Vec::new() } else { ports }
+    };
+    let mut each = vec![Way { from: ends.start.0, ports: at(ends.start) }];
+    for time in changes(network).into_iter().filter(|t| *t > ends.start && *t < ends.end) {
+        let ports = at(time);
+        if each.last().is_some_and(|way| way.ports != ports) {
+            each.push(Way { from: time.0, ports });
+        }
+    }
+    Ways { each, sprayed }
+}
+
+/// When switches learn something, in order.
+fn changes(network: &Network) -> Vec<Time> {
+    let all = network.faults.failures.iter();
+    let mut times: Vec<Time> =
+        all.flat_map(|f| [Some(f.down), f.up.get()].into_iter().flatten().map(|t| t + f.reroute)).collect();
+    times.sort_unstable();
+    times.dedup();
+    times
+}
+
+/// Ports of links, in both directions, that the switches avoid from `time` on.
+fn avoided(network: &Network, time: Time) -> Vec<PortId> {
+    let failures = network.faults.failures.iter();
+    let down = failures.filter(|f| f.down + f.reroute <= time && f.up.get().is_none_or(|up| up + f.reroute > time));
+    down.flat_map(|f| std::iter::once(f.port).chain(reverse(network, f.port))).collect()
+}

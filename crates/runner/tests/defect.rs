@@ -1,0 +1,17 @@
+//! What becomes of a panic where it must not end the process. By itself: panics of other tests would be taken for its own.
+
+use forebay_runner::caught;
+use std::thread;
+
+#[test]
+fn the_message_is_that_of_the_thread_that_panicked_first() {
+    let said = caught(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| panic!("two packets too many"));
+        });
+    })
+    .unwrap_err();
+    assert!(said.contains("two packets too many") && said.contains("defect.rs"), "{said}");
+    assert_eq!(caught(|| 1), Ok(1));
+    assert!(caught(|| panic!("again")).unwrap_err().contains("again"), "the first one is over");
+}

@@ -1,0 +1,80 @@
+//! Sizes scaled to an exact sum.
+
+/// Scales `sizes` by a common factor so that they add up to exactly `total`, none below `least`: those that the factor would take below
+/// it get `least`, and the others share the rest in proportion. Integer arithmetic; the rounding is spread over the sequence.
+///
+/// # Panics
+/// When `total` is less than `least` for each, or the sizes add up to more than 2^64: the caller checks.
+pub fn split(total: u64, sizes: &[u64], least: u64) -> Vec<u64> {
+    let n = sizes.len() as u64;
+    assert!(least.checked_mul(n).is_some_and(|sum| sum <= total), "{n} pieces of at least {least} B from {total} B");
+    // Zero would stay zero under any factor.
+    let weight = |s: &u64| u128::from((*s).max(1));
+    let mut small = vec![false; sizes.len()];
+    assert!(sizes.iter().try_fold(0u64, |sum, s| sum.checked_add((*s).max(1))).is_some(), "sizes beyond 2^64");
+    let (mut rest, mut sum) = (u128::from(total), sizes.iter().map(weight).sum::<u128>());
+    loop {
+        let before = (rest, sum);
+        for (s, small) in sizes.iter().zip(&mut small).filter(|(_, small)| !**small) {
+            // weight * rest / sum < least, with the factor of this pass: raising some to `least` only lowers it for the others.
+            if weight(s) * before.0 < u128::from(least) * before.1 {
+                *small = true;
+                rest -= u128::from(least);
+                sum -= weight(s);
+            }
+        }
+        if (rest, sum) == before {
+            break;
+        }
+    }
+    let mut passed = 0;
+    // Not all are small, since `total` is enough for all: `sum` is zero only when there are no sizes.
+    let share = |passed: u128| passed * rest / sum;
+    let piece = |(s, small): (&u64, &bool)| {
+        if *small {
+            return least;
+        }
+        let before = share(passed);
+        passed += weight(s);
+        (share(passed) - before) as u64
+    };
+    sizes.iter().zip(&small).map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::{Rng, SizeDist};
+
+    #[test]
+    fn proportions_are_kept() {
+        assert_eq!(split(100, &[1, 2, 3, 4], 1), [10, 20, 30, 40]);
+        assert_eq!(split(10, &[1, 1, 1], 1), [3, 3, 4]);
+        assert_eq!(split(30, &[0, 0, 0], 0), [10, 10, 10]);
+        assert_eq!(split(7, &[5], 1), [7]);
+        assert_eq!(split(0, &[], 1), [0; 0]);
+    }
+
+    #[test]
+    fn small_ones_are_raised_and_the_others_pay() {
+        // Unclipped 1, 33, 66; the first is raised to 10, then the others share 90 one to two.
+        assert_eq!(split(100, &[10, 330, 660], 10), [10, 30, 60]);
+        // Raising the first takes the second below the minimum too.
+        assert_eq!(split(100, &[1, 100, 900], 11), [11, 11, 78]);
+        assert_eq!(split(33, &[1, 1_000, 1_000_000], 11), [11, 11, 11]);
+    }
+
+    #[test]
+    fn sums_are_exact() {
+        let dist = SizeDist::LogUniform(512, 262_144);
+        let mut rng = Rng::stream(4, &[]);
+        for n in 1..200 {
+            let sizes: Vec<u64> = (0..n).map(|_| dist.sample(&mut rng)).collect();
+            for total in [512 * n, 512 * n + 1, 524_288, 1 << 40, u64::MAX].into_iter().filter(|t| *t >= 512 * n) {
+                let pieces = split(total, &sizes, 512);
+                assert_eq!(pieces.iter().map(|p| u128::from(*p)).sum::<u128>(), u128::from(total), "{n} {total}");
+                assert!(pieces.iter().all(|p| *p >= 512));
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! One end of a two-way connection, made of the simulator's endpoints, between which data flow one way: a [`Sender`] for its own data and
+//! a [`Receiver`] for the peer's.
+//!
+//! What those two leave to the packets of a simulation is done here: options are negotiated, an ACK that is due travels on data, and the
+//! FIN that the simulator's receiver puts on its last ACK, because nothing follows in a simulation, is taken off.
+
+mod acceptance;
+mod handshake;
+
+use crate::script::{EcnField, Options, Segment, flag};
+use crate::settings::Settings;
+use forebay_sim::net::generation::Generation;
+use forebay_sim::net::packet::{self, Codepoint, Extra, Meta, Packet, SackBlocks, Wire};
+use forebay_sim::tcp::Address;
+use forebay_sim::tcp::config::TcpConfig;
+use forebay_sim::tcp::receiver::Receiver;
+use forebay_sim::tcp::sender::{Phase, Sender};
+use forebay_types::{ConnSlot, Time};
+use std::collections::BTreeSet;
+
+/// A packet that our endpoint has sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// ps.
+    pub time: u64,
+    /// As a script would write it; the second timestamp is the peer's, the first that of the simulator: ns, 32 bits.
+    pub segment: Segment,
+}
+
+/// The wire between the endpoints and this file.
+#[derive(Default)]
+struct Tape {
+    packets: Vec<(Packet, Option<Extra>)>,
+    alarms: BTreeSet<Time>,
+}
+
+impl Wire for Tape {
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
+        self.packets.push((packet, extra.copied()));
+    }
+
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
+        self.alarms.insert(time);
+    }
+}
+
+/// Where the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Waits for a SYN.
+    Listen,
+    /// SYN sent.
+    SynSent,
+    /// SYN-ACK sent.
+    SynReceived,
+    /// Open.
+    Open,
+}
+
+/// One end of a connection.
+pub(crate) struct Connection {
+    /// What the script wants; it may change until the connection opens.
+    pub(crate) settings: Settings,
+    /// Configuration of the endpoints.
+    pub(crate) c: TcpConfig,
+    /// Where it is.
+    pub(crate) stage: Stage,
+    pub(crate) sender: Option<Sender>,
+    receiver: Option<Receiver>,
+    theirs: Options,
+    alarms: BTreeSet<u64>,
+    /// When the SYN left and its timer fired, ps: an endpoint whose options turn out different begins again with them.
+    syns: Vec<u64>,
+    syn: Segment,
+    /// The peer's timestamps, each with the one of the simulator's clock that stands for it.
+    stamps: Vec<(u32, u32)>,
+    /// The peer's latest timestamp, if no data came with it that the receiver has taken it from.
+    echo: Option<u32>,
+    /// The last acknowledgement number that was sent.
+    acked: u32,
+    /// The largest window that the peer has announced, bytes.
+    largest_window: u64,
+    /// When the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
+    fin_ack: Option<u64>,
+    /// What was sent and the script has not looked at yet.
+    pub(crate) sent: std::collections::VecDeque<Sent>,
+    /// The application will write nothing more.
+    pub(crate) closed: bool,
+}
+
+const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
+
+impl Connection {
+    /// A closed one.
+    pub(crate) fn new(settings: Settings) -> Result<Connection, String> {
+        let offer = Options { mss: Some(settings.advertised_mss()), sack_ok: true, ts: Some((0, 0)), ..Options::default() };
+        let c = settings.config(&offer, settings.wants_ecn(true))?;
+        let syn = Segment { ecn: None, flags: 0, seq: 0, len: 0, ack: 0, win: None, options: None };
+        Ok(Connection {
+            settings,
+            c,
+            stage: Stage::Listen,
+            sender: None,
+            receiver: None,
+            theirs: Options::default(),
+            alarms: BTreeSet::new(),
+            syns: Vec::new(),
+            syn,
+            stamps: Vec::new(),
+            echo: None,
+            acked: 0,
+            largest_window: 0,
+            fin_ack: None,
+            sent: Default::default(),
+            closed: false,
+        })
+    }
+
+    /// Sends a SYN.
+    pub(crate) fn connect(&mut self, now: u64) {
+        self.stage = Stage::SynSent;
+        let mut sender = Sender::new(&self.c, OURS, None);
+        let mut tape = Tape::default();
+        sender.open(&self.c, Time(now), &mut tape);
+        self.sender = Some(sender);
+        self.syns.push(now);
+        self.take(now, tape);
+    }
+
+    /// When the next timer is due, ps; `u64::MAX` for none.
+    pub(crate) fn next_timer(&self) -> u64 {
+        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due().or_never().0);
+        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due().or_never().0);
+        let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
+        sender.min(receiver).min(alarm).min(self.fin_ack.unwrap_or(u64::MAX))
+    }
+
+    /// Lets the next timer fire.
+    pub(crate) fn fire(&mut self) {
+        let now = self.next_timer();
+        let mut tape = Tape::default();
+        if self.fin_ack == Some(now) {
+            return self.challenge(now);
+        } else if self.alarms.remove(&now) {
+            if let Some(s) = &mut self.sender {
+                s.on_alarm(&self.c, Time(now), &mut tape);
+            }
+        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due() == Time(now).into()) {
+            if s.phase() == Phase::SynSent {
+                self.syns.push(now);
+            }
+            s.on_timer(&self.c, Time(now), &mut tape);
+            if self.stage == Stage::SynReceived {
+                return self.answer_syn(now);
+            }
+        } else if let Some(r) = &mut self.receiver {
+            r.on_timer(&self.c, Time(now), &mut tape);
+        }
+        self.take(now, tape);
+    }
+
+    /// The application writes.
+    pub(crate) fn write(&mut self, now: u64, bytes: u64, last: bool) {
+        let mut tape = Tape::default();
+        self.closed |= last;
+        if let Some(s) = &mut self.sender {
+            s.write(&self.c, Time(now), bytes, None, last, &mut tape);
+        }
+        self.take(now, tape);
+    }
+
+    /// Bytes that the peer has delivered in order, and whether it has closed its direction.
+    pub(crate) fn delivered(&self) -> (u64, bool) {
+        self.receiver.as_ref().map_or((0, false), |r| (r.delivered(), r.finished()))
+    }
+
+    /// A segment arrives. An error if it is one that no endpoint of the simulator could answer.
+    pub(crate) fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
+        let options = segment.options.clone().unwrap_or_default();
+        let syn = segment.flags & flag::SYN != 0;
+        match self.stage {
+            Stage::Listen if syn && segment.flags & flag::ACK == 0 => self.accept_syn(now, segment, options),
+            Stage::Listen => Err("a segment that belongs to no connection".into()),
+            Stage::SynSent if syn && segment.flags & flag::ACK != 0 && segment.ack == 1 => {
+                self.accept_syn_ack(now, segment, options)
+            }
+            Stage::SynSent => Err("an answer to a SYN that is no SYN-ACK for it".into()),
+            Stage::SynReceived if syn => {
+                self.answer_syn(now);
+                Ok(())
+            }
+            Stage::SynReceived => self.accept_ack(now, segment, &options),
+            Stage::Open => {
+                self.deliver(now, segment, &options);
+                Ok(())
+            }
+        }
+    }
+
+    /// A segment of an open connection: its data are the receiver's, its acknowledgement is the sender's.
+    fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
+        if !self.acceptable(segment) {
+            return self.challenge(now);
+        }
+        let scale = if self.settings.scaling { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
+        self.largest_window = self.largest_window.max(u64::from(segment.win.unwrap_or(0)) << scale);
+        let fin = segment.flags & flag::FIN != 0;
+        let data = segment.len > 0 || fin;
+        let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
+        let mut answer = Tape::default();
+        let ts = options.ts.map_or(0, |t| self.own_stamp(now, t.0));
+        if let Some(r) = self.receiver.as_mut().filter(|_| data) {
+            let p = Packet {
+                seq: segment.seq,
+                ts,
+                len: segment.len as u16,
+                flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR) | has(flag::PSH, packet::flag::PUSH),
+                meta: Meta::default().with_ecn(match segment.ecn {
+                    Some(EcnField::Ce) => Codepoint::Ce,
+                    Some(EcnField::Ect0 | EcnField::Ect) => Codepoint::Ect0,
+                    Some(EcnField::Ect1) => Codepoint::Ect1,
+                    _ => Codepoint::NotEct,
+                }),
+                ..Packet::default()
+            };
+            let before = r.finished();
+            r.on_packet(&self.c, Time(now), &p, &mut answer);
+            // RFC 7323 section 4.3: of what begins where the last ACK ended, or before.
+            if segment.seq.wrapping_sub(self.acked) as i32 <= 0 {
+                self.echo = None;
+            }
+            // In a simulation the receiver closes at once, with a FIN of its own. An application that has not closed is expected to answer: what has
+            // not been acknowledged before that FIN waits for this (Linux tcp_fin enters pingpong mode).
+            if r.finished() && !before && self.c.adaptive_acks {
+                r.end();
+                let closing = answer.packets.pop();
+                let acknowledged = answer.packets.last().zip(closing).is_some_and(|(a, b)| a.0.seq == b.0.seq);
+                match closing.filter(|_| !acknowledged) {
+                    Some(ack) if self.closed => answer.packets.push(ack),
+                    Some(_) => self.fin_ack = Some(now + self.c.ack_delay.0),
+                    None => {}
+                }
+            }
+        } else if let Some((value, _)) = options.ts {
+            self.echo = Some(value);
+        }
+        let mut tape = Tape::default();
+        if let Some(s) = &mut self.sender
+            && segment.flags & flag::ACK != 0
+        {
+            // A segment with data is no duplicate ACK (RFC 5681 section 2), so one that acknowledges nothing is not shown.
+            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una() as i64 || !options.sack.is_empty();
+            if news {
+                let p = Packet {
+                    seq: segment.ack,
+                    ts: options.ts.map_or(0, |t| t.1),
+                    win: segment.win.unwrap_or(u16::MAX),
+                    flags: packet::flag::ACK | has(flag::ECE, packet::flag::ECE),
+                    ..Packet::default()
+                };
+                let extra = SackBlocks::of(options.sack.iter().copied()).map(Extra::Sack);
+                s.on_packet(&self.c, Time(now), &p, extra.as_ref(), &mut tape);
+            }
+        }
+        // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) go by themselves.
+        let carried = tape.packets.iter().any(|(p, _)| p.len > 0 || p.has(packet::flag::FIN));
+        let last = if carried { answer.packets.pop() } else { None };
+        self.take(now, answer);
+        self.take_with(now, tape, last);
+    }
+
+    fn take(&mut self, now: u64, tape: Tape) {
+        self.take_with(now, tape, None);
+    }
+
+    /// Notes what the endpoints sent; the first segment with data carries `ack`, if there is one.
+    fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<Extra>)>) {
+        self.alarms.extend(tape.alarms.iter().map(|time| time.0));
+        for (p, extra) in tape.packets {
+            if p.has(packet::flag::SYN) && self.stage == Stage::SynSent {
+                let mut flags = flag::SYN;
+                flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
+                flags |= if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
+                let options = Some(self.handshake_options(now, false));
+                self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
+            } else if p.has(packet::flag::ACK) {
+                let seq = self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1));
+                self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, extra));
+            } else {
+                let (info, extra) = ack.take().unwrap_or_else(|| self.due_ack());
+                let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
+                let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
+                let seq = if p.has(packet::flag::PROBE) {
+                    // One that has been acknowledged (tcp_xmit_probe_skb), so that the peer answers.
+                    p.seq.wrapping_sub(1)
+                } else if p.len == 0 && fin == 0 {
+                    self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1))
+                } else {
+                    p.seq
+                };
+                self.push_acking(now, (flag::ACK | fin | cwr, seq, u32::from(p.len)), &p, (&info, extra));
+            }
+        }
+    }
+
+    /// What an ACK would say now.
+    fn due_ack(&mut self) -> (Packet, Option<Extra>) {
+        let mut tape = Tape::default();
+        if let Some(r) = &mut self.receiver {
+            r.flush(&mut tape);
+        }
+        tape.packets.pop().unwrap_or_default()
+    }
+
+    fn push_acking(&mut self, now: u64, (flags, seq, len): (u8, u32, u32), p: &Packet, (ack, extra): (&Packet, Option<Extra>)) {
+        self.acked = ack.seq;
+        self.fin_ack = None;
+        let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
+        let scaled = self.settings.scaling && self.theirs.wscale.is_some();
+        // The simulator's receiver always scales.
+        let win = if scaled { ack.win } else { (u64::from(ack.win) << self.shift()).min(65_535) as u16 };
+        let echoed = || self.stamps.iter().rev().find(|s| s.1 == ack.ts).map_or(ack.ts, |s| s.0);
+        let options = Options {
+            ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or_else(echoed))),
+            sack: extra.map_or_else(Vec::new, |Extra::Sack(s)| s.iter().collect()),
+            ..Options::default()
+        };
+        let segment =
+            Segment { ecn: field(p), flags: flags | echo, seq, len, ack: ack.seq, win: Some(win), options: Some(options) };
+        self.push(now, segment);
+    }
+
+    /// What stands for timestamp `value` of the peer: its first one left a second before it comes, as a script's clock may run ahead of its times.
+    pub(super) fn own_stamp(&mut self, now: u64, value: u32) -> u32 {
+        let first = *self.stamps.first().unwrap_or(&(value, clock(now).wrapping_sub(1_000_000_000)));
+        let ns = i64::from(value.wrapping_sub(first.0) as i32) * self.settings.tick;
+        let own = first.1.wrapping_add(ns as u32);
+        if !self.stamps.contains(&(value, own)) {
+            self.stamps.push((value, own));
+        }
+        own
+    }
+
+    fn push(&mut self, time: u64, segment: Segment) {
+        self.sent.push_back(Sent { time, segment });
+    }
+}
+
+/// The simulator's timestamp clock: ns, 32 bits.
+fn clock(now: u64) -> u32 {
+    (now / 1000) as u32
+}
+
+fn field(p: &Packet) -> Option<EcnField> {
+    Some(match p.ecn() {
+        Codepoint::NotEct => EcnField::NotEct,
+        Codepoint::Ect0 => EcnField::Ect0,
+        Codepoint::Ect1 => EcnField::Ect1,
+        Codepoint::Ce => EcnField::Ce,
+    })
+}

@@ -1,0 +1,116 @@
+//! Offload over whole connections: fewer ACKs for the same goodput, bursts that a switch's queue shows, and marks counted as without.
+
+use forebay_tests::{Outcome, one};
+
+/// One flow into a slower link, the receiver's host 10 Gbps away from it.
+const PATH: &str = r#"
+duration = "300ms"
+[topology]
+kind = "many-to-one"
+senders = 1
+access     = { rate = "10Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "250pkt" }
+[transport]
+stack = "linux"
+cc = "newreno"
+rcv-wnd = "300KB"
+[[workload]]
+kind = "long"
+[observe]
+warmup = "100ms"
+"#;
+
+/// Segments of the bottleneck are 12 us apart: what waits 15 us is joined by the next.
+const GRO: &str = "transport.gro=15us";
+const TSO: &str = "transport.tso=64KB";
+
+fn goodput(o: &Outcome) -> f64 {
+    o.report.flows.iter().map(|f| f.bytes_measured as f64).sum::<f64>() * 8.0 / 0.2
+}
+
+/// Packets of the ACK direction for each segment.
+fn acks_per_segment(o: &Outcome) -> f64 {
+    o.port("recv->sw").sent_pkts as f64 / o.port("s0->sw").sent_pkts as f64
+}
+
+/// __tcp_ack_snd_check: one ACK for a super-segment, of up to 45 segments of 1448 bytes here. Goodput is what it was, with bursts and without.
+#[test]
+fn joined_segments_are_acknowledged_once() {
+    let plain = one(PATH, &[]);
+    assert!((0.49..0.51).contains(&acks_per_segment(&plain)), "{}", acks_per_segment(&plain));
+    for sets in [&[GRO][..], &[GRO, TSO]] {
+        let o = one(PATH, sets);
+        let n = 1.0 / acks_per_segment(&o);
+        println!("{sets:?}: an ACK for {n:.1} segments, {:.1} Mbit/s", goodput(&o) * 1e-6);
+        assert!((38.0..=45.0).contains(&n), "{sets:?}: an ACK for {n} segments");
+        assert!((goodput(&o) / goodput(&plain) - 1.0).abs() < 0.005, "{sets:?}: {} for {}", goodput(&o), goodput(&plain));
+        assert_eq!((o.drops(), o.rtos()), (0, 0), "{sets:?}");
+    }
+    // A host that waits less than the segments are apart joins none.
+    let short = one(PATH, &["transport.gro=1us"]);
+    assert!((0.49..0.51).contains(&acks_per_segment(&short)), "{}", acks_per_segment(&short));
+}
+
+/// Where the window is small for the path nothing waits at the switch, but for the segments of a burst: a third of the 100 KB window.
+/// A sender that waits for that much has two to three such bursts under way, and so two thirds of the goodput or more.
+#[test]
+fn bursts_wait_at_the_switch() {
+    let far = ["topology.bottleneck.delay=500us", "transport.rcv-wnd=100KB", "transport.init-cwnd=2"];
+    let queue = |tso: &[&'static str]| {
+        let o = one(PATH, &[&far[..], tso].concat());
+        assert_eq!((o.drops(), o.rtos()), (0, 0));
+        (o.port("bottleneck").queue_max_pkts, goodput(&o))
+    };
+    let ((plain, without), (bursts, with)) = (queue(&[]), queue(&[TSO]));
+    println!("largest queue {plain} and {bursts}, {:.1} and {:.1} Mbit/s", without * 1e-6, with * 1e-6);
+    let third = 100_000.0 / 3.0 / 1448.0;
+    assert!(f64::from(bursts) > 0.9 * third, "{bursts} packets of {third:.0}");
+    assert!(f64::from(plain) < 0.3 * third, "{plain} packets without bursts");
+    assert!((0.65..1.0).contains(&(with / without)), "{with} for {without}");
+}
+
+/// A mark ends a super-segment, so that a DCTCP sender counts what the switch marked, to the last segment under way.
+#[test]
+fn marked_bytes_are_counted_exactly() {
+    let dctcp = ["transport.cc=dctcp", "topology.bottleneck.queue={kind='dctcp-step', k='20pkt'}", "observe.warmup=0ms"];
+    let outcome = |sets: &[&'static str]| {
+        let o = one(PATH, &[&dctcp[..], sets].concat());
+        let counted = o.report.flows.iter().map(|f| f.ce_acked_bytes).sum::<u64>() / 1448;
+        (counted, o.port("bottleneck").marked, o.port("bottleneck").queue_mean_pkts, o)
+    };
+    for sets in [&[][..], &[GRO], &[GRO, TSO]] {
+        let (counted, marked, queue, o) = outcome(sets);
+        println!("{sets:?}: {marked} marked, {counted} counted, queue {queue:.1}, {:.2} ACKs a segment", acks_per_segment(&o));
+        assert!(marked > 100, "{sets:?}: {marked} marks");
+        assert!(counted <= marked && marked - counted <= 60, "{sets:?}: {counted} of {marked}");
+    }
+}
+
+/// Trains that lose segments: what is missing may wait to be joined, and be handed over by the timer, with the end of the train behind it.
+#[test]
+fn what_ends_a_message_may_be_handed_over_by_the_timer() {
+    const TRAINS: &str = r#"
+duration = "2s"
+[topology]
+kind = "many-to-one"
+senders = 5
+access     = { rate = "1Gbps", delay = "50us" }
+bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
+[transport]
+stack = "linux"
+cc = "newreno"
+gro = "20us"
+[[workload]]
+kind = "on-off"
+sizes = { uniform = ["2KB", "10KB"] }
+gaps = { exponential = "1ms" }
+gap-from = "start"
+trains = 200
+start = "100ms"
+last-size = "140000B"
+last-at = "500ms"
+"#;
+    let o = one(TRAINS, &[]);
+    assert!(o.drops() > 0, "nothing was lost");
+    assert!(o.report.flows.iter().all(|f| f.end < f.acked && !f.acked.is_never()), "acknowledged before it was there, or never");
+}
