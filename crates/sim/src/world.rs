@@ -44,10 +44,6 @@ impl World for Simulator {
         "the packet-level simulator"
     }
 
-    fn skips(&self) -> bool {
-        true
-    }
-
     fn congestion_controls(&self) -> Vec<CcEntry<()>> {
         cc::REGISTRY.iter().map(|e| e.facts()).collect()
     }

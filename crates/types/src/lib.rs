@@ -7,5 +7,5 @@ mod units;
 pub use sampling::{Estimate, Mixture, Rng, SizeDist, SizeTable, TableError, TimeDist, ends, estimate, math, mix, split};
 pub use units::{
     AppId, Bytes, ConnSlot, GroupId, Id, IndexVec, NodeId, PortId, QuantityError, QueryId, QueueLen, Rate, SumId, Time,
-    TimeOrNever, Walk, WorkloadId,
+    TimeOrNever, WorkloadId,
 };

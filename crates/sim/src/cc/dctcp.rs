@@ -4,8 +4,8 @@ use super::newreno::halve;
 use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Round, Threshold, Trigger, Window};
 use forebay_experiment::transport::{Ecn, Profile, Transport};
+use forebay_types::math;
 use forebay_types::param::{Entry, Kind, Param, Value, Values, optional};
-use forebay_types::{Walk, math};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -227,16 +227,6 @@ impl CongestionControl for Dctcp {
             self.acked = 0;
             self.marked = 0;
         }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, acked, marked, window, steps } = self;
-        v.real(*alpha);
-        v.same(u64::from(*acked));
-        v.same(u64::from(*marked));
-        window.walk(v);
-        steps.walk(v);
     }
 
     fn alpha(&self) -> Option<f64> {

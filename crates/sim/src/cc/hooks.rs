@@ -8,7 +8,7 @@
 //! congestion controls with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use super::threshold::Threshold;
-use forebay_types::{Rate, Rng, Time, TimeOrNever, Walk};
+use forebay_types::{Rate, Rng, Time, TimeOrNever};
 use std::fmt::Debug;
 
 /// Congestion window and slow start threshold, in segments, with fractions.
@@ -385,11 +385,6 @@ pub trait CongestionControl: Sized {
     /// The window after a reduction proved spurious; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
-    }
-
-    /// Goes through what it knows. A congestion control that does not say how is taken never to come back to the same state.
-    fn walk(&mut self, v: &mut dyn Walk) {
-        v.never("a congestion control's state is not known to repeat: known are newreno, reno, dctcp, cubic");
     }
 
     /// The congestion control's estimate of the marked fraction, if it has one.

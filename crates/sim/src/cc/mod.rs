@@ -36,7 +36,7 @@ pub use threshold::Threshold;
 use any_cc::Optional;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_types::{Rate, Time, TimeOrNever, Walk};
+use forebay_types::{Rate, TimeOrNever};
 use records::{Keep, Recorded};
 
 congestion_controls! {
@@ -91,14 +91,6 @@ impl CcConfig {
             _ => Ok(()),
         }
     }
-
-    /// Of this length are the ticks of the clock that it goes by, if it does.
-    pub(crate) fn tick(&self) -> Option<Time> {
-        match self {
-            CcConfig::Cubic(c) => c.tick(),
-            _ => None,
-        }
-    }
 }
 
 /// The hooks: of the congestion control in the enum, as [`CongestionControl`] describes them.
@@ -142,9 +134,6 @@ impl AnyCc {
     }
     pub fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
-    }
-    pub fn walk(&mut self, v: &mut dyn Walk) {
-        each!(self, l => l.walk(v));
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

@@ -3,7 +3,6 @@
 use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
-use forebay_types::Walk;
 use forebay_types::param::{Entry, Values};
 
 /// Parameters, from the registry entry.
@@ -51,11 +50,6 @@ impl CongestionControl for NewReno {
         if let Event::Timeout { .. } = event {
             self.steps.reduced();
         }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        let NewReno { steps } = self;
-        steps.walk(v);
     }
 }
 

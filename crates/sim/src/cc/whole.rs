@@ -2,7 +2,6 @@
 //! has `arithmetic = "linux"` computes with what is here, and equals the C core of the same name (`crates/kernel/bpf`) to the bit.
 
 use super::Window;
-use forebay_types::Walk;
 use forebay_types::param::{Kind, Param, choices, optional};
 use std::num::NonZeroU32;
 
@@ -59,14 +58,6 @@ impl Steps {
             Arithmetic::Paper => Steps::Fractions,
             Arithmetic::Linux => Steps::whole(0),
         }
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        v.same(match self {
-            Steps::Fractions => 0,
-            Steps::Whole { next } => u64::from(next.get()),
-        });
     }
 
     /// By whole segments, with so many since the last step.

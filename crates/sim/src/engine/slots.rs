@@ -1,7 +1,7 @@
 //! Connection slots: which are free, and how many connections there are and were.
 
 use forebay_experiment::streams::Draws;
-use forebay_types::{ConnSlot, Rng, Walk};
+use forebay_types::{ConnSlot, Rng};
 
 /// Which slots are free, and how many connections there are and were.
 pub(super) struct Slots {
@@ -38,13 +38,6 @@ impl Slots {
     pub(super) fn give_back(&mut self, slot: ConnSlot) {
         self.live -= 1;
         self.free.push(slot);
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Slots { free, opened, live, peak: _, rng } = self;
-        [free.len() as u64, *opened, *live].into_iter().for_each(|n| v.same(n));
-        rng.state().into_iter().for_each(|word| v.same(word));
     }
 
     /// The most connections that were open at the same time.

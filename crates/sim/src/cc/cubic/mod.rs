@@ -9,7 +9,6 @@ use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_types::param::{Entry, Kind, Param, Value, choices, optional};
-use forebay_types::{Time, Walk};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +44,6 @@ impl Config {
             return Err(BuildError::new("c", reason));
         }
         Ok(())
-    }
-
-    /// A tick of the clock, where it goes by one.
-    pub(super) fn tick(&self) -> Option<Time> {
-        (self.rules == Some(Rules::Linux)).then(|| Time(Time::from_secs(1).0 / u64::from(self.hz)))
     }
 }
 
@@ -123,13 +117,6 @@ impl CongestionControl for Cubic {
         match self {
             Cubic::Rfc(cc) => cc.event(event),
             Cubic::Linux(cc) => cc.event(event),
-        }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        match self {
-            Cubic::Rfc(cc) => cc.walk(v),
-            Cubic::Linux(cc) => cc.walk(v),
         }
     }
 
