@@ -50,7 +50,7 @@ def module(path: Path) -> Any:
 def prin(run: Run) -> Rows:
     """Timeouts per block by place, and goodput, of NewReno and PRIN, and of PRIN under strict priority."""
     measure = module(HERE / "incast-prin" / "measure.py")
-    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-of": "queue"}}
+    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-scope": "queue"}}
     cc = {"transport.cc": ["newreno", {"kind": "newreno", "shim": "prin"}]}
     ns = [2, 4, 8, 10, 12, 13, 14, 15, 16, 20]
     asked = {
@@ -70,7 +70,7 @@ def prin(run: Run) -> Rows:
 def prin_testbed(run: Run) -> Rows:
     """Goodput of the testbed's network under strict priority."""
     measure = module(HERE / "incast-prin" / "measure.py")
-    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-of": "queue"}}
+    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-scope": "queue"}}
     asked = {
         (n, kb): run("fig17.toml", {**strict, "topology.senders": n, "workload.0.block": f"{kb}KB"}, seeds=5)
         for kb in (64, 128, 256)
@@ -246,7 +246,7 @@ def lasted(r: Result, seed: int) -> tuple[Any, Any]:
 
 def reordered(run: Run, linux: Run) -> Rows:
     """PRIN's marked packets overtake under strict priority: what a kernel makes of it (fig17.toml, 64 KB)."""
-    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-of": "queue"}}
+    strict = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-scope": "queue"}}
     queues = {"keeps the order": {}, "strict priority": strict}
     recoveries = {"without SACK": "newreno", "SACK and RACK": "rack"}
     base = {"transport.cc": {"kind": "newreno", "shim": {"kind": "prin", "floor": 2}}, "transport.handshake": True}

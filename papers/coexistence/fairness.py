@@ -57,7 +57,7 @@ def mchoke(run: Run) -> dict[int, Result]:
 @paper.experiment("exact")
 def exact(run: Run) -> dict[str, dict[int, Result]]:
     """The three with the exact echo of RFC 8257."""
-    return {a: min_sweep(run, a, run.pick([40, 90], [30, 40, 90]), {"transport.echo": "exact"}, seeds=5) for a in FILES}
+    return {a: min_sweep(run, a, run.pick([40, 90], [30, 40, 90]), {"transport.ecn-echo": "exact"}, seeds=5) for a in FILES}
 
 
 @paper.experiment("red-max")

@@ -48,7 +48,7 @@ def incast_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
         "minimum timeout 10 ms": {"transport.rto-min": "10ms"},
         "all at once": {"workload.1.jitter": "0s"},
         "jitter 5 ms": {"workload.1.jitter": "5ms"},
-        "exact echo": {"transport.echo": "exact"},
+        "exact echo": {"transport.ecn-echo": "exact"},
         "SACK": {"transport.recovery": "sack"},
         "with a SYN": {"transport.handshake": True},
     }

@@ -84,7 +84,7 @@ def step_readings(run: Run) -> dict[str, dict[int, Result]]:
         "jitter 50 us": {"transport.send-jitter": "50us"},
         "DCTCP grows on ACKs with echo": GROWS,
         "round trip 265 us": {"topology.bottleneck.delay": "45us"},
-        "exact echo": {"transport.echo": "exact"},
+        "exact echo": {"transport.ecn-echo": "exact"},
         "g = 1/4": {"transport.group.1.cc.g": 0.25},
         "delayed ACKs": {"transport.ack-every": 2},
     }

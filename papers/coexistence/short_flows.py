@@ -36,7 +36,7 @@ def short_no_syn(run: Run) -> dict[str, dict[int, Result]]:
 
 @paper.experiment("short-readings")
 def short_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
-    return {} if run.quick else {"exact echo": load(run, [30, 90], {"transport.echo": "exact"})}
+    return {} if run.quick else {"exact echo": load(run, [30, 90], {"transport.ecn-echo": "exact"})}
 
 
 def afct(r: Result, cc: str) -> list[float]:

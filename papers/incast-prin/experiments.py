@@ -11,7 +11,7 @@ from .measure import Curve, Point, point, points
 from .traces import Heads, Stalls, first_windows, heads, sent_while_waiting, stalls
 
 LT = {"transport.limited-transmit": True}
-STRICT = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-of": "queue"}}
+STRICT = {"topology.bottleneck.queue": {"kind": "strict-priority", "queues": 2, "buffer-scope": "queue"}}
 
 
 def shorter(run: Run) -> dict[str, Any]:

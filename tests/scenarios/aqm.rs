@@ -23,7 +23,7 @@ ecn = "classic"
 [[transport.group]]
 name = "dctcp"
 cc = "dctcp"
-echo = "latched"
+ecn-echo = "latched"
 [[workload]]
 kind = "long"
 transport = "tcp"

@@ -32,7 +32,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("l2dct", &["transport.cc=l2dct"]),
     ("d2tcp", &["transport.cc=d2tcp"]),
     ("trim", &["transport.cc=trim"]),
-    ("trim-waits", &["transport.cc={ kind = \"trim\", at = \"on\", gap-scope = \"idle\", cut-mode = \"per-ack-capped\" }"]),
+    ("trim-waits", &["transport.cc={ kind = \"trim\", at = \"on\", gap-scope = \"idle\", reduction-mode = \"per-ack-capped\" }"]),
     ("linux-trim", &["transport.stack=linux", "transport.cc=trim"]),
     ("classic-ecn", &["transport.ecn=classic"]),
     ("drop-above-k", &["topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"9pkt\", drop-non-ect-above-k = true }"]),
@@ -98,7 +98,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         "strict-priority",
         &[
             "transport.cc=dctcp",
-            "transport.shim={ kind = \"pias\", demote = [\"4KB\", \"9KB\", \"18KB\", \"30KB\", \"45KB\", \"75KB\", \"120KB\"] }",
+            "transport.shim={ kind = \"pias\", demotion-thresholds = [\"4KB\", \"9KB\", \"18KB\", \"30KB\", \"45KB\", \"75KB\", \"120KB\"] }",
             "topology.bottleneck.queue={ kind = \"strict-priority\", k = \"10pkt\" }",
         ],
     ),
@@ -106,7 +106,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         "strict-two-queues",
         &[
             "transport.shim=prin",
-            "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\", limits = [\"16pkt\"] }",
+            "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\", limits = [\"16pkt\"] }",
         ],
     ),
     ("protect", &["transport.shim=prin", "topology.bottleneck.queue={ kind = \"protect\", reserve = \"16pkt\" }"]),
@@ -115,11 +115,11 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-    ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
+    ("latched-echo", &["transport.cc=dctcp", "transport.ecn-echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
     ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
-    ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
+    ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demotion-thresholds = [\"20KB\", \"40KB\"] }", STRICT]),
     ("pfabric-law", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
     (
         "pfabric-probes",
@@ -184,7 +184,7 @@ const TRAFFIC: &[(&str, &str)] = &[
     (
         "remainder",
         "kind = \"on-off\"\nsizes = \"5KB\"\ngaps = { exponential = \"1ms\" }\npattern = \"other-rack\"\ntrains = 9\n\
-         last-rest-of = \"1MB\"\nlast-at = \"12ms\"",
+         last-total = \"1MB\"\nlast-at = \"12ms\"",
     ),
     ("queries", "kind = \"queries\"\nfan-out = 7\nresponse = { uniform = [\"2KB\", \"30KB\"] }\nrate = 300.0"),
     ("queries-in-turn", "kind = \"queries\"\ntotal = \"400KB\"\njitter = \"50us\"\ngap = { exponential = \"200us\" }"),

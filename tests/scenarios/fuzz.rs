@@ -140,7 +140,7 @@ proptest! {
             }
             let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.tlps).sum();
             // A FIN that travels alone, as Linux's do, belongs to no message: all of it has been acknowledged.
-            let alone = v.config.groups.iter().any(|g| g.tcp.fin && g.tcp.adaptive_acks);
+            let alone = v.config.groups.iter().any(|g| g.tcp.fin && g.tcp.quickack);
             let (all, counted) = (r.timeouts.len(), counted as usize);
             prop_assert!(all == counted || (alone && all > counted), "{all} timeouts and probes, {counted} counted\n{text}");
             let lost: u64 = r.ports.iter().map(|p| p.cut_waiting + p.cut_flying).sum();

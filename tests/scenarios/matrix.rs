@@ -149,7 +149,7 @@ fn every_queue_on_every_topology() {
                     ("pfabric", _) => "shim = \"srpt\"\n",
                     (_, true) => "shim = \"prin\"\n",
                     (_, false) => {
-                        "shim = { kind = \"pias\", demote = [\"3KB\", \"6KB\", \"12KB\", \"24KB\", \"48KB\", \"96KB\", \"150KB\"] }\n"
+                        "shim = { kind = \"pias\", demotion-thresholds = [\"3KB\", \"6KB\", \"12KB\", \"24KB\", \"48KB\", \"96KB\", \"150KB\"] }\n"
                     }
                 };
                 let text = format!(
@@ -169,7 +169,7 @@ fn every_queue_on_every_topology() {
 fn every_shim_on_every_stack() {
     for shim in forebay_sim::shim::REGISTRY {
         let text = match shim.entry.name {
-            "pias" => "{ kind = \"pias\", demote = [\"10KB\", \"30KB\"] }".to_owned(),
+            "pias" => "{ kind = \"pias\", demotion-thresholds = [\"10KB\", \"30KB\"] }".to_owned(),
             name => format!("\"{name}\""),
         };
         for stack in profile::PROFILES {

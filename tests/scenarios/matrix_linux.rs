@@ -25,7 +25,7 @@ fn draw(rng: &mut Rng) -> Option<(String, Experiment)> {
     let shims = shim::REGISTRY.iter().map(|s| s.entry.name).chain([""; 4]).collect();
     let shim = match names(shims, rng) {
         "" => String::new(),
-        "pias" => "shim = { kind = \"pias\", demote = [\"10KB\", \"30KB\"] }\n".into(),
+        "pias" => "shim = { kind = \"pias\", demotion-thresholds = [\"10KB\", \"30KB\"] }\n".into(),
         name => format!("shim = \"{name}\"\n"),
     };
     let queue = &forebay_queues::REGISTRY[rng.below(forebay_queues::REGISTRY.len() as u64) as usize];

@@ -35,6 +35,6 @@ fn with_a_queue_each_both_have_their_shares() {
 
 #[test]
 fn served_first_the_new_transport_has_the_link() {
-    let (new, old) = bytes("{ kind = \"strict-priority\", queues = 2, k = \"65pkt\", k-of = \"queue\" }");
+    let (new, old) = bytes("{ kind = \"strict-priority\", queues = 2, k = \"65pkt\", k-scope = \"queue\" }");
     assert!(new > 10.0 * old, "{new} {old}");
 }

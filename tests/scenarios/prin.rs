@@ -67,7 +67,7 @@ fn measure_seeds(name: &str, sets: &[&str], seeds: u32) -> Measured {
 }
 
 const PRIN: &str = "transport.shim=prin";
-const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\" }";
+const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\" }";
 
 fn senders(n: u32) -> String {
     format!("topology.senders={n}")

@@ -201,7 +201,7 @@ fn beside_other_shims() {
     for shims in [
         "\"proboscis\", \"ictcp\"",
         "\"prin\", \"proboscis\", \"ictcp\"",
-        "{ kind = \"pias\", demote = [\"20KB\"] }, \"proboscis\"",
+        "{ kind = \"pias\", demotion-thresholds = [\"20KB\"] }, \"proboscis\"",
     ] {
         let text = format!(
             "duration = \"400ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 5\naccess = {{ rate = \"1Gbps\", delay = \"5us\" }}\n\

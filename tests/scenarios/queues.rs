@@ -57,7 +57,7 @@ fn same(a: &str, b: &str) {
 #[test]
 fn one_class_of_strict_priority_is_drop_tail() {
     same("drop-tail", "strict-priority");
-    same("drop-tail", "{ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\" }");
+    same("drop-tail", "{ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\" }");
     same("drop-tail", "{ kind = \"strict-priority\", overflow = \"tail\" }");
 }
 

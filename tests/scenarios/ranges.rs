@@ -349,7 +349,7 @@ fn other_keys_at_both_ends() {
             "[[topology.failure]]\nlink = \"bottleneck\"\ndown = \"1ms\"\nup = \"9ms\"\nreroute = \"VALUE\"",
         ),
         ("bit-errors", &[&bits[0], &bits[1]], "[[topology.corruption]]\nport = \"bottleneck\"\nbit-errors = VALUE"),
-        ("far", &["0s", "1ps", "9s", "60s", "5124h"], "topology.far = \"s0: VALUE\""),
+        ("extra-delay", &["0s", "1ps", "9s", "60s", "5124h"], "topology.extra-delay = \"s0: VALUE\""),
         ("seed", &["0", "9223372036854775807"], "seed = VALUE"),
     ];
     let mut draft = Draft::new();
@@ -360,7 +360,9 @@ fn other_keys_at_both_ends() {
             let line = line.replace("VALUE", value);
             let text = match key {
                 "duration" => plain.replacen(USUAL, &line, 1),
-                "far" => plain.replacen("senders = 2\n", &format!("senders = 2\n{}\n", line.trim_start_matches("topology.")), 1),
+                "extra-delay" => {
+                    plain.replacen("senders = 2\n", &format!("senders = 2\n{}\n", line.trim_start_matches("topology.")), 1)
+                }
                 "seed" => format!("{line}\n{plain}"),
                 _ => format!("{plain}{line}\n"),
             };

@@ -364,7 +364,7 @@ request-latency = "1ps"
 [topology]
 kind = "many-to-one"
 senders = 1
-access = { rate = "123456789bps", delay = "5856804ps", buffer = "56160B", queue = { kind = "strict-priority", queues = 7, map = [3, 0, 4, 6, 0, 4, 3, 6], overflow = "lowest", k-of = "port", ks = ["43292B", "5919B", "30411B", "29725B", "35266B", "1768B", "2049B"] } }
+access = { rate = "123456789bps", delay = "5856804ps", buffer = "56160B", queue = { kind = "strict-priority", queues = 7, map = [3, 0, 4, 6, 0, 4, 3, 6], overflow = "lowest", k-scope = "port", ks = ["43292B", "5919B", "30411B", "29725B", "35266B", "1768B", "2049B"] } }
 bottleneck = { rate = "1000000000bps", delay = "181612447ps", buffer = "90480B", queue = { kind = "fq-codel", target = "1504292ps", interval = "1504292ps", quantum = "1B", limit = 100 } }
 [[topology.failure]]
 link = "bottleneck"

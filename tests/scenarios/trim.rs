@@ -54,8 +54,8 @@ fn long_train_after_small_responses() {
 fn long_train_under_other_readings() {
     for (setting, most_window, most_queue) in [
         ("gap-scope=idle", 20.0, 20),
-        ("cut-mode=per-rtt", 20.0, 20),
-        ("cut-mode=per-ack-capped", 20.0, 20),
+        ("reduction-mode=per-rtt", 20.0, 20),
+        ("reduction-mode=per-ack-capped", 20.0, 20),
         ("additive-only=true", 20.0, 20),
         ("ssthresh-on-trim=late", 50.0, 20),
         ("ssthresh-on-trim=cut", 63.0, 20),
@@ -149,7 +149,7 @@ fn mean_queues() {
 #[test]
 fn cut_modes_differ_as_in_the_specification() {
     for (senders, expected) in [(2, 9.2), (5, 10.4), (10, 9.4)] {
-        let o = one(LONG, &["transport.cc.cut-mode=per-rtt", &format!("topology.senders={senders}")]);
+        let o = one(LONG, &["transport.cc.reduction-mode=per-rtt", &format!("topology.senders={senders}")]);
         let queue = o.port("bottleneck").queue_mean_pkts;
         println!("per-rtt, {senders} flows: {queue:.1}");
         assert!((queue - expected).abs() < 1.2, "{senders}: {queue}");
@@ -208,7 +208,7 @@ fn flows_converge() {
     // A1: with a smallest RTT learnt from a standing queue, late-comers win where the cut comes once a round trip, and do not where it comes
     // with every ACK.
     let biased = ["transport.cc.min-rtt-seed=first-sample", "transport.cc.gap-scope=idle"];
-    let (often, seldom) = (steps(&biased), steps(&[biased[0], biased[1], "transport.cc.cut-mode=per-rtt"]));
+    let (often, seldom) = (steps(&biased), steps(&[biased[0], biased[1], "transport.cc.reduction-mode=per-rtt"]));
     println!("biased: per ACK {often:.3?}, per RTT {seldom:.3?}");
     assert!(often.iter().all(|&j| j > 0.99), "{often:?}");
     for (index, expected) in seldom[1..4].iter().zip([0.55, 0.38, 0.28]) {

@@ -165,7 +165,7 @@ fn the_last_object_is_the_remainder() {
     let fat_tree = "kind = \"on-off\"\nsizes = { uniform = [\"2KiB\", \"6KiB\"] }\ngaps = { exponential = \"1ms\" }\ngap-from = \"start\"\n\
                     trains = 50\nstart = \"100ms\"\nlast-rest-of = \"1MiB\"\nlast-at = \"500ms\"";
     for trains in [50, 250] {
-        let o = one(&text(fat_tree), &[&format!("workload.0.trains={trains}"), "workload.0.last-rest-of=2MiB"]);
+        let o = one(&text(fat_tree), &[&format!("workload.0.trains={trains}"), "workload.0.last-total=2MiB"]);
         for conn in 0..3 {
             let objects = by_connection(&o, conn);
             let last = objects[objects.len() - 1];

@@ -167,7 +167,7 @@ impl OnOff {
         s.left = 0;
         let bytes = match self.last {
             Some((_, LastTrain::Bytes(bytes))) => bytes,
-            Some((_, LastTrain::RestOf(total))) => total - s.written,
+            Some((_, LastTrain::UpToTotal(total))) => total - s.written,
             None => return,
         };
         if !self.fresh {

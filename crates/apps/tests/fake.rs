@@ -203,7 +203,7 @@ fn trains_pause_from_start_or_completion_and_end_with_the_last() {
     let closed = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "80us write 1>0#0 500 bytes"];
     assert_eq!(Fake::run(trains(true, false, None), Time::NEVER), closed);
     // The last train replaces those that have not begun.
-    let last = Some((Time::from_us(45), LastTrain::RestOf(2_000)));
+    let last = Some((Time::from_us(45), LastTrain::UpToTotal(2_000)));
     let ended = ["0ps open 1>0#0", "30us write 1>0#0 500 bytes", "45us write 1>0#0 1500 bytes"];
     assert_eq!(Fake::run(trains(false, false, last), Time::NEVER), ended);
 }

@@ -250,7 +250,7 @@ const QUEUES: [&str; 16] = [
     "{ kind = \"lossy\", p = 0.01, k = \"8pkt\" }",
     "{ kind = \"protect\", k = \"8pkt\", reserve = \"5pkt\" }",
     "{ kind = \"strict-priority\", k = \"8pkt\" }",
-    "{ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\" }",
+    "{ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\" }",
     "{ kind = \"dwrr\", weights = [3, 1], k = \"8pkt\" }",
     "{ kind = \"wfq\", weights = [3, 1], k = \"8pkt\" }",
     "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",

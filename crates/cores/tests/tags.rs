@@ -52,7 +52,7 @@ fn hold(chosen: Chosen, seed: u64, simulator: impl Fn(&Message, &Segment) -> u16
 
 fn pias_of(per: &str, demote: &[(&str, u64)]) -> (Chosen, pias::Config) {
     let names = demote.iter().map(|d| d.0.to_owned()).collect();
-    let values = vec![("demote", Value::Names(names)), ("per", Value::Text(per.into()))];
+    let values = vec![("demotion-thresholds", Value::Names(names)), ("per", Value::Text(per.into()))];
     let config = pias::Config { demote: demote.iter().map(|d| d.1).collect(), per_message: per == "message" };
     (Chosen { name: "pias", values: Values(values) }, config)
 }
@@ -97,7 +97,7 @@ fn a_service_is_one_class() {
 
 #[test]
 fn sizes_that_only_the_simulator_knows_are_refused() {
-    let shim = |name| Chosen { name, values: Values(vec![("demote", Value::Unset)]) };
-    assert!(tag(&[shim("pias")]).unwrap_err().contains("legal: `demote`"));
+    let shim = |name| Chosen { name, values: Values(vec![("demotion-thresholds", Value::Unset)]) };
+    assert!(tag(&[shim("pias")]).unwrap_err().contains("legal: `demotion-thresholds`"));
     assert_eq!(tag(&[]), Ok([0; forebay_kernel::tags::TAGS]));
 }

@@ -1,7 +1,9 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
 use crate::registry::CcEntry;
-use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
+use crate::transport::{
+    Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, RtoRule, SlowStart, SsthreshFrom, Stack, Transport,
+};
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, choices};
 
@@ -21,7 +23,8 @@ pub const SUMMARIES: &[&str] = &[
 // What the values of these keys are called in scenarios: the one list of each, from which the choices and what they mean are taken.
 const RECOVERY: &[(&str, Recovery)] =
     &[("reno", Recovery::Reno), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack), ("rack", Recovery::Rack)];
-const REDUCE: &[(&str, Reduce)] = &[("window", Reduce::Window), ("flight", Reduce::Flight), ("cwnd", Reduce::Cwnd)];
+const SSTHRESH_FROM: &[(&str, SsthreshFrom)] =
+    &[("window", SsthreshFrom::Window), ("flight", SsthreshFrom::Flight), ("cwnd", SsthreshFrom::Cwnd)];
 const RTO_RULE: &[(&str, RtoRule)] = &[("rfc6298", RtoRule::Rfc6298), ("linux", RtoRule::Linux), ("fixed", RtoRule::Fixed)];
 const GROWTH: &[(&str, Growth)] = &[
     ("per-ack", Growth::PerAck),
@@ -52,25 +55,25 @@ pub const PARAMS: &[Param] = &[
         "the receive window starts at 64 KB and follows what arrives in an RTT, as Linux's; default in linux: unless `rcv-wnd` is given, which fixes it like SO_RCVBUF",
     ),
     p(
-        "adaptive-acks",
+        "quickack",
         Kind::Bool,
-        "acknowledge as Linux: when more than `ack-every` - 1 full segments wait, at once at the end of a write, after a loss, a mark or a pause of an RTO for `quick-acks` segments, else after `ack-delay` or the RTT if that is longer, but before the minimum RTO",
+        "acknowledge as Linux: when more than `ack-every` - 1 full segments wait, at once at the end of a write, after a loss, a mark or a pause of an RTO for `quickack-count` segments, else after `ack-delay` or the RTT if that is longer, but before the minimum RTO",
     ),
     p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
     p(
-        "quick-acks",
+        "quickack-count",
         Kind::Int(0, 1_000),
-        "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
+        "segments acknowledged at once at the start of a connection (Linux), and with `quickack` after pauses",
     ),
     p(
         "recovery",
         Kind::Choice(&choices::<4, _>(RECOVERY)),
-        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `reduce = \"cwnd\"` and `rto-rule = \"linux\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
+        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `ssthresh-from = \"cwnd\"` and `rto-rule = \"linux\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
     ),
     p(
-        "reduce",
-        Kind::Choice(&choices::<3, _>(REDUCE)),
+        "ssthresh-from",
+        Kind::Choice(&choices::<3, _>(SSTHRESH_FROM)),
         "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
     ),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
@@ -112,13 +115,13 @@ pub const PARAMS: &[Param] = &[
         "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the congestion control needs",
     ),
     p(
-        "echo",
+        "ecn-echo",
         Kind::Choice(&choices::<2, _>(LATCHED_ECHO)),
         "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
     ),
-    p("cwr-on-any", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
+    p("cwr-on-retransmit", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
     p(
-        "ect-on-any",
+        "ect-on-retransmit",
         Kind::Bool,
         "retransmissions are ECN-capable like any segment (ns-2), where RFC 3168 section 6.1.5 forbids it",
     ),
@@ -215,14 +218,14 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
     // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
     c.rcv_autotune = flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
-    c.adaptive_acks = flag("adaptive-acks", c.adaptive_acks);
+    c.quickack = flag("quickack", c.quickack);
     c.ack_every = int("ack-every", c.ack_every);
     c.ack_delay = time("ack-delay", c.ack_delay);
-    c.quick_acks = int("quick-acks", c.quick_acks);
+    c.quickack_count = int("quickack-count", c.quickack_count);
     c.recovery = values.opt_choice("recovery", RECOVERY).unwrap_or(c.recovery);
-    c.reduce = values.opt_choice("reduce", REDUCE).unwrap_or(c.reduce);
-    c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
-    c.ect_on_any = flag("ect-on-any", c.ect_on_any);
+    c.ssthresh_from = values.opt_choice("ssthresh-from", SSTHRESH_FROM).unwrap_or(c.ssthresh_from);
+    c.cwr_on_retransmit = flag("cwr-on-retransmit", c.cwr_on_retransmit);
+    c.ect_on_retransmit = flag("ect-on-retransmit", c.ect_on_retransmit);
     c.limited_transmit = flag("limited-transmit", c.limited_transmit);
     c.prr = flag("prr", c.prr);
     c.dup_thresh = int("dup-thresh", c.dup_thresh);
@@ -237,7 +240,7 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c.frto = flag("frto", c.frto);
     c.eifel = flag("eifel", c.eifel);
     c.ecn = values.opt_choice("ecn", ECN).unwrap_or(entry.ecn);
-    c.latched_echo = values.opt_choice("echo", LATCHED_ECHO).unwrap_or(c.latched_echo);
+    c.latched_echo = values.opt_choice("ecn-echo", LATCHED_ECHO).unwrap_or(c.latched_echo);
     c.growth = values.opt_choice("growth", GROWTH).unwrap_or(c.growth);
     c.slow_start = values.opt_text("slow-start").and_then(|name| SlowStart::of(&name)).unwrap_or(c.slow_start);
     c.idle = values.opt_choice("slow-start-after-idle", IDLE).unwrap_or(c.idle);
@@ -269,12 +272,12 @@ pub fn defaults(profile: Profile) -> Stack {
         // 1000 segments, the window limit of the incast and TRIM simulations.
         rcv_wnd: 1_460_000,
         rcv_autotune: false,
-        adaptive_acks: false,
+        quickack: false,
         ack_every: 1,
         ack_delay: Time::from_ms(100),
-        quick_acks: 0,
+        quickack_count: 0,
         recovery: Recovery::NewReno,
-        reduce: Reduce::Window,
+        ssthresh_from: SsthreshFrom::Window,
         limited_transmit: true,
         prr: false,
         dup_thresh: 3,
@@ -289,8 +292,8 @@ pub fn defaults(profile: Profile) -> Stack {
         frto: false,
         eifel: false,
         ecn: Ecn::Off,
-        cwr_on_any: true,
-        ect_on_any: true,
+        cwr_on_retransmit: true,
+        ect_on_retransmit: true,
         latched_echo: false,
         growth: Growth::PerAck,
         slow_start: SlowStart::Standard,
@@ -316,16 +319,16 @@ pub fn defaults(profile: Profile) -> Stack {
             // a connection begins with; the kernel takes the true share once it knows how drivers fill their buffers.
             rcv_wnd: 3 << 20,
             rcv_autotune: true,
-            adaptive_acks: true,
+            quickack: true,
             ack_every: 2,
             ack_delay: Time::from_ms(40),
-            quick_acks: 16,
+            quickack_count: 16,
             recovery: Recovery::Rack,
-            reduce: Reduce::Cwnd,
+            ssthresh_from: SsthreshFrom::Cwnd,
             prr: true,
             timestamps: true,
-            cwr_on_any: false,
-            ect_on_any: false,
+            cwr_on_retransmit: false,
+            ect_on_retransmit: false,
             rto_rule: RtoRule::Linux,
             rto_max: Time::from_secs(120),
             rto_granularity: Time::from_ms(1),
@@ -345,9 +348,9 @@ pub fn defaults(profile: Profile) -> Stack {
             ack_every: 2,
             ack_delay: Time::from_ms(100),
             recovery: Recovery::Sack,
-            reduce: Reduce::Flight,
-            cwr_on_any: false,
-            ect_on_any: false,
+            ssthresh_from: SsthreshFrom::Flight,
+            cwr_on_retransmit: false,
+            ect_on_retransmit: false,
             rto_min: Time::from_secs(1),
             growth: Growth::PerSegment { limit: 1 },
             idle: Idle::Restart,

@@ -334,7 +334,7 @@ pub enum LastTrain {
     /// This many bytes.
     Bytes(u64),
     /// What the trains before it leave of this many bytes; they cannot reach it.
-    RestOf(u64),
+    UpToTotal(u64),
 }
 
 /// When messages should have arrived.

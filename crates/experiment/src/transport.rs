@@ -119,7 +119,7 @@ pub enum RtoRule {
 
 /// What a reduction halves (or multiplies by the congestion control's factor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reduce {
+pub enum SsthreshFrom {
     /// min(congestion window, receive window), without the inflation of fast recovery: ns-2 (`TcpAgent::slowdown`), BSD.
     Window,
     /// What is outstanding in the network (RFC 5681 equation 4, RFC 6675 section 5 step 4.2): data sent and not acknowledged, without that
@@ -209,19 +209,19 @@ pub struct Stack {
     /// The receive window is tuned as Linux does it.
     pub rcv_autotune: bool,
     /// Receivers acknowledge as Linux: by bytes, at once at the end of a write, in quick mode after pauses, by an adaptive timer.
-    pub adaptive_acks: bool,
+    pub quickack: bool,
     /// Acknowledge every n-th full segment; 1 switches delayed ACKs off.
     pub ack_every: u32,
     /// Delayed-ACK timer; with adaptive ACKs its smallest value (TCP_ATO_MIN).
     pub ack_delay: Time,
     /// Acknowledge this many segments at once at the start of a connection, and with adaptive ACKs after pauses (Linux quick-ack mode).
-    pub quick_acks: u32,
+    pub quickack_count: u32,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// What a reduction starts from.
-    pub reduce: Reduce,
+    pub ssthresh_from: SsthreshFrom,
     /// Proportional rate reduction (RFC 6937) during SACK and RACK recovery.
     pub prr: bool,
     /// Duplicate ACKs that start fast retransmit; 0: none do. RACK goes by time whatever this says.
@@ -250,10 +250,10 @@ pub struct Stack {
     /// ECN.
     pub ecn: Ecn,
     /// CWR also travels on retransmissions (ns-2); RFC 3168 section 6.1.2 and Linux know it on new data only.
-    pub cwr_on_any: bool,
+    pub cwr_on_retransmit: bool,
     /// Retransmissions are ECN-capable like any segment (ns-2's tcp.cc sets ECT on all but the SYN); RFC 3168 section 6.1.5 forbids it. Where
     /// a queue marks, those of RFC 3168 are dropped.
-    pub ect_on_any: bool,
+    pub ect_on_retransmit: bool,
     /// The receiver echoes a mark until CWR, whatever [`Stack::ecn`] says: RFC 3168's latch under a DCTCP sender.
     pub latched_echo: bool,
     /// Window growth per ACK.
@@ -286,6 +286,6 @@ impl Stack {
     /// Whether a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
     /// by RFC 6582: where it reduces and times as Linux.
     pub fn counts_duplicates(&self) -> bool {
-        self.recovery == Recovery::NewReno && self.reduce == Reduce::Cwnd && self.rto_rule == RtoRule::Linux
+        self.recovery == Recovery::NewReno && self.ssthresh_from == SsthreshFrom::Cwnd && self.rto_rule == RtoRule::Linux
     }
 }

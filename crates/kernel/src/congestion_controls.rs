@@ -172,7 +172,7 @@ fn trim(start: Numbers, v: &Values, route: Option<&Route>) -> Numbers {
         .and(policy)
         .and(k)
         .and(guard)
-        .and(place(&["per-ack", "per-rtt", "per-ack-capped"], v.text("cut-mode").as_str()))
+        .and(place(&["per-ack", "per-rtt", "per-ack-capped"], v.text("reduction-mode").as_str()))
         .and(u64::from(v.text("gap-scope") == "any"))
         .and(place(&["none", "cut", "late", "all"], v.text("ssthresh-on-trim").as_str()))
         .and(u64::from(v.bool("additive-only")))

@@ -40,8 +40,10 @@ pub fn tag(shims: &[Chosen]) -> Result<[u64; TAGS], String> {
 }
 
 fn pias(v: &Values) -> Result<[u64; TAGS], String> {
-    let Some(sizes) = v.opt_names("demote") else {
-        return Err("`table` of `pias` is known to the simulator alone; legal: `demote` with the sizes themselves".into());
+    let Some(sizes) = v.opt_names("demotion-thresholds") else {
+        return Err(
+            "`table` of `pias` is known to the simulator alone; legal: `demotion-thresholds` with the sizes themselves".into()
+        );
     };
     let mut tag = [u64::MAX; TAGS];
     tag[0] = PIAS;

@@ -4,7 +4,7 @@
 use crate::congestion_controls::{cc, is_ours};
 use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
 use forebay_experiment::topology::Route;
-use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Transport};
+use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, RtoRule, SlowStart, SsthreshFrom, Transport};
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::congestion_controls::PARAMS;
 use forebay_kernel::shims::{SHIM, shim};
@@ -178,7 +178,7 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
         ecn_differs,
         "in Linux the exact echo of marks and the congestion control `dctcp` go together; leave it out".into(),
     );
-    refuse("transport.echo", t.latched_echo, "Linux echoes each mark as it is with `dctcp`; legal: exact".into());
+    refuse("transport.ecn-echo", t.latched_echo, "Linux echoes each mark as it is with `dctcp`; legal: exact".into());
     let own_start = match t.slow_start {
         SlowStart::Standard => false,
         SlowStart::Hystart => t.cc.name != "cubic",
@@ -197,20 +197,23 @@ pub(crate) fn own_ways(group: &Group) -> Vec<String> {
             all.push(format!("`{}`: {text}", group.name));
         }
     };
-    say(t.reduce != Reduce::Cwnd, "`reduce`: Linux reduces its window, once per episode");
+    say(t.ssthresh_from != SsthreshFrom::Cwnd, "`ssthresh-from`: Linux reduces its window, once per episode");
     say(!t.prr, "`prr`: Linux reduces in proportion to what arrives (RFC 6937), with SACK and without");
     say(t.rto_rule != RtoRule::Linux, "`rto-rule`: Linux takes SRTT + max(minimum, 4 RTTVAR)");
     say(t.rto_max != Time::from_secs(120), "`rto-max`: 120 s in Linux (TCP_RTO_MAX)");
     say(t.rto_granularity != TICK, "`rto-granularity`: 1 ms in Linux (HZ is 1000)");
-    say(t.cwr_on_any || t.ect_on_any, "`cwr-on-any`, `ect-on-any`: Linux sets CWR and ECT on new data only (RFC 3168)");
+    say(
+        t.cwr_on_retransmit || t.ect_on_retransmit,
+        "`cwr-on-retransmit`, `ect-on-retransmit`: Linux sets CWR and ECT on new data only (RFC 3168)",
+    );
     let linux_growth = t.growth == forebay_experiment::transport::Growth::PerSegment { limit: u32::MAX };
     say(!linux_growth, "`growth`: Linux grows by the segments that an ACK acknowledges, of whatever size and number");
     say(t.idle == Idle::Restart, "`slow-start-after-idle`: Linux halves the window for every idle timeout");
     say(!t.cwnd_validation && !is_ours(t), "`cwnd-validation`: Linux does not grow a window that the application does not use");
     say(!t.tsq, "`tsq`: Linux limits what a connection has waiting in its host's interface");
     say(
-        t.ack_every == 2 && !t.adaptive_acks,
-        "`ack-delay`, `quick-acks`: Linux delays ACKs by 40 ms at least, and not at the start",
+        t.ack_every == 2 && !t.quickack,
+        "`ack-delay`, `quickack-count`: Linux delays ACKs by 40 ms at least, and not at the start",
     );
     say(
         !t.rcv_autotune,

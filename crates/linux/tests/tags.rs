@@ -62,7 +62,7 @@ fn prin_marks_exactly_three_segments_of_each_block() {
 
 #[test]
 fn pias_demotes_by_bytes_sent_and_answers_are_urgent() {
-    let shim = r#"{ kind = "dctcp", shim = { kind = "pias", demote = ["10KB", "30KB", "50KB"] } }"#;
+    let shim = r#"{ kind = "dctcp", shim = { kind = "pias", demotion-thresholds = ["10KB", "30KB", "50KB"] } }"#;
     let Some([linux, sim]) = both(shim) else { return };
     let found = classes(&linux);
     for class in 4..=7 {

@@ -352,7 +352,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         beta: v.float("beta"),
         burst: v.time("burst"),
         ecn: v.bool("ecn"),
-        mark_up_to: v.float("mark-up-to"),
+        mark_up_to: v.float("mark-ecnth"),
         derandomize: v.bool("derandomize"),
         cap: v.bool("cap"),
         from_rate: v.text("delay") == "rate",
@@ -393,7 +393,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 doc: "mark ECN-capable packets instead of dropping them (RFC 8033 section 5.1)",
             },
             Param {
-                key: "mark-up-to",
+                key: "mark-ecnth",
                 kind: Kind::Float(0.0, 1.0),
                 default: Some("0.1"),
                 doc: "beyond this probability packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",

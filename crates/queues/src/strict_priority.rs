@@ -1,7 +1,7 @@
 //! Strict priority: two to eight FIFOs, of which the most urgent one that holds a packet is served first.
 //!
 //! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
-//! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+//! sum of all queues. `queues = 2` with `buffer-scope = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::by_class::{CLASSES, map, packed, thresholds};
 use crate::line::Line;
@@ -229,7 +229,7 @@ impl Buffered for StrictPriority {
 fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     let count = v.int("queues") as usize;
     let map = map(v, count)?;
-    let buffer_of_queue = v.text("buffer-of") == "queue";
+    let buffer_of_queue = v.text("buffer-scope") == "queue";
     let mut levels = vec![Level::default(); count];
     let limits = v.opt_queue_lens("limits").unwrap_or_default();
     if limits.len() > count {
@@ -242,7 +242,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         let same = |b: &QueueLen| std::mem::discriminant(b) == std::mem::discriminant(&limit);
         if let Some(b) = buffer.filter(|b| !buffer_of_queue && same(b) && limit.amount() > b.amount()) {
             let message = format!("{limit} is never reached, as all queues share a buffer of {b}; legal: at most {b}");
-            return Err(QueueError::new("limits", message + ", or buffer-of = \"queue\""));
+            return Err(QueueError::new("limits", message + ", or buffer-scope = \"queue\""));
         }
         level.limit = Some(QueueState::limit(limit));
     }
@@ -254,8 +254,8 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         level.k = Some(QueueState::limit(k));
     }
     let k = QueueState::threshold(v.opt_queue_len("k"));
-    if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
-        return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
+    if k == QueueState::UNLIMITED && v.text("k-scope") == "queue" {
+        return Err(QueueError::new("k-scope", "says which queue is compared with `k`, and `k` is not set"));
     }
     Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(
         StrictPriority {
@@ -264,7 +264,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
             busy: 0,
             serving: 0,
             k,
-            k_of_queue: v.text("k-of") == "queue",
+            k_of_queue: v.text("k-scope") == "queue",
             buffer_of_queue,
             tail_drop: v.text("overflow") == "tail",
             common: false,
@@ -286,7 +286,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 doc: "eight entries, the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
             },
             Param {
-                key: "buffer-of",
+                key: "buffer-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
                 doc: "whether the link's `buffer` limits all queues together or each by itself",
@@ -295,7 +295,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "limits",
                 kind: Kind::QueueLens,
                 default: Some(""),
-                doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have what `buffer-of` says",
+                doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have what `buffer-scope` says",
             },
             Param {
                 key: "overflow",
@@ -305,7 +305,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
             },
             K,
             Param {
-                key: "k-of",
+                key: "k-scope",
                 kind: Kind::Choice(&["port", "queue"]),
                 default: Some("port"),
                 doc: "whether `k` is compared with the sum of all queues or with the packet's own",

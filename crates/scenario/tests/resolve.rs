@@ -309,7 +309,7 @@ fn registry_defaults_are_legal() {
 /// Keys of `[transport]` and shims can be set for one congestion control of a comparison.
 #[test]
 fn congestion_controls_bring_their_own_stack_keys_and_shims() {
-    let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demote = ["10KB"] } },
+    let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demotion-thresholds = ["10KB"] } },
         { kind = "dctcp", g = 0.5 }, { kind = "dctcp", g = 0.25, alpha = 1.0 }]"#;
     let text = format!(
         "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"1us\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n[transport]\nstack = \"ns2\"\nrto-min = \"5ms\"\n{cc}\n[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 1\n"
@@ -338,7 +338,7 @@ fn shims_are_named_and_echoed() {
     let echo = |i: usize| &r.variants[i].echo["transport"];
     assert_eq!((&echo(3)["shim"], &echo(3)["dup-thresh"], &echo(3)["rto-rule"]), (&"srpt".into(), &0.into(), &"fixed".into()));
     assert_eq!((&echo(4)["shim"], echo(0).get("shim")), (&"none".into(), None));
-    assert_eq!((&echo(0)["echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
+    assert_eq!((&echo(0)["ecn-echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
 }
 
 /// A key would be ambiguous in a congestion control's table if the congestion control had a parameter of the same name.

@@ -299,7 +299,7 @@ fn fifos_that_look_at_waiting_times_agree_with_the_model() {
                 ("alpha", Value::Float(500.0)),
                 ("beta", Value::Float(5_000.0)),
             ];
-            check(Rule::Fifo, &value("pie", &[&pie[..], &[ecn, ("mark-up-to", Value::Float(1.0))]].concat()), buffer, seed);
+            check(Rule::Fifo, &value("pie", &[&pie[..], &[ecn, ("mark-ecnth", Value::Float(1.0))]].concat()), buffer, seed);
         }
     }
 }

@@ -126,12 +126,12 @@ proptest! {
         let follows = forebay_sim::cc::find(cc).is_some_and(|l| l.needs_sack);
         let recovery = if follows && modes.0.ends_with("reno") { "sack" } else { modes.0 };
         let rule = if cc == "pfabric" { "rfc6298" } else { modes.2 };
-        let text = [("recovery", recovery), ("reduce", modes.1), ("rto-rule", rule), ("growth", modes.3), ("ecn", modes.4)];
+        let text = [("recovery", recovery), ("ssthresh-from", modes.1), ("rto-rule", rule), ("growth", modes.3), ("ecn", modes.4)];
         let mut set: Vec<_> = text.into_iter().map(|(k, v)| (k, Value::Text(v.to_owned()))).collect();
         set.push(("slow-start-after-idle", Value::Text(modes.5.to_owned())));
         let names = [
-            "limited-transmit", "prr", "timestamps", "frto", "eifel", "cwr-on-any", "ect-on-any", "cwnd-validation", "handshake", "fin",
-            "adaptive-acks", "rcv-autotune",
+            "limited-transmit", "prr", "timestamps", "frto", "eifel", "cwr-on-retransmit", "ect-on-retransmit", "cwnd-validation", "handshake", "fin",
+            "quickack", "rcv-autotune",
         ];
         set.extend(names.into_iter().zip(flags).map(|(k, v)| (k, Value::Bool(v))));
         let mut c = config_with(stack, cc, &set, &[]);

@@ -94,7 +94,7 @@ fn classes(report: &Report) -> BTreeMap<(u64, u32), u8> {
 /// Of PRIN, which is a program that has to be attached first, `stream.rs` tests the classes.
 #[test]
 fn segments_have_the_classes_that_they_have_in_virtual_time() {
-    let pias = r#"{ kind = "cubic", shim = { kind = "pias", demote = ["10KB", "30KB", "50KB"] } }"#;
+    let pias = r#"{ kind = "cubic", shim = { kind = "pias", demotion-thresholds = ["10KB", "30KB", "50KB"] } }"#;
     let service = r#"{ kind = "cubic", shim = { kind = "service", class = 5 } }"#;
     for (cc, answers) in [(pias, 7), (service, 0)] {
         let Some([real, exact]) = both(&blocks(cc), true) else { return };

@@ -231,7 +231,7 @@ impl Connection {
             }
             // In a simulation the receiver closes at once, with a FIN of its own. An application that has not closed is expected to answer: what has
             // not been acknowledged before that FIN waits for this (Linux tcp_fin enters pingpong mode).
-            if r.finished() && !before && self.c.adaptive_acks {
+            if r.finished() && !before && self.c.quickack {
                 r.end();
                 let closing = answer.packets.pop();
                 let acknowledged = answer.packets.last().zip(closing).is_some_and(|(a, b)| a.0.seq == b.0.seq);

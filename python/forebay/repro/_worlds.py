@@ -19,7 +19,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "linux": {
         "transport.handshake": True,
         "transport.limited-transmit": True,
-        "transport.echo": "exact",
+        "transport.ecn-echo": "exact",
         "transport.recovery": "newreno",
     }
 }

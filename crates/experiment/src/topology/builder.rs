@@ -1,6 +1,6 @@
 //! Assembles a [`Network`] node by node and link by link.
 
-use super::{BuildError, MAX_NODES, far, shared};
+use super::{BuildError, MAX_NODES, extra_delay, shared};
 use crate::network::{Network, Node, PortConfig};
 use forebay_queues::SharedBuffer;
 use forebay_types::param::{LinkValue, Values};
@@ -11,14 +11,14 @@ pub(crate) struct Builder {
     network: Network,
     shared: Option<SharedBuffer>,
     /// Hosts that are further away than their links say.
-    far: String,
+    extra_delay: String,
 }
 
 impl Builder {
     /// An empty network whose switches have the shared memory that `values` asks for.
     pub(super) fn new(values: &Values) -> Result<Builder, BuildError> {
-        let far = values.opt_text(far::FAR.key).unwrap_or_default();
-        Ok(Builder { network: Network::default(), shared: shared::from_values(values)?, far })
+        let extra_delay = values.opt_text(extra_delay::EXTRA_DELAY.key).unwrap_or_default();
+        Ok(Builder { network: Network::default(), shared: shared::from_values(values)?, extra_delay })
     }
 
     /// Adds a host.
@@ -79,7 +79,7 @@ impl Builder {
 
     /// The finished network.
     pub(super) fn finish(mut self) -> Result<Network, BuildError> {
-        far::apply(&mut self.network, &self.far)?;
+        extra_delay::apply(&mut self.network, &self.extra_delay)?;
         Ok(self.network)
     }
 }

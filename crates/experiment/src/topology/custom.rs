@@ -1,7 +1,7 @@
 //! Any network, written out node by node and link by link.
 
 use super::builder::{Builder, check_link, check_size};
-use super::{BuildError, Fib, TopologyEntry, far, find_port, shared};
+use super::{BuildError, Fib, TopologyEntry, extra_delay, find_port, shared};
 use crate::network::Network;
 use forebay_types::NodeId;
 use forebay_types::param::{Entry, Kind, Values, nearest, optional, required};
@@ -28,7 +28,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -1,7 +1,7 @@
 //! Hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -25,7 +25,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("bottleneck", Kind::Link, "link between the switches; its buffer and queue are those of both directions"),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -2,7 +2,7 @@
 //! (k/2)^2 core switches, k^3/4 hosts, full bisection bandwidth when all links are equal.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, far, shared};
+use super::{BuildError, TopologyEntry, extra_delay, shared};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -20,7 +20,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             optional("fabric", Kind::Link, "", "link between switches. Default: as `host`"),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -1,7 +1,7 @@
 //! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
 use crate::network::Network;
 use forebay_types::Rate;
 use forebay_types::param::{Entry, Kind, LinkValue, Values, optional, required};
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -1,7 +1,7 @@
 //! Many senders, one switch, one receiver: the incast topology.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, required};
 
@@ -23,7 +23,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -9,7 +9,7 @@ pub mod address;
 mod builder;
 mod custom;
 mod dumbbell;
-mod far;
+mod extra_delay;
 mod fat_tree;
 mod faulty;
 mod leaf_spine;

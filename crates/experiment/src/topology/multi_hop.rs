@@ -9,7 +9,7 @@
 //! b only the second.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, far, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -41,7 +41,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("link2", Kind::Link, "link between the second switch and the front-end"),
             shared::TOTAL,
             shared::SWITCH,
-            far::FAR,
+            extra_delay::EXTRA_DELAY,
             shared::ALPHA,
             shared::PER_PORT,
         ],

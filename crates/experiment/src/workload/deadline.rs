@@ -21,7 +21,7 @@ pub(super) const QUERY_DEADLINE: Param = optional(
 );
 /// Which messages have it.
 pub(super) const DEADLINE_UP_TO: Param =
-    optional("deadline-up-to", Kind::Bytes, "", "only messages of at most this size have the deadline. Default: all");
+    optional("deadline-max-size", Kind::Bytes, "", "only messages of at most this size have the deadline. Default: all");
 
 /// The deadline that the parameters describe.
 pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> {

@@ -52,7 +52,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "payload bytes of all trains of a connection, `last-size` not counted: the sizes drawn are scaled to add up to exactly this. \
                  Needs `trains`. Default: sizes are as drawn",
             ),
-            optional("least", Kind::Bytes, "512B", "with `total`: no train is scaled below this"),
+            optional("min-size", Kind::Bytes, "512B", "with `total`: no train is scaled below this"),
             optional(
                 "connections",
                 Kind::Choice(&["persistent", "per-train"]),
@@ -67,7 +67,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "size of an additional last train on every connection, with `last-at`. Default: none",
             ),
             optional(
-                "last-rest-of",
+                "last-total",
                 Kind::Bytes,
                 "",
                 "instead of `last-size`: the last train brings what the connection has written to this many bytes",
@@ -118,30 +118,30 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 fn last(values: &Values, sizes: &SizeDist, trains: Option<u32>, fresh: bool) -> Result<Option<(Time, LastTrain)>, BuildError> {
     let bytes = |key| values.opt_bytes(key).map(|b| b.0);
     let at = values.opt_time("last-at");
-    let (key, size) = match (bytes("last-size"), bytes("last-rest-of")) {
+    let (key, size) = match (bytes("last-size"), bytes("last-total")) {
         (None, None) if at.is_some() => {
-            return Err(BuildError::new("last-size", "`last-at` needs `last-size` or `last-rest-of`"));
+            return Err(BuildError::new("last-size", "`last-at` needs `last-size` or `last-total`"));
         }
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(BuildError::new("last-rest-of", "`last-size` and `last-rest-of` exclude each other")),
+        (Some(_), Some(_)) => return Err(BuildError::new("last-total", "`last-size` and `last-total` exclude each other")),
         (Some(0), None) => return Err(BuildError::new("last-size", "a train has at least 1B")),
         (Some(size), None) => ("last-size", LastTrain::Bytes(size)),
         (None, Some(total)) => {
             let Some(trains) = trains else {
-                return Err(BuildError::new("last-rest-of", "needs `trains`: trains without end would leave nothing"));
+                return Err(BuildError::new("last-total", "needs `trains`: trains without end would leave nothing"));
             };
             let most = u128::from(sizes.largest()) * u128::from(trains);
             if most >= u128::from(total) {
                 return Err(BuildError::new(
-                    "last-rest-of",
+                    "last-total",
                     format!("{trains} trains of up to {} can take all of it; legal: above {most}B", Bytes(sizes.largest())),
                 ));
             }
             if fresh {
                 let reason = "the rest is that of a connection: leave out either this or `connections = \"per-train\"`";
-                return Err(BuildError::new("last-rest-of", reason));
+                return Err(BuildError::new("last-total", reason));
             }
-            ("last-rest-of", LastTrain::RestOf(total))
+            ("last-total", LastTrain::UpToTotal(total))
         }
     };
     match at {
@@ -153,7 +153,7 @@ fn last(values: &Values, sizes: &SizeDist, trains: Option<u32>, fresh: bool) -> 
 /// What the trains of a connection add up to, and the smallest of them.
 fn total(values: &Values, sizes: &SizeDist, pairs: u64, trains: Option<u32>) -> Result<Option<(u64, u64)>, BuildError> {
     let Some(total) = values.opt_bytes("total").map(|b| b.0) else { return Ok(None) };
-    let least = values.bytes("least").0;
+    let min_size = values.bytes("min-size").0;
     let Some(trains) = trains.map(u64::from) else {
         return Err(BuildError::new("total", "needs `trains`, the number of trains that share it"));
     };
@@ -169,11 +169,11 @@ fn total(values: &Values, sizes: &SizeDist, pairs: u64, trains: Option<u32>) -> 
             format!("{trains} sizes of up to {} are too large to be scaled", Bytes(sizes.largest())),
         ));
     }
-    if u128::from(least) * u128::from(trains) > u128::from(total) {
-        let wanted = u128::from(least) * u128::from(trains);
-        return Err(BuildError::new("total", format!("{trains} trains of at least {} need {wanted}B", Bytes(least))));
+    if u128::from(min_size) * u128::from(trains) > u128::from(total) {
+        let wanted = u128::from(min_size) * u128::from(trains);
+        return Err(BuildError::new("total", format!("{trains} trains of at least {} need {wanted}B", Bytes(min_size))));
     }
-    Ok(Some((total, least)))
+    Ok(Some((total, min_size)))
 }
 
 #[cfg(test)]
@@ -225,14 +225,14 @@ mod tests {
         assert!(w.build("on-off", &given(ms, &[kb("total", 26), trains.clone()])).is_ok());
         assert_eq!(w.refused("on-off", &given(ms, &[kb("total", 1 << 30), ("trains", Value::Int(1 << 30))])), "total");
         // 50 trains of at most 10 KB.
-        let rest = |n, more: &[(&'static str, Value)]| given(ms, &[&[kb("last-rest-of", n), at.clone()], more].concat());
+        let rest = |n, more: &[(&'static str, Value)]| given(ms, &[&[kb("last-total", n), at.clone()], more].concat());
         assert!(w.build("on-off", &rest(501, std::slice::from_ref(&trains))).is_ok());
-        assert_eq!(w.refused("on-off", &rest(500, std::slice::from_ref(&trains))), "last-rest-of");
-        assert_eq!(w.refused("on-off", &rest(501, &[])), "last-rest-of");
+        assert_eq!(w.refused("on-off", &rest(500, std::slice::from_ref(&trains))), "last-total");
+        assert_eq!(w.refused("on-off", &rest(501, &[])), "last-total");
         let fresh = ("connections", Value::Text("per-train".into()));
-        assert_eq!(w.refused("on-off", &rest(501, &[trains.clone(), fresh])), "last-rest-of");
-        assert_eq!(w.refused("on-off", &rest(501, &[trains, kb("last-size", 1)])), "last-rest-of");
-        assert_eq!(w.refused("on-off", &given(ms, &[kb("deadline-up-to", 1)])), "deadline-up-to");
+        assert_eq!(w.refused("on-off", &rest(501, &[trains.clone(), fresh])), "last-total");
+        assert_eq!(w.refused("on-off", &rest(501, &[trains, kb("last-size", 1)])), "last-total");
+        assert_eq!(w.refused("on-off", &given(ms, &[kb("deadline-max-size", 1)])), "deadline-max-size");
         w.duration = None;
         assert_eq!(w.refused("on-off", &given(ms, &[])), "trains");
     }

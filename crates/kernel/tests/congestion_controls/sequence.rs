@@ -157,7 +157,7 @@ fn random(rng: &mut Rng, cc: &str, key: &str) -> Option<Value> {
         "k" if chance(rng, 30) => Value::Time(Time(spread(rng, 1e6, 1e12) as u64)),
         "k-policy" => word(pick(rng, &["lower", "mid", "upper"])),
         "k-guard" => Value::Float(pick(rng, &[0.0, 3.0, 12.3])),
-        "cut-mode" => word(pick(rng, &["per-ack", "per-rtt", "per-ack-capped"])),
+        "reduction-mode" => word(pick(rng, &["per-ack", "per-rtt", "per-ack-capped"])),
         "gap-scope" => word(pick(rng, &["any", "idle"])),
         "ssthresh-on-trim" => word(pick(rng, &["all", "late", "cut", "none"])),
         "min-rtt-seed" => word(pick(rng, &["idle-data", "handshake", "handshake-raw", "first-sample"])),

@@ -80,7 +80,7 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
         };
         let with_last = match last {
             Some((_, LastTrain::Bytes(bytes))) => each + *bytes as f64,
-            Some((_, LastTrain::RestOf(all))) => *all as f64,
+            Some((_, LastTrain::UpToTotal(all))) => *all as f64,
             None => each,
         };
         return Some(pairs.len() as f64 * with_last);

@@ -1,5 +1,6 @@
 //! Reading a table key by key: a key that was not read is an unknown key.
 
+use crate::schema::former;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
@@ -57,7 +58,11 @@ impl<'a> Fields<'a> {
         let known = |key: &str| self.asked.iter().any(|k| k == key) || self.removed.contains(&key);
         for item in self.table.items.iter().filter(|i| !known(&i.key)).take(MAX_UNKNOWN) {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
-            let label = did_you_mean(&item.key, self.asked.iter().map(String::as_str)).unwrap_or_else(|| "unknown key".into());
+            let known = || self.asked.iter().map(String::as_str);
+            let label = match former::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
+                Some(new) => format!("this key is now `{new}`"),
+                None => did_you_mean(&item.key, known()).unwrap_or_else(|| "unknown key".into()),
+            };
             let legal = match self.asked.is_empty() {
                 true => "it has no keys".to_owned(),
                 false => format!("legal keys: {}", either(self.asked.iter().map(String::as_str)).replace(" or ", ", ")),

@@ -8,6 +8,7 @@ pub(crate) mod dist;
 pub(crate) mod docs;
 pub(crate) mod ends;
 pub(crate) mod fields;
+pub(crate) mod former;
 pub(crate) mod host_index;
 pub(crate) mod hosts;
 pub(crate) mod kind;

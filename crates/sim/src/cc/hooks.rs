@@ -181,7 +181,7 @@ pub enum Trigger {
 pub struct Reduction {
     /// What it answers.
     pub trigger: Trigger,
-    /// What the stack reduces from, segments; see [`Reduce`](forebay_experiment::transport::Reduce).
+    /// What the stack reduces from, segments; see [`SsthreshFrom`](forebay_experiment::transport::SsthreshFrom).
     pub from: f64,
     /// Bytes in the network, as [`Ack::in_flight`].
     pub in_flight: u64,

@@ -76,7 +76,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
         summary: "tags a flow's packets with classes 7, 6, ... as it sends more, ACKs with 7 (PIAS); for strict-priority queues and DCTCP",
         params: &[
             Param {
-                key: "demote",
+                key: "demotion-thresholds",
                 kind: Kind::Names,
                 default: Some(""),
                 doc: "bytes sent after which a flow is demoted by one class: up to seven rising sizes, such as [\"1540KB\", \"2MB\"]; or give `table`",
@@ -85,7 +85,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "table",
                 kind: Kind::Choice(&choices::<2, _>(TABLES)),
                 default: Some(""),
-                doc: "instead of `demote`: the seven sizes that the publication found best for these flow sizes at `load`",
+                doc: "instead of `demotion-thresholds`: the seven sizes that the publication found best for these flow sizes at `load`",
             },
             Param {
                 key: "load",
@@ -110,11 +110,15 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
 fn build(values: &Values) -> Result<Config, BuildError> {
     // Our choice: a message is a flow. The publication has one flow a connection, and its kernel module takes idle connections as new flows.
     let per_message = values.choice("per", PER_MESSAGE);
-    let demote = match (values.opt_names("demote"), values.opt_choice("table", TABLES)) {
+    let demote = match (values.opt_names("demotion-thresholds"), values.opt_choice("table", TABLES)) {
         (Some(sizes), None) => given(&sizes)?,
         (None, Some(table)) => published(table, values.opt_float("load").unwrap_or(0.5)),
-        (None, None) => return Err(BuildError::new("demote", "one of `demote` and `table` must be given")),
-        (Some(_), Some(_)) => return Err(BuildError::new("table", "`demote` gives the sizes already: remove one of them")),
+        (None, None) => {
+            return Err(BuildError::new("demotion-thresholds", "one of `demotion-thresholds` and `table` must be given"));
+        }
+        (Some(_), Some(_)) => {
+            return Err(BuildError::new("table", "`demotion-thresholds` gives the sizes already: remove one of them"));
+        }
     };
     if values.opt_float("load").is_some() && values.opt_text("table").is_none() {
         return Err(BuildError::new("load", "has no effect without `table`"));
@@ -124,9 +128,9 @@ fn build(values: &Values) -> Result<Config, BuildError> {
 
 fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
     let bytes: Result<Vec<u64>, _> = sizes.iter().map(|t| t.parse::<forebay_types::Bytes>().map(|b| b.0)).collect();
-    let demote = bytes.map_err(|e| BuildError::new("demote", e.to_string()))?;
+    let demote = bytes.map_err(|e| BuildError::new("demotion-thresholds", e.to_string()))?;
     if demote.is_empty() || demote.len() > 7 || demote.windows(2).any(|w| w[0] >= w[1]) {
-        return Err(BuildError::new("demote", "legal: one to seven sizes, each above the one before it"));
+        return Err(BuildError::new("demotion-thresholds", "legal: one to seven sizes, each above the one before it"));
     }
     Ok(demote)
 }

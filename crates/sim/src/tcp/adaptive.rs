@@ -58,7 +58,7 @@ const _: () = assert!(size_of::<Adaptive>() <= 104);
 impl Adaptive {
     /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
     pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
-        (c.adaptive_acks || tuned).then(|| {
+        (c.quickack || tuned).then(|| {
             Box::new(Adaptive {
                 last: Time::ZERO,
                 ato: TimeOrNever::NEVER,

@@ -71,7 +71,7 @@ pub(crate) fn shim_lists() -> Vec<Shims> {
     let wait = Value::Time(forebay_types::Time::from_us(300));
     vec![
         Shims::default(),
-        shim("pias", &[("demote", demote)]).into(),
+        shim("pias", &[("demotion-thresholds", demote)]).into(),
         shim("srpt", &[]).into(),
         shim("prin", &[]).into(),
         shim("prin", &[("tail-reorder-wait", wait), ("ssthresh", Value::Text("cap".into())), ("floor", Value::Int(2))]).into(),

@@ -2,7 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Recovery, RtoRule, SsthreshFrom};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
@@ -350,7 +350,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     fn check_window(&self) {
         let (s, mss) = (&self.sender, u64::from(self.c.mss));
         let more = if s.ca() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
-        if self.sack() && self.c.reduce == Reduce::Cwnd && self.c.recovery != Recovery::Sack {
+        if self.sack() && self.c.ssthresh_from == SsthreshFrom::Cwnd && self.c.recovery != Recovery::Sack {
             // tcp_cwnd_test.
             let n = s.counts(&self.c);
             let in_network = n.unacked + n.retrans - n.sacked - n.lost;
@@ -393,7 +393,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         }
         let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
         // What ends before the window that was offered last is not looked at (tcp_sequence).
-        let before = self.c.adaptive_acks && offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) < self.acked as i64;
+        let before = self.c.quickack && offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) < self.acked as i64;
         if p.has(flag::PROBE) || (data && !before && offset <= self.acked as i64 && left >= recent) {
             self.recent = Some(left);
         }

@@ -54,7 +54,7 @@ fn a_known_loss_begins_another_recovery() {
 #[test]
 fn a_third_block_lets_held_back_acks_go() {
     let mut c = config("linux", "newreno");
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     let mut r = receiver::Script::new(c);
     r.at(1_000).data(0).data(1);
     r.acks();
@@ -79,7 +79,7 @@ fn a_third_block_lets_held_back_acks_go() {
 #[test]
 fn the_ack_of_a_filled_hole_counts_where_others_are_left() {
     let mut c = config("linux", "newreno");
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     let mut r = receiver::Script::new(c);
     r.at(1_000).data(0).data(1);
     r.acks();

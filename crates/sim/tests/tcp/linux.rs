@@ -57,7 +57,7 @@ fn what_is_sent_again_is_pushed_again() {
 #[test]
 fn duplicate_acks_are_compressed() {
     let mut c = linux(10);
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     let mut r = Receiver::new(c);
     r.at(100).data(0).data(1);
     assert_eq!(r.acks(), "2");
@@ -76,7 +76,7 @@ fn duplicate_acks_are_compressed() {
 #[test]
 fn a_duplicate_whose_ack_is_held_back_is_not_reported_later() {
     let mut c = linux(10);
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     let mut r = Receiver::new(c);
     r.at(100).data(0).data(1);
     r.data(3).data(4).data(5);
@@ -90,7 +90,7 @@ fn a_duplicate_whose_ack_is_held_back_is_not_reported_later() {
 #[test]
 fn cwr_is_acknowledged_at_once() {
     let mut c = linux(10);
-    (c.quick_acks, c.ecn) = (0, Ecn::Classic);
+    (c.quickack_count, c.ecn) = (0, Ecn::Classic);
     let mut r = Receiver::new(c);
     r.at(100).data(0);
     assert_eq!(r.acks(), "");

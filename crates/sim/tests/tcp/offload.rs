@@ -11,7 +11,7 @@ use forebay_types::Time;
 /// A receiver of the Linux stack whose host waits 10 us for the next segment; no quick mode, which would hide the count of ACKs.
 fn joining() -> TcpConfig {
     let mut c = config("linux", "newreno");
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     c.rcv_autotune = false;
     c.gro = Some(Time::from_us(10));
     c
@@ -159,7 +159,7 @@ impl Host {
         self.tape.0.drain(..).count()
     }
 
-    /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `echo` us; how many segments leave.
+    /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `ecn-echo` us; how many segments leave.
     fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
         let win = (self.c.rcv_wnd >> 7) as u16;
         let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };

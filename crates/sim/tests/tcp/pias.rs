@@ -12,7 +12,7 @@ fn pias(window: u32, per: &str) -> TcpConfig {
     let mut c = config("ns2", "dctcp");
     c.init_cwnd = window;
     let demote = Value::Names(vec!["2KB".into(), "4KB".into()]);
-    c.shims = shim("pias", &[("demote", demote), ("per", Value::Text(per.into()))]).into();
+    c.shims = shim("pias", &[("demotion-thresholds", demote), ("per", Value::Text(per.into()))]).into();
     c
 }
 

@@ -110,7 +110,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "K is at least this many packet times above the RTT of the empty path",
             ),
             optional(
-                "cut-mode",
+                "reduction-mode",
                 Kind::Choice(&choices::<3, _>(CUT)),
                 "per-ack",
                 "an RTT above K cuts on every ACK, once per round trip, or on every ACK but by no more than a half per round trip",
@@ -163,7 +163,7 @@ fn build(v: &Values) -> Config {
         buffer: v.opt_queue_len("buffer"),
         policy: v.opt_time("k").map_or_else(|| v.choice("k-policy", POLICY), |k| Policy::Explicit(k.0 as f64)),
         guard: v.float("k-guard"),
-        cut: v.choice("cut-mode", CUT),
+        cut: v.choice("reduction-mode", CUT),
         gap_in_flight: v.choice("gap-scope", GAP_IN_FLIGHT),
         ssthresh: v.choice("ssthresh-on-trim", SSTHRESH),
         additive_only: v.bool("additive-only"),

@@ -50,9 +50,9 @@ impl Receiver {
         let full = p.len >= a.rcv_mss;
         let old_mss = a.rcv_mss;
         let mut pushed = false;
-        if taken.in_order || c.adaptive_acks {
+        if taken.in_order || c.quickack {
             let end = p.has(flag::PUSH) || self.rcv_nxt >= self.deliver_at;
-            pushed = a.measure(c.mss, p.len, end) && len > 0 && taken.in_order && c.adaptive_acks;
+            pushed = a.measure(c.mss, p.len, end) && len > 0 && taken.in_order && c.quickack;
         }
         let mut grows = false;
         if let Some(tune) = &mut a.tune {
@@ -74,11 +74,11 @@ impl Receiver {
                 grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), counted);
             }
         }
-        if !c.adaptive_acks {
+        if !c.quickack {
             return self.settle_plainly(c, now, taken, out);
         }
         self.enter_quick_mode(c, now, p, &taken);
-        if grows && c.quick_acks > 0 {
+        if grows && c.quickack_count > 0 {
             self.quick |= 1;
         }
         let held = waiting + self.memory_of_fresh(c, p.len.into(), &taken);
@@ -114,7 +114,7 @@ impl Receiver {
     fn enter_quick_mode(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) {
         let window = self.window;
         let Some(a) = &mut self.adaptive else { return };
-        if c.quick_acks == 0 {
+        if c.quickack_count == 0 {
             if taken.in_order {
                 a.note_arrival(c, now);
             }
@@ -123,11 +123,11 @@ impl Receiver {
         let mut quick = 0_u32;
         if taken.in_order {
             if a.note_arrival(c, now) {
-                quick = c.quick_acks.min(most_quick(window, a));
+                quick = c.quickack_count.min(most_quick(window, a));
             }
         } else if taken.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
             // A retransmission of what is there (tcp_enter_quickack_mode).
-            quick = c.quick_acks.min(most_quick(window, a));
+            quick = c.quickack_count.min(most_quick(window, a));
             a.ato = c.ack_delay.into();
         }
         let latched = matches!(self.echo, Echo::Classic { latched: true });
@@ -146,7 +146,7 @@ impl Receiver {
 
     /// A retransmission of what is there has come: the ACKs of it may have been lost (tcp_enter_quickack_mode).
     pub(super) fn expect_repetitions(&mut self, c: &TcpConfig) {
-        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks && c.quick_acks > 0) else { return };
+        let Some(a) = self.adaptive.as_mut().filter(|_| c.quickack && c.quickack_count > 0) else { return };
         a.ato = c.ack_delay.into();
         self.enter_quick_acks(c);
     }
@@ -154,7 +154,7 @@ impl Receiver {
     /// The next segments are acknowledged at once (tcp_incr_quickack).
     pub(super) fn enter_quick_acks(&mut self, c: &TcpConfig) {
         let most = self.adaptive.as_ref().map_or(0, |a| most_quick(self.window, a));
-        self.quick = self.quick.max(c.quick_acks.min(most).min(u32::from(u16::MAX)) as u16);
+        self.quick = self.quick.max(c.quickack_count.min(most).min(u32::from(u16::MAX)) as u16);
     }
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
@@ -301,7 +301,7 @@ impl Receiver {
                 }
             }
         }
-        if c.adaptive_acks {
+        if c.quickack {
             self.leave_quick_mode(c);
         }
         self.acknowledge(out);
@@ -379,7 +379,7 @@ impl Receiver {
     pub fn held_back(&self, c: &TcpConfig, now: Time) -> Option<Time> {
         let waits = self.timer_due.has_come(now) && self.pending > 0;
         // Others start the timer with the delay that they have.
-        let since = self.adaptive.as_ref().filter(|_| c.adaptive_acks).map(|a| a.last);
+        let since = self.adaptive.as_ref().filter(|_| c.quickack).map(|a| a.last);
         waits.then(|| since.map_or(c.ack_delay, |last| now - last))
     }
 
@@ -396,7 +396,7 @@ impl Receiver {
 
     /// The delayed-ACK timer of such a receiver expired: it waited in vain, so the next waits longer (tcp_delack_timer_handler).
     fn inflate_ato(&mut self, c: &TcpConfig) {
-        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks) else { return };
+        let Some(a) = self.adaptive.as_mut().filter(|_| c.quickack) else { return };
         if let Some(ato) = a.ato.get() {
             a.ato = (ato * 2).min(a.rto()).min(LONGEST).into();
         }

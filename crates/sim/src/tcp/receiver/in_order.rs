@@ -12,7 +12,7 @@ impl Receiver {
     pub(super) fn is_of_linux(c: &TcpConfig) -> bool {
         // tcp_event_data_recv looks at the window when segments of this size come.
         let opens = c.mss >= 128;
-        opens && c.adaptive_acks && c.ack_every > 1 && c.quick_acks > 0 && c.timestamps && c.gro.is_none()
+        opens && c.quickack && c.ack_every > 1 && c.quickack_count > 0 && c.timestamps && c.gro.is_none()
     }
 
     /// Whether `p` is what such a receiver usually gets.

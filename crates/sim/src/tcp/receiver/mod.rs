@@ -25,7 +25,7 @@ use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
 use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Ecn, Recovery, Reduce};
+use forebay_experiment::transport::{Ecn, Recovery, SsthreshFrom};
 use forebay_types::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
@@ -179,15 +179,14 @@ impl Receiver {
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
             usual: if Receiver::is_of_linux(c) && window_shim.is_none() {
                 Usual::Linux
-            } else if c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps
-            {
+            } else if c.ack_every <= 1 && window_shim.is_none() && !c.quickack && !tuned && c.gro.is_none() && !c.timestamps {
                 Usual::Plain
             } else {
                 Usual::Nothing
             },
             elaborate: sack || window_shim.is_some(),
             pending: 0,
-            quick: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
+            quick: if c.quickack { 0 } else { c.quickack_count.min(u32::from(u16::MAX)) as u16 },
             last_ack: 0,
             ts_recent: 0,
             recent_seen: Time::ZERO,
@@ -197,7 +196,7 @@ impl Receiver {
             group: 0,
             balance: 0,
             answered: false,
-            fins: if c.adaptive_acks { 0 } else { close::WITH_ACK },
+            fins: if c.quickack { 0 } else { close::WITH_ACK },
             window_shim,
             adaptive: Adaptive::of(c, tuned),
             gro: Gro::of(c),
@@ -307,7 +306,7 @@ impl Receiver {
         if older && c.timestamps && self.is_too_old(c, now, p) {
             return self.reject(c, now, p, out);
         }
-        if c.adaptive_acks && offset + i64::from(p.len) + i64::from(fin) < self.last_ack as i64 {
+        if c.quickack && offset + i64::from(p.len) + i64::from(fin) < self.last_ack as i64 {
             // tcp_validate_incoming, tcp_sequence: it is before the window that was offered last, so that neither its timestamp nor its marks count.
             return self.reject(c, now, p, out);
         }
@@ -316,7 +315,7 @@ impl Receiver {
         //# current window.
         // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue). ns-2 looks at no number
         // (TcpSink::ack).
-        let news = self.brings_news(p, offset) || c.reduce == Reduce::Window;
+        let news = self.brings_news(p, offset) || c.ssthresh_from == SsthreshFrom::Window;
         let ce = if news { p.ecn() == Codepoint::Ce } else { self.echo == Echo::Exact { ce: true } };
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {

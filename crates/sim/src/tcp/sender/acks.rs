@@ -5,7 +5,7 @@ use crate::cc::Ack;
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
-use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
+use forebay_experiment::transport::{Ecn, Growth, RtoRule, SsthreshFrom};
 use forebay_types::{Time, TimeOrNever};
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
@@ -51,7 +51,7 @@ impl Sender {
             Phase::Established => return self.send_ack(c, now, out),
             Phase::Waiting if p.has(flag::FIN) => return self.finish(c, now, p, out),
             // TIME-WAIT (tcp_timewait_state_process).
-            Phase::Done if p.has(flag::FIN) && c.adaptive_acks => return self.send_ack(c, now, out),
+            Phase::Done if p.has(flag::FIN) && c.quickack => return self.send_ack(c, now, out),
             Phase::Closed | Phase::SynSent | Phase::Waiting | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);
@@ -285,7 +285,7 @@ impl Sender {
         //# packet.
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
-        let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
+        let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_retransmit);
         if !held && (!c.cwnd_validation || self.uses_window(c)) {
             match &self.slow_start {
                 None => self.cc.cong_avoid(&mut self.w, ack),
@@ -303,7 +303,7 @@ impl Sender {
         if self.window_limited == Some(true) {
             return true;
         }
-        if c.reduce == Reduce::Flight {
+        if c.ssthresh_from == SsthreshFrom::Flight {
             // RFC 9438 section 5.8: a flow is limited by its application when it sends less than the window allows. While a timeout is
             // repaired, what is lost may wait for the window.
             return self.ca == CaState::Loss && self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());

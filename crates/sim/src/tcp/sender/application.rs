@@ -47,7 +47,7 @@ impl Sender {
             t.write(begin, self.written, self.una);
         }
         self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
-        if c.adaptive_acks {
+        if c.quickack {
             self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
             self.closing = last && c.fin;
             if self.phase == Phase::Established {

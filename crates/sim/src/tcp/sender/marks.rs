@@ -3,7 +3,7 @@
 use super::{CaState, Cut, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Ecn, Reduce};
+use forebay_experiment::transport::{Ecn, SsthreshFrom};
 use forebay_types::Time;
 
 impl Sender {
@@ -16,7 +16,7 @@ impl Sender {
         // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
         let reduces = ack.ece
             && self.ca < CaState::Cwr
-            && (ack.snd_una > self.cwr_end || (c.reduce == Reduce::Cwnd && self.sack.is_some()));
+            && (ack.snd_una > self.cwr_end || (c.ssthresh_from == SsthreshFrom::Cwnd && self.sack.is_some()));
         if reduces {
             self.cut_on_ece(c, &{ *ack });
         }
@@ -26,7 +26,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
-        let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
+        let delivered = if c.ssthresh_from == SsthreshFrom::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);
         let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
@@ -40,12 +40,12 @@ impl Sender {
             self.begin_cwr(c);
         } else {
             // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
-            let kernel = c.reduce == Reduce::Cwnd;
+            let kernel = c.ssthresh_from == SsthreshFrom::Cwnd;
             let window = if kernel { self.w.ssthresh } else { self.cc.window_after_marks(before, self.w.ssthresh) };
             self.w.cwnd = window.cap(self.w.cwnd);
             self.cc.cwnd_event(&mut self.w, Event::Complete);
         }
-        if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
+        if one && c.ssthresh_from == SsthreshFrom::Flight && c.ecn == Ecn::Classic {
             self.rest_for_marks(c, ack.now);
         }
     }

@@ -257,7 +257,7 @@ impl Sender {
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         let plain = !by_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
-        let usual = match plain && !c.cwnd_validation && !c.adaptive_acks {
+        let usual = match plain && !c.cwnd_validation && !c.quickack {
             true => Usual::Plain,
             false if Sender::is_listed(c) && tag.is_none() => Usual::Linux,
             false => Usual::Nothing,

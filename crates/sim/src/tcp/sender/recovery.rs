@@ -5,7 +5,7 @@ use crate::cc::{Event, Trigger, Window};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::prr::Prr;
-use forebay_experiment::transport::{Reduce, RtoRule};
+use forebay_experiment::transport::{RtoRule, SsthreshFrom};
 use forebay_types::Time;
 
 impl Sender {
@@ -23,7 +23,7 @@ impl Sender {
         }
         let reduction = self.start_of_reduction(c);
         // tcp_enter_recovery: a reduction that is under way goes on, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
-        let running = (answered || c.reduce == Reduce::Cwnd) && self.ca == CaState::Cwr;
+        let running = (answered || c.ssthresh_from == SsthreshFrom::Cwnd) && self.ca == CaState::Cwr;
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
@@ -36,11 +36,11 @@ impl Sender {
             s.episode.rescued = false;
             // RFC 8985 section 7.4.2 is about losses that nothing else answers. A kernel forgets the probe where a reduction begins
             // (tcp_init_cwnd_reduction), and reduces once more after one that went on.
-            if !running || c.reduce != Reduce::Cwnd {
+            if !running || c.ssthresh_from != SsthreshFrom::Cwnd {
                 s.rack.probe_end = None;
             }
         }
-        if running && c.reduce == Reduce::Cwnd {
+        if running && c.ssthresh_from == SsthreshFrom::Cwnd {
             // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
             self.seldom.recover = self.cwr_end;
             self.cut = Cut::Other;
@@ -59,7 +59,7 @@ impl Sender {
         //# Retransmit the first data segment presumed dropped -- the segment starting with sequence number HighACK + 1.
         // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. Linux lets the window of the reduction decide,
         // which has room for one (tcp_cwnd_reduction).
-        let at_once = !(c.prr && c.reduce == Reduce::Cwnd);
+        let at_once = !(c.prr && c.ssthresh_from == SsthreshFrom::Cwnd);
         if at_once
             && let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost())
             && !self.held_back(c, c.mss.into(), 2)
@@ -72,7 +72,7 @@ impl Sender {
     pub(super) fn leave_episode(&mut self, c: &TcpConfig) {
         let done = match self.ca {
             // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
-            CaState::Cwr if c.reduce == Reduce::Cwnd => self.una > self.cwr_end,
+            CaState::Cwr if c.ssthresh_from == SsthreshFrom::Cwnd => self.una > self.cwr_end,
             CaState::Cwr => self.una >= self.cwr_end,
             CaState::Recovery | CaState::Loss => self.una >= self.seldom.recover,
             CaState::Open | CaState::Disorder => false,
@@ -96,9 +96,9 @@ impl Sender {
     /// A proportional reduction that starts now: RecoverFS of RFC 6937 section 3 is the data outstanding, where Linux has the window
     /// (tcp_init_cwnd_reduction).
     fn start_of_reduction(&self, c: &TcpConfig) -> Prr {
-        match c.reduce {
-            Reduce::Cwnd => Prr::begin_linux((self.w.cwnd * f64::from(c.mss)) as u64),
-            Reduce::Window | Reduce::Flight => Prr::begin(self.flight()),
+        match c.ssthresh_from {
+            SsthreshFrom::Cwnd => Prr::begin_linux((self.w.cwnd * f64::from(c.mss)) as u64),
+            SsthreshFrom::Window | SsthreshFrom::Flight => Prr::begin(self.flight()),
         }
     }
 
@@ -125,14 +125,14 @@ impl Sender {
         if delivered == 0 {
             return;
         }
-        self.w.cwnd = match c.reduce {
-            Reduce::Cwnd => {
+        self.w.cwnd = match c.ssthresh_from {
+            SsthreshFrom::Cwnd => {
                 let pipe = s.board.in_network();
                 let more = s.episode.prr.on_segments(segments.into(), pipe.into(), threshold.bytes(c.mss) / mss, mss, progress);
                 f64::from(pipe) + more as f64
             }
             // Never below a segment: of short ones, fewer bytes than that may be all that is under way.
-            Reduce::Window | Reduce::Flight => {
+            SsthreshFrom::Window | SsthreshFrom::Flight => {
                 let allowance = s.episode.prr.on_ack(delivered, pipe, threshold.bytes(c.mss), mss);
                 Window::of_bytes(pipe + allowance, c.mss).max(1.0)
             }

@@ -4,7 +4,7 @@ use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::scoreboard::{LOST, RETX, SACKED};
-use forebay_experiment::transport::Reduce;
+use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
 
 impl Sender {
@@ -16,9 +16,9 @@ impl Sender {
         while let Some(s) = &mut self.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
-            let full = match c.reduce {
-                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
-                Reduce::Window | Reduce::Flight => s.board.pipe(self.nxt - self.una) + len > window,
+            let full = match c.ssthresh_from {
+                SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
+                SsthreshFrom::Window | SsthreshFrom::Flight => s.board.pipe(self.nxt - self.una) + len > window,
             };
             if full || self.paced(now) || self.held_back(c, len, 2) {
                 return;

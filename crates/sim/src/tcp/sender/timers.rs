@@ -7,7 +7,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
 use crate::tcp::wheel;
 use forebay_experiment::rows::TimeoutKind;
-use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Recovery, RtoRule, SsthreshFrom};
 use forebay_types::{Time, TimeOrNever};
 
 /// SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
@@ -153,7 +153,7 @@ impl Sender {
         let repeated = self.ca == CaState::Loss && self.una == self.seldom.timed_out;
         let disordered = self.ca <= CaState::Disorder;
         let answered = self.una < self.cwr_end && self.marks_answered();
-        let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
+        let reduced = answered || (c.ssthresh_from == SsthreshFrom::Cwnd && self.reducing());
         self.seldom.timed_out = self.una;
         if self.ca == CaState::Recovery && self.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
@@ -166,7 +166,7 @@ impl Sender {
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
             self.stats.losses.loss_cuts += 1;
-        } else if repeated && c.reduce == Reduce::Window {
+        } else if repeated && c.ssthresh_from == SsthreshFrom::Window {
             // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
             // TcpAgent::slowdown leaves a threshold of two.
             self.w.ssthresh = (self.reducible(c) / 2.0).max(2.0).into();
@@ -223,9 +223,9 @@ impl Sender {
                 let Some(s) = &mut self.sack else { return };
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
-                self.w.cwnd = match c.reduce {
-                    Reduce::Cwnd => f64::from(s.board.in_network() + 1),
-                    Reduce::Window | Reduce::Flight => {
+                self.w.cwnd = match c.ssthresh_from {
+                    SsthreshFrom::Cwnd => f64::from(s.board.in_network() + 1),
+                    SsthreshFrom::Window | SsthreshFrom::Flight => {
                         Window::of_bytes(s.board.pipe(self.nxt - self.una) + u64::from(c.mss), c.mss)
                     }
                 };
@@ -346,16 +346,16 @@ impl Sender {
     pub(super) fn reducible(&self, c: &TcpConfig) -> f64 {
         let mss = f64::from(c.mss);
         let window = self.w.cwnd;
-        match c.reduce {
-            Reduce::Cwnd => window,
-            Reduce::Window => window.min(self.edge.saturating_sub(self.una) as f64 / mss),
-            Reduce::Flight => window.min((self.flight() - self.seldom.limited.min(self.flight())) as f64 / mss),
+        match c.ssthresh_from {
+            SsthreshFrom::Cwnd => window,
+            SsthreshFrom::Window => window.min(self.edge.saturating_sub(self.una) as f64 / mss),
+            SsthreshFrom::Flight => window.min((self.flight() - self.seldom.limited.min(self.flight())) as f64 / mss),
         }
     }
 
     /// Asks the congestion control for the threshold of a reduction from `before` segments.
     pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
-        if c.reduce == Reduce::Window {
+        if c.ssthresh_from == SsthreshFrom::Window {
             // The window of such a sender is what it may use (ns-2 `window()`), for congestion controls that reduce the window as well.
             self.w.cwnd = self.w.cwnd.min(before.max(1.0));
         }

@@ -8,7 +8,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Timed;
 use crate::tcp::usage::Usage;
 use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Recovery, Reduce};
+use forebay_experiment::transport::{Recovery, SsthreshFrom};
 use forebay_types::Time;
 
 /// Whole bytes of a window. One that is wider than every stream counts as that wide, which spares the conversion its checks.
@@ -177,7 +177,7 @@ impl Sender {
         // tcp_cwnd_test counts segments, a short one as much as a full one.
         let (mut full, mut by_segments) = (u64::from(c.mss), false);
         if let Some(s) = &self.sack
-            && c.reduce == Reduce::Cwnd
+            && c.ssthresh_from == SsthreshFrom::Cwnd
         {
             (pipe, window, full, by_segments) = (s.board.in_network().into(), self.w.cwnd as u64, 1, true);
         }
@@ -350,13 +350,13 @@ impl Sender {
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.ecn && data > 0 && (!again || c.ect_on_any) {
+        if self.ecn && data > 0 && (!again || c.ect_on_retransmit) {
             p.meta.set_ecn(Codepoint::Ect0);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.
         // A FIN alone is none (tcp_ecn_send).
-        if self.cwr_pending && data > 0 && (!again || c.cwr_on_any) {
+        if self.cwr_pending && data > 0 && (!again || c.cwr_on_retransmit) {
             p.flags |= flag::CWR;
             self.cwr_pending = false;
         }

@@ -10,7 +10,7 @@ use crate::tcp::rack::Pending;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Growth, Recovery, RtoRule, SsthreshFrom};
 use forebay_types::Time;
 
 impl SackState {
@@ -33,7 +33,7 @@ impl Sender {
         let hooks = c.cc.hooks();
         c.recovery == Recovery::Rack
             && c.rto_rule == RtoRule::Linux
-            && c.reduce == Reduce::Cwnd
+            && c.ssthresh_from == SsthreshFrom::Cwnd
             && c.growth == (Growth::PerSegment { limit: u32::MAX })
             && c.probe_after == 0
             && !(hooks.records() || hooks.gate() || hooks.paces() || hooks.control())

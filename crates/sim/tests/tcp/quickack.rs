@@ -9,7 +9,7 @@ use forebay_types::Time;
 /// Without quick mode, which hides everything else in the first 16 segments.
 fn slow() -> TcpConfig {
     let mut c = config("linux", "newreno");
-    c.quick_acks = 0;
+    c.quickack_count = 0;
     c
 }
 
@@ -43,7 +43,7 @@ fn quick_mode_comes_back_after_a_pause() {
     assert_eq!(at_once(&mut r, 60, 80), 16 + 2);
     // A stack without it.
     let mut c = quick();
-    c.adaptive_acks = false;
+    c.quickack = false;
     let mut r = Script::new(c);
     assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
     r.at(400_000);
@@ -85,7 +85,7 @@ fn bytes_count_not_segments() {
     }
     // A stack that counts segments.
     let mut c = slow();
-    c.adaptive_acks = false;
+    c.quickack = false;
     let mut r = Script::new(c);
     r.bytes(0, 100, 0, false);
     assert_eq!(r.acks(), "");

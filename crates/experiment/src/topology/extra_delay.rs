@@ -7,19 +7,19 @@ use forebay_types::{NodeId, Time};
 use std::collections::BTreeMap;
 
 /// The parameter that every topology has.
-pub(super) const FAR: Param = optional(
-    "far",
+pub(super) const EXTRA_DELAY: Param = optional(
+    "extra-delay",
     Kind::Text,
     "",
     "hosts whose links are longer, such as \"s0..s7: 100us, recv: 1ms\": a host, a range or a group of the topology, and what each direction's delay grows by, so that round trips differ",
 );
 
-/// Lengthens the links of hosts, as `far` says.
-pub(super) fn apply(network: &mut Network, far: &str) -> Result<(), BuildError> {
+/// Lengthens the links of hosts, as `extra-delay` says.
+pub(super) fn apply(network: &mut Network, extra_delay: &str) -> Result<(), BuildError> {
     // Which part of the text a host was in before.
     let mut named_in: BTreeMap<NodeId, &str> = BTreeMap::new();
-    for text in far.split(',').map(str::trim).filter(|t| !t.is_empty()) {
-        let fail = |message: String| BuildError::new(FAR.key, format!("\"{text}\": {message}"));
+    for text in list.split(',').map(str::trim).filter(|t| !t.is_empty()) {
+        let fail = |message: String| BuildError::new(EXTRA_DELAY.key, format!("\"{text}\": {message}"));
         let form = "legal: hosts and a time, such as \"s0..s7: 100us\"";
         let (hosts, time) = text.split_once(':').ok_or_else(|| fail(form.to_owned()))?;
         let more: Time = time.trim().parse().map_err(|e| fail(format!("{e}; {form}")))?;
@@ -68,10 +68,10 @@ mod tests {
     use forebay_types::Time;
     use forebay_types::param::Value;
 
-    fn delays(far: &str) -> Result<Vec<u64>, String> {
-        let far = Value::Text(far.to_owned());
-        let network =
-            build("many-to-one", &[("senders", Value::Int(4)), ("far", far)]).map_err(|e| format!("{} {}", e.key, e.message))?;
+    fn delays(text: &str) -> Result<Vec<u64>, String> {
+        let list = Value::Text(text.to_owned());
+        let network = build("many-to-one", &[("senders", Value::Int(4)), ("extra-delay", list)])
+            .map_err(|e| format!("{} {}", e.key, e.message))?;
         let of = |name: &str| {
             let id = network.nodes.enumerate().find(|(_, n)| n.name == name).unwrap().0;
             let both: Vec<Time> = network.ports.iter().filter(|p| p.from == id || p.to == id).map(|p| p.delay).collect();
@@ -100,7 +100,7 @@ mod tests {
             ("senders: 1us, s0: 5us", "Leave it out"),
         ] {
             let e = delays(text).unwrap_err();
-            assert!(e.starts_with("far ") && e.contains(word), "{e}");
+            assert!(e.starts_with("extra-delay ") && e.contains(word), "{e}");
             let part = text.rsplit(", ").next().unwrap();
             assert!(e.contains(part), "{e}");
         }
