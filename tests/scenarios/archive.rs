@@ -65,7 +65,7 @@ fn named_by(root: &Path, name: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Whether a crate is an optional part of another, which maturin leaves out.
+/// Returns true if a crate is an optional part of another, which maturin leaves out.
 fn optional(root: &Path, by: &str, name: &str) -> bool {
     let manifest = fs::read_to_string(root.join("crates").join(by).join("Cargo.toml")).expect("a manifest");
     manifest.lines().any(|l| l.starts_with(&format!("forebay-{name} ")) && l.contains("optional = true"))

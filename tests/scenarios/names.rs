@@ -101,7 +101,7 @@ fn words(identifier: &str) -> Vec<String> {
     list
 }
 
-/// Whether a line of code contains `name` as words of an identifier or of a text.
+/// Returns true if a line of code contains `name` as words of an identifier or of a text.
 fn contains(line: &str, name: &str) -> bool {
     let joined = name.replace('-', "");
     let named = |identifier: &str| {

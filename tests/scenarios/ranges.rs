@@ -18,7 +18,7 @@ use self::modes::{modes, pairwise};
 use crate::matrix::{ends as hosts_of, topology_text, workload_text};
 use forebay_experiment::profile::PARAMS;
 use forebay_experiment::{topology, workload};
-use forebay_scenario::ends;
+use forebay_scenario::bounds;
 use forebay_sim::{cc, shim};
 use forebay_tests::one;
 use forebay_types::param::{Entry, Kind};

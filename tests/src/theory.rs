@@ -44,7 +44,7 @@ pub struct Transfer<'a> {
     pub ack: u64,
     /// Initial window, segments.
     pub window: u64,
-    /// Whether SYN and SYN-ACK come first.
+    /// True if SYN and SYN-ACK come first.
     pub handshake: bool,
 }
 

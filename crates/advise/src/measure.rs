@@ -42,7 +42,7 @@ impl ClassNumbers {
         ClassNumbers { started: times.len(), completed: times.len(), times: times.to_vec(), goodput_bps }
     }
 
-    /// Whether it had work and got nothing done.
+    /// Returns true if it had work and got nothing done.
     pub fn starved(&self) -> bool {
         if self.started > 0 { self.completed == 0 } else { self.goodput_bps <= 0.0 }
     }

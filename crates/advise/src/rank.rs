@@ -36,7 +36,7 @@ impl Change {
         self.log.half_width.map(|h| ((self.log.mean - h).exp(), (self.log.mean + h).exp()))
     }
 
-    /// Whether chance could be all of it: the interval contains no change, or one seed tells nothing.
+    /// Returns true if chance could be all of it: the interval contains no change, or one seed tells nothing.
     pub fn is_noise(&self) -> bool {
         self.interval().is_none_or(|(low, high)| low <= 1.0 && high >= 1.0)
     }
@@ -55,7 +55,7 @@ pub struct Others {
     pub starved: bool,
 }
 
-/// Whether a change can be recommended at all.
+/// True if a change can be recommended at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Everybody gets something done.
@@ -75,7 +75,7 @@ pub struct Entry {
     pub sets: Vec<String>,
     /// What installs it.
     pub install: Vec<String>,
-    /// Whether it can be recommended.
+    /// True if it can be recommended.
     pub standing: Standing,
     /// What became of the objective.
     pub objective: Option<Change>,

@@ -58,7 +58,7 @@ impl Behind {
                 // Messages of a connection come in the order in which they were written.
                 of.retain(|e| e.end_ns > start);
                 match waited.get(row).copied().flatten() {
-                    Some(Cause::Behind) => {
+                    Some(Cause::EarlierMessages) => {
                         if let Some((id, e)) = id.get(row).zip(of.iter().max_by_key(|e| e.waited_ns)) {
                             roots.insert((key.0, id), e.held);
                         }

@@ -134,7 +134,7 @@ impl Late {
 
     /// What is added about those that waited for messages before them.
     fn held_up(&self, data: &Data, cause: Cause) -> String {
-        if cause == Cause::Behind { held_up(data, &self.behind) } else { String::new() }
+        if cause == Cause::EarlierMessages { held_up(data, &self.behind) } else { String::new() }
     }
 
     fn part(&self, n: usize) -> String {
@@ -180,8 +180,8 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Opti
     Some(match (cause, at) {
         (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
         (Cause::SwitchQueue, Some(_)) => words(*cause, at),
-        (Cause::Behind, _) => (if all == 1 { cause.of_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
-        _ if all == 1 => cause.of_one().to_owned(),
+        (Cause::EarlierMessages, _) => (if all == 1 { cause.describe_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
+        _ if all == 1 => cause.describe_one().to_owned(),
         _ => words(*cause, at),
     })
 }

@@ -5,7 +5,7 @@ use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subje
 use crate::names;
 use crate::place::{Finder, Groups, Place, numbered, too_long};
 use crate::series::{goodput, queues, senders, timeouts};
-use forebay_experiment::waits::{Cause, SEEN_IN};
+use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
 use forebay_types::QueueLen;
@@ -261,7 +261,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, waited_ns, deadline) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"), rows.int("deadline_ns"));
-        data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
+        data.waits |= batch.column_by_name("waited_for").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
         let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         data.flows.reserve(rows.len());
@@ -293,7 +293,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             }
             let start_ns = start.get(row).unwrap_or(0);
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::Behind), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
+            if let (Some(Cause::EarlierMessages), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
                 behind.flows.push((data.flows.len(), id));
                 behind.conns.insert((run, conn));
             }
@@ -349,7 +349,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
             let part = part.copied().unwrap_or_default();
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::Behind), Some(slowest)) = (cause, slowest.get(row)) {
+            if let (Some(Cause::EarlierMessages), Some(slowest)) = (cause, slowest.get(row)) {
                 behind.queries.push((data.queries.len(), slowest));
             }
             data.queries.push(Query {

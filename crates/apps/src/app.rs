@@ -3,7 +3,7 @@
 use crate::{Errand, Host, Notice, QueryIds};
 use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_types::{AppId, Time, WorkloadId};
 
@@ -50,7 +50,7 @@ impl App {
     /// their numbers from `ids`.
     pub fn new(experiment: &Experiment, seed: u64, workload: WorkloadId, ids: &mut QueryIds) -> App {
         let w = &experiment.workloads[workload];
-        let rng = |tag: u64| Draws::Workload.stream(seed, &[u64::from(workload.get()), tag]);
+        let rng = |tag: u64| RngStream::Workload.stream(seed, &[u64::from(workload.get()), tag]);
         let kind = match &w.kind {
             WorkloadKind::Long { .. } => Kind::Long(long::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, rng(0), ids.source())),

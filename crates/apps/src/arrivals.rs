@@ -3,7 +3,7 @@
 use crate::{First, Host, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, has_destination};
 use forebay_types::{AppId, IndexVec, NodeId, Rng, SizeDist, Time, WorkloadId};
 
@@ -88,7 +88,7 @@ pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterato
 
 /// Random numbers of the workload `id` under `seed`.
 pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
-    Draws::Workload.stream(seed, &[u64::from(id.get()), 0])
+    RngStream::Workload.stream(seed, &[u64::from(id.get()), 0])
 }
 
 impl Arrivals {

@@ -164,7 +164,7 @@ fn incast_requests_the_next_blocks_when_all_have_arrived() {
         gap: Time::from_us(5),
         request_latency: None,
         jitter: Time::ZERO,
-        deadline: Some(Deadline { after: Time::from_us(50), up_to: 1_000 }),
+        deadline: Some(Deadline { after: Time::from_us(50), max_size: 1_000 }),
     };
     let script = [
         "0ps open 1>0#0",
@@ -251,7 +251,7 @@ fn requests_travel_as_data_and_are_answered() {
         think: TimeDist::Const(Time::from_us(3)),
         count: Some(2),
         start: Time::ZERO,
-        deadline: Some(Deadline { after: Time::from_us(40), up_to: u64::MAX }),
+        deadline: Some(Deadline { after: Time::from_us(40), max_size: u64::MAX }),
     };
     let script = [
         "0ps open 1>0#0",

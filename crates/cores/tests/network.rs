@@ -4,7 +4,7 @@
 use forebay_apps::{App, Host, Job, OpenSpec, QueryIds, QueryStart, Wake};
 use forebay_cores::{Link, Network, Switch, What};
 use forebay_experiment::Experiment;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::Datagram;
 use forebay_kernel::queue::{Discipline, shared};
@@ -42,7 +42,7 @@ impl<'a> Driver<'a> {
         let seed = config.seed;
         let link = |(id, p): (PortId, &forebay_experiment::network::PortConfig)| {
             let discipline = Discipline::of(&p.queue).expect("there is a core");
-            let stream = Draws::Queue.stream(seed, &[u64::from(id.get())]);
+            let stream = RngStream::Queue.stream(seed, &[u64::from(id.get())]);
             let limit = p.buffer.map_or(QueueState::UNLIMITED, QueueState::limit);
             let mut link = Link::new(p.from.get(), p.to.get(), discipline, stream.state());
             (link.rate, link.delay) = (p.rate.0, p.delay.0);
@@ -52,13 +52,13 @@ impl<'a> Driver<'a> {
         let links = config.network.ports.enumerate().map(link).collect();
         let pools = config.network.nodes.enumerate().filter_map(|(n, node)| Some((n, node.shared_buffer?)));
         let switches = pools.map(|(n, pool)| Switch { node: n.get(), pad: 0, param: shared(&pool) }).collect();
-        let ties = Draws::Ties.stream(seed, &[]).next_u64();
+        let ties = RngStream::Ties.stream(seed, &[]).next_u64();
         Driver {
             config,
             fib: Fib::new(&config.network).expect("every host reaches every other"),
             network: Network::new(config.network.nodes.len() as u32, links, switches, (ties, COHERENT)),
             sources: Vec::new(),
-            sequence_numbers: Draws::SequenceNumbers.stream(seed, &[]),
+            sequence_numbers: RngStream::SequenceNumbers.stream(seed, &[]),
             wakes: BinaryHeap::new(),
             set: 0,
         }
@@ -98,7 +98,7 @@ impl<'a> Driver<'a> {
 
     /// The path of a connection's packets one way.
     fn path(&self, conn: u64, src: NodeId, dst: NodeId) -> Vec<u32> {
-        let hash = Draws::FlowHash.stream(conn, &[u64::from(src.get()), u64::from(dst.get())]).next_u64() as u16;
+        let hash = RngStream::FlowHash.stream(conn, &[u64::from(src.get()), u64::from(dst.get())]).next_u64() as u16;
         self.fib.path(&self.config.network, src, dst, u32::from(hash)).into_iter().map(PortId::get).collect()
     }
 

@@ -57,12 +57,12 @@ impl Assign {
         (there, back)
     }
 
-    /// Whether host `src` has a transport.
+    /// Returns true if host `src` has a transport.
     pub fn covers(&self, src: NodeId) -> bool {
         !matches!(self, Assign::ByHost(table) if table[src].is_none())
     }
 
-    /// Whether every host that sends on a connection gets one of `groups` transports, on a network of `nodes` nodes which has these hosts.
+    /// Returns true if every host that sends on a connection gets one of `groups` transports, on a network of `nodes` nodes which has these hosts.
     /// The reason why not.
     pub(crate) fn check(&self, nodes: usize, groups: usize, senders: EachSender<'_>) -> Result<(), String> {
         let exists = |group: GroupId| {
@@ -92,7 +92,7 @@ impl Assign {
         }
     }
 
-    /// Whether a connection that one of the senders makes can get transport `group`.
+    /// Returns true if a connection that one of the senders makes can get transport `group`.
     pub(crate) fn uses(&self, group: GroupId, senders: EachSender<'_>) -> bool {
         match self {
             Assign::One(one) => *one == group,

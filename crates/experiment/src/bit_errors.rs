@@ -28,7 +28,7 @@ impl BitErrors {
         self.mean * self.rng.exponential()
     }
 
-    /// Whether a packet of `wire` bytes, the next on the link, is damaged.
+    /// Returns true if a packet of `wire` bytes, the next on the link, is damaged.
     pub fn damage(&mut self, wire: u64) -> bool {
         let mut bits = (8 * wire) as f64;
         let mut damaged = false;

@@ -1,5 +1,5 @@
 //! Payload delivered over time, per workload, transport and port. What a run of any length keeps of it is bounded: sums at points in time
-//! whose distance doubles when there are too many, so that there are never more than [`MOST`], and no more than [`MOST_WAYS`] ways of packets,
+//! whose distance doubles when there are too many, so that there are never more than [`MAX_POINTS`], and no more than [`MAX_PATHS`] ways of packets,
 //! of which each counts for the port that limits it most.
 
 use crate::rows::DeliveryRow;
@@ -8,19 +8,19 @@ use forebay_types::{GroupId, IndexVec, PortId, Rate, SumId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.
-pub const MOST: usize = 256;
+pub const MAX_POINTS: usize = 256;
 /// Most ports of a workload and transport that have rows of their own; with more, all are summed up together. Our choice: the lines of a chart.
-pub const MOST_PORTS: usize = 16;
+pub const MAX_PORTS: usize = 16;
 /// Most ways of a workload and transport that are summed up by themselves; with more, its ports have one row together. Our choice: 130 KB.
-pub const MOST_WAYS: usize = 64;
+pub const MAX_PATHS: usize = 64;
 /// Intervals of a run whose length is known.
 const INTERVALS: u64 = 200;
 /// The first interval of a run whose length is not known.
 const FIRST: Time = Time(1_000_000);
 /// Connections are looked at no more often than once in so many packet transmissions, so that it costs next to nothing,
-const TRANSMISSIONS_PER_LOOK: u64 = 32;
-/// beside so many looks, some milliseconds of a run, so that in small ones the points do not depend on what else is sent.
-const FREE_LOOKS: u64 = 1 << 14;
+const TRANSMISSIONS_PER_READ: u64 = 32;
+/// beside so many reads, some milliseconds of a run, so that in small ones the points do not depend on what else is sent.
+const FREE_READS: u64 = 1 << 14;
 
 /// The sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,25 +37,25 @@ pub struct Deliveries {
     /// Times, and the sums at each. Sums that are missing at the end were zero.
     points: Vec<(Time, IndexVec<SumId, u64>)>,
     /// Connections looked at so far.
-    looks: u64,
+    reads: u64,
 }
 
 /// The sums of a workload and transport.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Sums {
     /// By the ports that all packets of a pair of hosts pass, in their order ([`crate::topology::Fib::certain`]).
-    by_way: BTreeMap<Vec<PortId>, SumId>,
+    by_path: BTreeMap<Vec<PortId>, SumId>,
     /// That of all further ways.
     others: Option<SumId>,
 }
 
 impl Sums {
     /// What rows are made for: ports with the sums that belong to them. Of the ports of a way `limits` names the one that counts.
-    fn told_apart(&self, limits: &dyn Fn(&[PortId]) -> Option<PortId>) -> Vec<(Option<PortId>, Vec<SumId>)> {
+    fn by_port(&self, limits: &dyn Fn(&[PortId]) -> Option<PortId>) -> Vec<(Option<PortId>, Vec<SumId>)> {
         let mut by_port: BTreeMap<Option<PortId>, Vec<SumId>> = BTreeMap::new();
-        self.by_way.iter().for_each(|(way, sum)| by_port.entry(limits(way)).or_default().push(*sum));
-        if self.others.is_some() || by_port.is_empty() || by_port.len() > MOST_PORTS {
-            return vec![(None, self.by_way.values().copied().chain(self.others).collect())];
+        self.by_path.iter().for_each(|(way, sum)| by_port.entry(limits(way)).or_default().push(*sum));
+        if self.others.is_some() || by_port.is_empty() || by_port.len() > MAX_PORTS {
+            return vec![(None, self.by_path.values().copied().chain(self.others).collect())];
         }
         by_port.into_iter().collect()
     }
@@ -73,13 +73,13 @@ impl Deliveries {
 
     /// The sum that a workload's messages of a transport belong to whose packets all pass the ports of `way`.
     pub fn sum(&mut self, workload: WorkloadId, group: GroupId, way: &[PortId]) -> SumId {
-        let Sums { by_way, others } = self.sums.entry((workload, group)).or_default();
-        if let Some(sum) = by_way.get(way) {
+        let Sums { by_path, others } = self.sums.entry((workload, group)).or_default();
+        if let Some(sum) = by_path.get(way) {
             return *sum;
         }
         let next = SumId::from_index(self.count);
         let sum =
-            if by_way.len() < MOST_WAYS { *by_way.entry(way.to_vec()).or_insert(next) } else { *others.get_or_insert(next) };
+            if by_path.len() < MAX_PATHS { *by_path.entry(way.to_vec()).or_insert(next) } else { *others.get_or_insert(next) };
         self.count += usize::from(sum == next);
         sum
     }
@@ -98,13 +98,13 @@ impl Deliveries {
     /// Time comes to `now`, which is not before [`Deliveries::due`]. Whether to sum up now, which takes a look at `connections` connections,
     /// after so many packet transmissions. If not, the intervals are too short for so many connections: they get twice as long.
     pub fn worth(&mut self, now: Time, connections: usize, transmissions: u64) -> bool {
-        let looks = self.looks + connections as u64;
-        let worth = looks <= FREE_LOOKS + transmissions / TRANSMISSIONS_PER_LOOK;
+        let reads = self.reads + connections as u64;
+        let worth = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
         if worth {
-            self.looks = looks;
+            self.reads = reads;
         } else {
             self.every = Time(self.every.0.saturating_mul(2));
-            self.due = self.behind(now);
+            self.due = self.next_multiple(now);
         }
         worth
     }
@@ -112,9 +112,9 @@ impl Deliveries {
     /// The sums have been `totals` since [`Deliveries::due`], and nothing is delivered before `now`.
     pub fn note(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
         self.push(self.due, totals);
-        self.due = self.behind(self.due);
+        self.due = self.next_multiple(self.due);
         self.fill(now, totals);
-        if self.points.len() >= MOST {
+        if self.points.len() >= MAX_POINTS {
             self.thin();
         }
     }
@@ -126,16 +126,16 @@ impl Deliveries {
         }
         if self.duration.is_none() {
             self.push(Time(now.0 - now.0 % self.every.0), totals);
-            self.due = self.behind(now);
+            self.due = self.next_multiple(now);
         }
         while self.due <= now {
             self.push(self.due, totals);
-            self.due = self.behind(self.due);
+            self.due = self.next_multiple(self.due);
         }
     }
 
     /// The first multiple of the interval behind `time`.
-    fn behind(&self, time: Time) -> Time {
+    fn next_multiple(&self, time: Time) -> Time {
         Time((time.0 - time.0 % self.every.0).saturating_add(self.every.0))
     }
 
@@ -156,7 +156,7 @@ impl Deliveries {
             second
         });
         self.every = Time(self.every.0.saturating_mul(2));
-        self.due = self.behind(self.points.last().map_or(Time::ZERO, |(at, _)| *at));
+        self.due = self.next_multiple(self.points.last().map_or(Time::ZERO, |(at, _)| *at));
     }
 
     /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`. A way counts for the port of it
@@ -169,7 +169,7 @@ impl Deliveries {
             self.push(end, totals);
         }
         let mut came: BTreeMap<PortId, u64> = BTreeMap::new();
-        for (way, sum) in self.sums.values().flat_map(|s| &s.by_way) {
+        for (way, sum) in self.sums.values().flat_map(|s| &s.by_path) {
             let bytes = totals.get(*sum).copied().unwrap_or(0);
             way.iter().for_each(|port| *came.entry(*port).or_default() += bytes);
         }
@@ -177,7 +177,7 @@ impl Deliveries {
         let limits = |way: &[PortId]| {
             way.iter().rev().copied().max_by(|a, b| (busy(*a) * u128::from(rate(*b).0)).cmp(&(busy(*b) * u128::from(rate(*a).0))))
         };
-        let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.told_apart(&limits))).collect();
+        let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.by_port(&limits))).collect();
         let mut rows = Vec::with_capacity(self.points.len() * sums.iter().map(|(_, ports)| ports.len()).sum::<usize>());
         let (mut from, mut before) = (Time::ZERO, &IndexVec::new());
         for (to, now) in &self.points {
@@ -243,9 +243,9 @@ mod tests {
     fn ports_are_told_apart_up_to_a_number() {
         assert_eq!(over(0), [(None, 0)], "nothing was sent: a row all the same");
         assert_eq!(over(2), [(Some(PortId::new(0)), 1), (Some(PortId::new(1)), 2)]);
-        assert_eq!(over(MOST_PORTS).len(), MOST_PORTS);
-        let many = MOST_PORTS as u64 + 5;
-        assert_eq!(over(MOST_PORTS + 5), [(None, many * (many + 1) / 2)], "all together");
+        assert_eq!(over(MAX_PORTS).len(), MAX_PORTS);
+        let many = MAX_PORTS as u64 + 5;
+        assert_eq!(over(MAX_PORTS + 5), [(None, many * (many + 1) / 2)], "all together");
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
     fn rows_are_bounded_and_add_up() {
         for (duration, ms) in [(Some(Time(1_000 * MS)), 1_000), (None, 1_000), (None, 37_000), (None, 3)] {
             let rows = fed(duration, ms);
-            assert!(rows.len() <= MOST && (ms < 1_000 || rows.len() > MOST / 4), "{} rows of {ms} ms", rows.len());
+            assert!(rows.len() <= MAX_POINTS && (ms < 1_000 || rows.len() > MAX_POINTS / 4), "{} rows of {ms} ms", rows.len());
             assert_eq!(rows.iter().map(|r| r.bytes).sum::<u64>(), ms);
             assert!(rows.windows(2).all(|w| w[0].to == w[1].from && w[0].from < w[0].to), "{rows:?}");
             assert_eq!((rows[0].from, rows[rows.len() - 1].to), (Time::ZERO, Time(ms * MS)));

@@ -52,7 +52,7 @@ pub const BIT_ERRORS: (f64, f64) = (1e-18, 1e-4);
 pub const LATEST: Time = Time::from_secs(200 * 86_400);
 
 impl Faults {
-    /// Whether there is none, and flows are balanced by their hashes: nothing that a world would have to know of.
+    /// Returns true if there is none, and flows are balanced by their hashes: nothing that a world would have to know of.
     pub fn none(&self) -> bool {
         *self == Faults::default()
     }

@@ -2,11 +2,11 @@
 
 pub mod assign;
 pub mod bit_errors;
-pub mod checked;
+pub mod check;
 pub mod deliveries;
 pub mod dimension;
 pub mod faults;
-pub mod ideal;
+pub mod ideal_time;
 pub mod network;
 pub mod numbering;
 pub mod observe;

@@ -24,7 +24,7 @@ pub struct Network {
 pub struct Node {
     /// Unique name, such as `h3` or `leaf0`.
     pub name: String,
-    /// Whether it is a host.
+    /// True if it is a host.
     pub host: bool,
     /// Shared packet memory of a switch.
     pub shared_buffer: Option<SharedBuffer>,

@@ -11,9 +11,9 @@ pub struct Observe {
     pub queue_series: Vec<(PortId, Time)>,
     /// TCP time series: flow indices in order of creation, and the interval (`Time::ZERO`: every ACK).
     pub tcp_series: Vec<(u64, Time)>,
-    /// Whether each retransmission timeout is recorded.
+    /// True if each retransmission timeout is recorded.
     pub timeouts: bool,
-    /// Whether each packet that reaches its host is recorded.
+    /// True if each packet that reaches its host is recorded.
     pub packets: bool,
     /// Statistics (port means, percentiles, goodput) start here.
     pub warmup: Time,

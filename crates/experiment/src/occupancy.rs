@@ -76,7 +76,7 @@ impl Occupancy {
         }
     }
 
-    /// Whether there is a series of samples, which must be given every change.
+    /// Returns true if there is a series of samples, which must be given every change.
     pub fn has_series(&self) -> bool {
         self.series.is_some()
     }

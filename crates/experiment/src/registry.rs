@@ -9,9 +9,9 @@ use forebay_types::param::{Entry, Values};
 pub struct CcEntry<C> {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether the congestion control needs packets to be marked; a scenario without a marking queue is refused.
+    /// True if the congestion control needs packets to be marked; a scenario without a marking queue is refused.
     pub needs_marks: bool,
-    /// Whether the congestion control needs a stack with SACK, as those that record segments do; others are refused.
+    /// True if the congestion control needs a stack with SACK, as those that record segments do; others are refused.
     pub needs_sack: bool,
     /// ECN mode the congestion control runs with unless the scenario says otherwise.
     pub ecn: Ecn,
@@ -60,9 +60,9 @@ pub struct ShimEntry<C> {
     pub entry: Entry,
     /// Where it works.
     pub place: Place,
-    /// Whether it acts on SYN and SYN-ACK; a transport without handshake is refused.
+    /// True if it acts on SYN and SYN-ACK; a transport without handshake is refused.
     pub needs_handshake: bool,
-    /// Whether it learns of congestion from marks; a scenario in which no port marks gets a note.
+    /// True if it learns of congestion from marks; a scenario in which no port marks gets a note.
     pub wants_marks: bool,
     /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
     pub build: fn(&Values) -> Result<C, BuildError>,

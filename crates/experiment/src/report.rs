@@ -1,6 +1,6 @@
 //! What running an experiment leaves behind, and how far it is on the way.
 
-use crate::checked::Mistake;
+use crate::check::InvalidExperiment;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
 use forebay_types::{GroupId, IndexVec, PortId, Time};
@@ -61,7 +61,7 @@ pub struct Report {
     pub acked: IndexVec<GroupId, u64>,
     /// Simulated time at the end.
     pub end: Time,
-    /// Whether the run was ended before its end, with what it had by then: [`Cut::Keep`].
+    /// True if the run was ended before its end, with what it had by then: [`Cut::Keep`].
     pub cut: bool,
     /// Packet transmissions: every packet, data or ACK, on every link.
     pub packet_hops: u64,
@@ -108,7 +108,7 @@ pub enum RunError {
     /// Some host cannot reach another; the message names them.
     Unroutable(String),
     /// The experiment is not correct.
-    Mistake(Mistake),
+    InvalidExperiment(InvalidExperiment),
     /// The experiment names a congestion control or a shim that the world does not have, or gives it parameters that it refuses.
     Unknown(String),
     /// The world itself is not there, or broke down; in words, with what to do.
@@ -119,7 +119,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Interrupted => f.write_str("interrupted"),
-            RunError::Mistake(mistake) => mistake.fmt(f),
+            RunError::Invalid(mistake) => mistake.fmt(f),
             RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why) => f.write_str(why),
         }
     }
@@ -127,8 +127,8 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-impl From<Mistake> for RunError {
-    fn from(mistake: Mistake) -> RunError {
-        RunError::Mistake(mistake)
+impl From<InvalidExperiment> for RunError {
+    fn from(mistake: InvalidExperiment) -> RunError {
+        RunError::Invalid(mistake)
     }
 }

@@ -2,7 +2,7 @@
 
 pub use crate::sample_rows::{PacketRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use crate::shim_row::ShimRow;
-use crate::waits::Waited;
+use crate::waits::LongestWait;
 use forebay_types::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
@@ -75,7 +75,7 @@ pub struct FlowRow {
     /// It fitted into the window when it was written.
     pub fits: bool,
     /// What it waited for longest; `None` for one that lost no time, and for endless flows.
-    pub waited: Option<Waited>,
+    pub waited: Option<LongestWait>,
     /// What the shim of its transport says about it; `None` without one that says anything.
     pub shim: Option<Box<ShimRow>>,
 }
@@ -143,7 +143,7 @@ pub struct QueryRow {
     /// Number of the message that ended last, or of the first of those that did not end; `None` without a message.
     pub slowest: Option<u64>,
     /// What that one waited for.
-    pub waited: Option<Waited>,
+    pub waited: Option<LongestWait>,
 }
 
 /// What was delivered of a workload by a transport over a port in an interval of time.

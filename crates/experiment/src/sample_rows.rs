@@ -114,7 +114,7 @@ pub struct PacketRow {
     pub time_ps: u64,
     /// Connection.
     pub conn_id: u64,
-    /// Whether it went from the receiver to the sender.
+    /// True if it went from the receiver to the sender.
     pub back: bool,
     /// Sequence number of its first byte; on the way back the acknowledgement number.
     pub number: u32,

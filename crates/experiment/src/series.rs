@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// Rows that are kept in memory before half of them are written, in one series of many. Our choice: a megabyte or two at the most.
 const LIMIT: usize = 1 << 14;
 /// The same, together, of series that have one file: ten megabytes of samples of queues.
-const TOGETHER: usize = 1 << 18;
+const SHARED_LIMIT: usize = 1 << 18;
 /// And of one of those at least.
-const LEAST: usize = 1 << 5;
+const MIN_ROWS: usize = 1 << 5;
 /// Rows of a run that are read at a time.
-const READ: usize = 1 << 10;
+const READ_ROWS: usize = 1 << 10;
 /// Most numbers of a row.
-const MOST: usize = 16;
+const MAX_WORDS: usize = 16;
 
 /// A row of a series, as numbers.
 pub trait SeriesRow: Copy {
@@ -72,7 +72,7 @@ impl<T> Default for Series<T> {
 impl<T: SeriesRow> Series<T> {
     /// One of `count` series that are filled side by side, and whose rows go into one file: together they keep as many in memory as a few would.
     pub fn one_of(count: usize, file: &Arc<SeriesFile>) -> Series<T> {
-        let limit = (TOGETHER / count.max(1)).clamp(LEAST, LIMIT);
+        let limit = (SHARED_LIMIT / count.max(1)).clamp(MIN_ROWS, LIMIT);
         Series { file: Some(file.clone()), limit, ..Series::default() }
     }
 
@@ -90,7 +90,7 @@ impl<T: SeriesRow> Series<T> {
         self.runs.iter().flat_map(|r| &r.pieces).map(|p| p.rows as usize).sum::<usize>() + self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -184,7 +184,7 @@ impl<T: SeriesRow> Series<T> {
         let file = self.file.get_or_insert_default().clone();
         let mut bytes = Vec::with_capacity(rows * T::WORDS * 8);
         for row in &self.rows[..rows] {
-            let mut words = [0; MOST];
+            let mut words = [0; MAX_WORDS];
             row.store(&mut words[..T::WORDS]);
             words[..T::WORDS].iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
         }
@@ -287,12 +287,12 @@ impl<T: SeriesRow> Reader<T> {
             let Some(piece) = self.pieces.next() else { return Ok(None) };
             self.piece = piece;
         }
-        let rows = self.piece.rows.min(READ as u64);
+        let rows = self.piece.rows.min(READ_ROWS as u64);
         let mut bytes = vec![0; (rows * bytes_of::<T>()) as usize];
         self.file.read(&mut bytes, self.piece.at)?;
         self.piece = Piece { at: self.piece.at + bytes.len() as u64, rows: self.piece.rows - rows };
         let row = |bytes: &[u8]| {
-            let mut words = [0; MOST];
+            let mut words = [0; MAX_WORDS];
             for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
                 *word = u64::from_le_bytes(*bytes);
             }
@@ -355,7 +355,7 @@ mod tests {
         let mut all = Series::one_of(ports, &file);
         series.into_iter().for_each(|one| all.append(one));
         all.sort();
-        assert!(all.rows.len() <= TOGETHER && all.runs.len() == ports, "{} in memory, {} runs", all.rows.len(), all.runs.len());
+        assert!(all.rows.len() <= SHARED_LIMIT && all.runs.len() == ports, "{} in memory, {} runs", all.rows.len(), all.runs.len());
         assert_eq!(all.len(), rows.len());
         assert_eq!(all.to_vec(), sorted(rows));
     }

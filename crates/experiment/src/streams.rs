@@ -5,7 +5,7 @@ use forebay_types::Rng;
 /// What random numbers are drawn for. Each use has streams of its own, one for each owner: the place in this list is part of a
 /// stream's name, so two uses cannot share one. A new use is appended; anywhere else it would rename the streams behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Draws {
+pub enum RngStream {
     /// Processing time of a host's packets; by node.
     SendJitter,
     /// Decisions of a queue discipline; by port.
@@ -30,7 +30,7 @@ pub enum Draws {
     BitErrors,
 }
 
-impl Draws {
+impl RngStream {
     /// The stream of this use under `seed` that belongs to `owner`.
     pub fn stream(self, seed: u64, owner: &[u64]) -> Rng {
         // Always three tags, so that no owner's number is read as another's use.
@@ -47,10 +47,10 @@ mod tests {
     /// Ports drew from the streams of shims whose transport had the same number as a port.
     #[test]
     fn the_same_owner_has_different_streams_for_different_uses() {
-        let draw = |d: Draws, owner: &[u64]| d.stream(7, owner).next_u64();
-        assert_eq!(draw(Draws::Queue, &[3]), draw(Draws::Queue, &[3]));
-        assert_ne!(draw(Draws::Queue, &[3]), draw(Draws::ShimPhase, &[3]));
-        assert_ne!(draw(Draws::Queue, &[3]), draw(Draws::Queue, &[4]));
-        assert_ne!(draw(Draws::SequenceNumbers, &[]), draw(Draws::SendJitter, &[0]));
+        let draw = |d: RngStream, owner: &[u64]| d.stream(7, owner).next_u64();
+        assert_eq!(draw(RngStream::Queue, &[3]), draw(RngStream::Queue, &[3]));
+        assert_ne!(draw(RngStream::Queue, &[3]), draw(RngStream::ShimPhase, &[3]));
+        assert_ne!(draw(RngStream::Queue, &[3]), draw(RngStream::Queue, &[4]));
+        assert_ne!(draw(RngStream::SequenceNumbers, &[]), draw(RngStream::SendJitter, &[0]));
     }
 }

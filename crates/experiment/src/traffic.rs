@@ -26,12 +26,12 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether one of its connections can get transport `group`.
+    /// Returns true if one of its connections can get transport `group`.
     pub fn uses(&self, group: GroupId) -> bool {
         self.transport.uses(group, &|see| self.kind.each_sender(see))
     }
 
-    /// Whether each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The reason why not.
+    /// Returns true if each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The reason why not.
     pub(crate) fn check_transport(&self, nodes: usize, groups: usize) -> Result<(), String> {
         self.transport.check(nodes, groups, &|see| self.kind.each_sender(see))
     }
@@ -107,7 +107,7 @@ pub enum WorkloadKind {
         sizes: SizeDist,
         /// Pauses.
         gaps: TimeDist,
-        /// Whether the pause runs from the completion of the train (closed loop) or from its start (open loop).
+        /// True if the pause runs from the completion of the train (closed loop) or from its start (open loop).
         after_completion: bool,
         /// Trains per connection; `None`: until the end.
         trains: Option<u32>,
@@ -200,7 +200,7 @@ pub enum End {
     /// Never: an experiment with it needs a duration.
     Never,
     /// It is the background of the others and goes on until they have ended.
-    WithTheRest,
+    WithOthers,
 }
 
 impl WorkloadKind {
@@ -253,7 +253,7 @@ impl WorkloadKind {
             WorkloadKind::OnOff { trains, last, .. } => trains.is_some() || last.is_some(),
             WorkloadKind::Requests { count, .. } => count.is_some(),
             WorkloadKind::Queries { count, stop, .. } => count.is_some() || stop.is_some(),
-            WorkloadKind::Udp { stop: None, .. } => return End::WithTheRest,
+            WorkloadKind::Udp { stop: None, .. } => return End::WithOthers,
             WorkloadKind::Udp { .. } | WorkloadKind::Replay { .. } => true,
         };
         if limited { End::Finite } else { End::Never }
@@ -292,7 +292,7 @@ impl WorkloadKind {
     }
 }
 
-/// Whether `from` may send to any of `to`: not to itself and, with `racks`, not within its rack.
+/// Returns true if `from` may send to any of `to`: not to itself and, with `racks`, not within its rack.
 pub fn has_destination(from: NodeId, to: &[NodeId], racks: Option<&IndexVec<NodeId, NodeId>>) -> bool {
     to.iter().any(|&t| t != from && racks.is_none_or(|rack| rack[from] != rack[t]))
 }
@@ -306,7 +306,7 @@ pub struct Datagram {
     pub payload: u16,
     /// Class of service, 0 to 7.
     pub class: u8,
-    /// Whether queues may mark instead of drop it. Datagrams do not react to the mark.
+    /// True if queues may mark instead of drop it. Datagrams do not react to the mark.
     pub ect: bool,
 }
 
@@ -343,13 +343,13 @@ pub struct Deadline {
     /// This long after their start.
     pub after: Time,
     /// Only messages of at most this many bytes have one.
-    pub up_to: u64,
+    pub max_size: u64,
 }
 
 impl Deadline {
     /// The deadline of a message of `bytes` whose time began to count at `start`; [`Time::NEVER`] for none.
     pub fn due(deadline: Option<Deadline>, start: Time, bytes: u64) -> Time {
-        deadline.filter(|d| bytes <= d.up_to).map_or(Time::NEVER, |d| start.saturating_add(d.after))
+        deadline.filter(|d| bytes <= d.max_size).map_or(Time::NEVER, |d| start.saturating_add(d.after))
     }
 }
 

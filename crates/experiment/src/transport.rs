@@ -283,7 +283,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Whether a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
+    /// Returns true if a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
     /// by RFC 6582: where it reduces and times as Linux.
     pub fn counts_duplicates(&self) -> bool {
         self.recovery == Recovery::NewReno && self.ssthresh_from == SsthreshFrom::Cwnd && self.rto_rule == RtoRule::Linux

@@ -24,7 +24,7 @@
 use forebay_types::PortId;
 
 /// The worlds that see what messages wait for, by their names in results; those of early versions name none.
-pub const SEEN_IN: [&str; 2] = ["sim", ""];
+pub const WORLDS_WITH_CAUSES: [&str; 2] = ["sim", ""];
 
 /// What a message waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ impl Cause {
         Cause::SwitchQueue,
         Cause::Share,
         Cause::Window,
-        Cause::Behind,
+        Cause::EarlierMessages,
     ];
 
     /// Name in the results.
@@ -74,7 +74,7 @@ impl Cause {
             Cause::SwitchQueue => "switch-queue",
             Cause::Share => "share",
             Cause::Window => "window",
-            Cause::Behind => "behind",
+            Cause::EarlierMessages => "behind",
         }
     }
 
@@ -94,17 +94,17 @@ impl Cause {
             Cause::SwitchQueue => "the queue of a switch port",
             Cause::Share => "their share of the link",
             Cause::Window => "their window",
-            Cause::Behind => "earlier messages of their connection",
+            Cause::EarlierMessages => "earlier messages of their connection",
         }
     }
 
     /// The same of a single message.
-    pub fn of_one(self) -> &'static str {
+    pub fn describe_one(self) -> &'static str {
         match self {
             Cause::HostQueue => "the queue of its own host's interface",
             Cause::Share => "its share of the link",
             Cause::Window => "its congestion or receive window, or its pacing",
-            Cause::Behind => "earlier messages of its connection",
+            Cause::EarlierMessages => "earlier messages of its connection",
             other => other.words(),
         }
     }
@@ -127,7 +127,7 @@ pub struct Stalls {
 
 /// What a world knows about the time of a message, ps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Course {
+pub struct MessageTime {
     /// From its start to its last byte, or to the end of the run.
     pub took: u64,
     /// What ended at a moment that is known.
@@ -144,25 +144,25 @@ pub struct Course {
 
 /// The largest part of a message's time beyond the ideal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waited {
+pub struct LongestWait {
     /// What for.
     pub cause: Cause,
     /// How long, ps.
     pub time_ps: u64,
-    /// The port on its way that holds packets longest: see [`Waited::port`].
+    /// The port on its way that holds packets longest: see [`LongestWait::port`].
     pub longest: PortId,
 }
 
-impl Waited {
+impl LongestWait {
     /// At which port, where it waited in a queue or for its share of a link.
     pub fn port(&self) -> Option<PortId> {
         matches!(self.cause, Cause::HostQueue | Cause::SwitchQueue | Cause::Share).then_some(self.longest)
     }
 }
 
-impl Course {
+impl MessageTime {
     /// The parts of its time, as the head of this file says; those in queues before it is known whose they are.
-    pub fn parts(&self) -> Parts {
+    pub fn parts(&self) -> TimeParts {
         let s = self.stalls;
         let mut left = self.took;
         let mut take = |part: u64| {
@@ -186,17 +186,17 @@ impl Course {
             (Cause::Syn, syn),
             (Cause::DelayedAck, delayed_ack),
             (Cause::Window, window),
-            (Cause::Behind, behind),
+            (Cause::EarlierMessages, behind),
         ];
         // Of equal ones the first.
         let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });
-        Parts { once, share, largest }
+        TimeParts { once, share, largest }
     }
 }
 
 /// The parts of a message's time, as far as they can decide what it waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts {
+pub struct TimeParts {
     /// In queues, of one round trip.
     pub once: u64,
     /// For its share of the link.
@@ -205,10 +205,10 @@ pub struct Parts {
     pub largest: (Cause, u64),
 }
 
-impl Parts {
+impl TimeParts {
     /// What it waited for longest; `None` for a message that lost no time. `port` is the one on its way that holds packets longest, and
     /// whether that is the sender's own interface.
-    pub fn waited(&self, port: PortId, own: bool) -> Option<Waited> {
+    pub fn waited(&self, port: PortId, own: bool) -> Option<LongestWait> {
         let queues = if own {
             [(Cause::HostQueue, self.once + self.share), (Cause::HostQueue, 0)]
         } else {
@@ -217,7 +217,7 @@ impl Parts {
         // Of equal ones the first cause.
         let or = |a: (Cause, u64), b: (Cause, u64)| if (b.1, a.0) > (a.1, b.0) { b } else { a };
         let (cause, time_ps) = or(or(self.largest, queues[0]), queues[1]);
-        (time_ps > 0).then_some(Waited { cause, time_ps, longest: port })
+        (time_ps > 0).then_some(LongestWait { cause, time_ps, longest: port })
     }
 }
 
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn a_stall_is_what_a_message_waited_for_when_nothing_else_took_as_long() {
         let stalls = Stalls { timeout: 200 * MS, probe: 2 * MS, syn: 0, delayed_ack: 40 * MS, behind: 10 * MS };
-        let c = Course { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), at_once: false };
+        let c = MessageTime { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), at_once: false };
         let parts = c.parts();
-        assert_eq!(parts.waited(PORT, false), Some(Waited { cause: Cause::Timeout, time_ps: 200 * MS, longest: PORT }));
+        assert_eq!(parts.waited(PORT, false), Some(LongestWait { cause: Cause::Timeout, time_ps: 200 * MS, longest: PORT }));
         // 40 ms are left: 3 ms in the queue once, of the other 37 three quarters behind others and one on the empty path.
         assert_eq!((parts.once, parts.share), (3 * MS, 37 * MS * 3 / 4));
     }
@@ -247,26 +247,26 @@ mod tests {
     #[test]
     fn stalls_that_overlap_are_no_longer_than_the_message() {
         let stalls = Stalls { timeout: 200 * MS, delayed_ack: 400 * MS, ..Stalls::default() };
-        let parts = Course { took: 210 * MS, stalls, ideal: 5 * MS, ..Course::default() }.parts();
-        assert_eq!(parts, Parts { once: 0, share: 0, largest: (Cause::Timeout, 200 * MS) });
+        let parts = MessageTime { took: 210 * MS, stalls, ideal: 5 * MS, ..MessageTime::default() }.parts();
+        assert_eq!(parts, TimeParts { once: 0, share: 0, largest: (Cause::Timeout, 200 * MS) });
     }
 
     #[test]
     fn a_message_on_an_empty_path_waits_for_its_window_or_for_nothing() {
-        let c = Course { took: 5 * MS, ideal: 5 * MS, empty_rtt: MS, rtt: Some(MS), ..Course::default() };
+        let c = MessageTime { took: 5 * MS, ideal: 5 * MS, empty_rtt: MS, rtt: Some(MS), ..MessageTime::default() };
         assert_eq!(c.parts().waited(PORT, false), None);
-        let queued = Course { took: 9 * MS, at_once: true, ..c };
+        let queued = MessageTime { took: 9 * MS, at_once: true, ..c };
         assert_eq!(
             queued.parts().waited(PORT, false),
-            Some(Waited { cause: Cause::SwitchQueue, time_ps: 4 * MS, longest: PORT })
+            Some(LongestWait { cause: Cause::SwitchQueue, time_ps: 4 * MS, longest: PORT })
         );
-        let slow = Course { took: 9 * MS, ..c };
-        assert_eq!(slow.parts().waited(PORT, false), Some(Waited { cause: Cause::Window, time_ps: 4 * MS, longest: PORT }));
+        let slow = MessageTime { took: 9 * MS, ..c };
+        assert_eq!(slow.parts().waited(PORT, false), Some(LongestWait { cause: Cause::Window, time_ps: 4 * MS, longest: PORT }));
     }
 
     #[test]
     fn time_in_the_own_interface_is_the_hosts() {
-        let c = Course { took: 50 * MS, ideal: MS, empty_rtt: MS, rtt: Some(30 * MS), ..Course::default() };
+        let c = MessageTime { took: 50 * MS, ideal: MS, empty_rtt: MS, rtt: Some(30 * MS), ..MessageTime::default() };
         let parts = c.parts();
         let w = |own| parts.waited(PORT, own).unwrap();
         assert_eq!((w(true).cause, w(true).time_ps), (Cause::HostQueue, parts.once + parts.share));

@@ -1,7 +1,7 @@
 //! What runs experiments: a world. The simulator is one, the closed forms are another; each says what it cannot do before it is asked to.
 
 use crate::Experiment;
-use crate::checked::Checked;
+use crate::check::CheckedExperiment;
 use crate::registry::{CcEntry, ShimEntry};
 use crate::report::{Cut, Progress, Report, RunError};
 use crate::topology::BuildError;
@@ -23,13 +23,13 @@ pub trait World: fmt::Debug + Send + Sync {
         String::new()
     }
 
-    /// Whether runs with different seeds differ. Where they do not, one is made: nothing is to be averaged, and no interval stands behind an
+    /// Returns true if runs with different seeds differ. Where they do not, one is made: nothing is to be averaged, and no interval stands behind an
     /// exact number.
     fn uses_seeds(&self) -> bool {
         true
     }
 
-    /// Whether simulated time is wall-clock time: a run takes the time of its scenario on every machine.
+    /// Returns true if simulated time is wall-clock time: a run takes the time of its scenario on every machine.
     fn real_time(&self) -> bool {
         false
     }
@@ -49,7 +49,7 @@ pub trait World: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Whether the values of a shim's parameters fit together.
+    /// Returns true if the values of a shim's parameters fit together.
     ///
     /// # Errors
     /// The parameter to change, and what would be legal.
@@ -80,7 +80,7 @@ pub trait World: fmt::Debug + Send + Sync {
     /// Being stopped, and what [`World::supports`] would have said.
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError>;
@@ -92,7 +92,7 @@ pub trait World: fmt::Debug + Send + Sync {
     fn run_on(
         &self,
         cores: usize,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Limits;
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_runner::sweep::key;
@@ -201,7 +201,7 @@ impl World for Divided {
 
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

@@ -159,7 +159,7 @@ fn trim(start: Numbers, v: &Values, route: Option<&Route>) -> Numbers {
     let seed = v.text("min-rtt-seed");
     let idle = route.filter(|_| seed == "idle-data").map_or(0, |r| r.idle_rtt.as_us());
     let handshake = match seed.as_str() {
-        "handshake" => route.map_or(0, |r| r.handshake_lacks.as_us()),
+        "handshake" => route.map_or(0, |r| r.handshake_deficit.as_us()),
         "handshake-raw" => 0,
         _ => none,
     };

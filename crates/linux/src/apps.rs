@@ -259,6 +259,6 @@ impl Host for Hosts<'_> {
 
     fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
         let bytes = u64::from(self.experiment.groups[group].tcp.ack_size);
-        Time(self.fib.travel(&self.experiment.network, (from, to), 0, bytes))
+        Time(self.fib.path_time(&self.experiment.network, (from, to), 0, bytes))
     }
 }

@@ -7,7 +7,7 @@ use crate::ways::Ways;
 use forebay_experiment::faults::{Balance, Failure};
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{IndexVec, NodeId, PortId, Time};
 
@@ -117,7 +117,7 @@ impl<'a> Failures<'a> {
             return None;
         }
         // The intact network has so many sets of ports that no more fit into its tables: packets go on going into the dead link.
-        let (fib, pairs) = self.intact.around(self.network, &|port| self.avoided[port] == 0).ok()?;
+        let (fib, pairs) = self.intact.avoiding(self.network, &|port| self.avoided[port] == 0).ok()?;
         for &i in &of {
             let failing = &mut self.list[i];
             // Where each packet takes its own way connections have none to leave.
@@ -136,7 +136,7 @@ impl<'a> Failures<'a> {
             return;
         }
         self.returns[port] += u64::from(up);
-        let stream = Draws::Queue.stream(self.seed, &[port.index() as u64, self.returns[port]]);
+        let stream = RngStream::Queue.stream(self.seed, &[port.index() as u64, self.returns[port]]);
         frames.put(LinkChange { port: port.get(), up: up.into(), random: stream.state() });
     }
 

@@ -4,7 +4,7 @@ use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
 use crate::stack::{Settings, datagram_settings, settings, sockets};
 use forebay_experiment::Experiment;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::{Chosen, Transport};
@@ -151,7 +151,7 @@ impl Plan {
             interfaces: self.interfaces.len() as u32,
             groups: self.groups.len() as u32,
             profiles: self.profiles.len() as u32,
-            ties: Draws::Ties.stream(seed, &[]).next_u64(),
+            ties: RngStream::Ties.stream(seed, &[]).next_u64(),
             ties_shift: TIES_SHIFT,
             records: number::RECORD_PACKETS | number::RECORD_TCP,
         });
@@ -160,9 +160,9 @@ impl Plan {
             // A world with queues of its own may have others than a guest, and does not look at these.
             let queue = Discipline::of(&port.queue).unwrap_or(Discipline::DROP_TAIL);
             let random = if host {
-                Draws::SendJitter.stream(seed, &[u64::from(port.from.get())])
+                RngStream::SendJitter.stream(seed, &[u64::from(port.from.get())])
             } else {
-                Draws::Queue.stream(seed, &[u64::from(id.get())])
+                RngStream::Queue.stream(seed, &[u64::from(id.get())])
             };
             // A host's own interface is a FIFO without limit.
             let limit = if host { None } else { port.buffer };
@@ -215,7 +215,7 @@ impl Plan {
         for (node, _) in network.nodes.enumerate().filter(|(_, n)| n.host) {
             let Some(port) = network.ports.iter().find(|p| p.from == node) else { continue };
             let owner = [u64::from(id.get()), u64::from(node.get())];
-            let phase = Draws::ShimPhase.stream(seed, &owner).below(period(shim).0);
+            let phase = RngStream::ShimPhase.stream(seed, &owner).below(period(shim).0);
             let cost = cost_of_probe(tcp, shim, port.rate);
             frames.put(protocol::ShimHost { group: id.get(), node: node.get(), phase, cost });
         }

@@ -2,7 +2,7 @@
 //! share links as they do there.
 
 use crate::protocol::{HOPS, Open};
-use forebay_experiment::ideal::Ideal;
+use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::Fib;
 use forebay_types::{NodeId, PortId, Time};
@@ -42,7 +42,7 @@ impl Ways {
 
     /// Transfer time of `size` bytes in an empty network.
     pub(crate) fn ideal(&self, network: &Network, size: u64, mss: u32, header: u32) -> Time {
-        let mut ideal = Ideal::new(size, mss, header);
+        let mut ideal = IdealTime::new(size, mss, header);
         self.forth.iter().for_each(|&port| ideal.pass(&network.ports[port]));
         ideal.time()
     }

@@ -6,7 +6,7 @@ use crate::protocol::HOPS;
 use crate::run::{Failed, converse};
 use crate::{kernel, queue, stack, ways};
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_experiment::transport::Chosen;
@@ -75,7 +75,7 @@ impl World for Linux {
 
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

@@ -46,7 +46,7 @@ pub(crate) fn sweep(e: &SweepError) -> PyErr {
         SweepError::Scenario(e) => scenario(e),
         SweepError::Store(e) => store(e),
         SweepError::Run {
-            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_),
+            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Invalid(_),
             ..
         }
         | SweepError::File(..)

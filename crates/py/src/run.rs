@@ -49,7 +49,7 @@ pub(crate) fn run_all(
     watch.listener.end(py)?;
     outcome.map_err(|e| match e {
         Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why)) => errors::engine(&why),
-        Failed::Run(RunError::Mistake(mistake)) => errors::engine(&mistake.to_string()),
+        Failed::Run(RunError::Invalid(mistake)) => errors::engine(&mistake.to_string()),
         Failed::Run(RunError::Interrupted) => errors::internal("runs were interrupted by nobody"),
         Failed::Arrow(e) => errors::internal(e),
     })?;

@@ -132,7 +132,7 @@ pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
     }
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
-        let _ = writeln!(out, "  waited most for {}{at}: {} of {}", w.cause.of_one(), time(w.time_ps), time(took));
+        let _ = writeln!(out, "  waited most for {}{at}: {} of {}", w.cause.describe_one(), time(w.time_ps), time(took));
     }
     out
 }

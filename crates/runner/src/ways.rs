@@ -26,7 +26,7 @@ pub(crate) fn ways(network: &Network, ends: &Ends) -> Ways {
             return intact.path(network, ends.src, ends.dst, hash);
         }
         // The run was possible, so these tables are.
-        let around = intact.around(network, &|port| !avoided.contains(&port));
+        let around = intact.avoiding(network, &|port| !avoided.contains(&port));
         let ports = around.map_or_else(|_| Vec::new(), |(fib, _)| fib.path(network, ends.src, ends.dst, hash));
         // Where no way is left packets are lost at the dead link.
         if ports.iter().any(|p| avoided.contains(p)) { Vec::new() } else { ports }

@@ -1,7 +1,7 @@
 //! The one entry point: a checked experiment in, a report out.
 
 pub use crate::cores::Cores;
-pub use forebay_experiment::checked::{Checked, Mistake};
+pub use forebay_experiment::check::{CheckedExperiment, InvalidExperiment};
 pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
 
 use crate::engine::simulation::Simulation;
@@ -30,13 +30,13 @@ use std::sync::Arc;
 /// ```
 ///
 /// `progress` is called now and then and may end the run, with a report or without; it cannot change it.
-pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
+pub fn run(config: CheckedExperiment<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
     run_seeded(config, config.seed, Cores::ONE, progress)
 }
 
 /// The same with another seed, on several cores where that pays. The report is the same.
 pub fn run_seeded(
-    config: Checked<'_>,
+    config: CheckedExperiment<'_>,
     seed: u64,
     cores: Cores,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
@@ -47,7 +47,7 @@ pub fn run_seeded(
 /// As [`run`], with the nodes of every window worked off from the last to the first; tests show with it that nothing depends on that order.
 /// Debug builds only.
 #[cfg(debug_assertions)]
-pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
+pub fn run_backwards(config: CheckedExperiment<'_>) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
     simulation.backwards();
     whole(finish(simulation, Cores::ONE, &mut |_| ControlFlow::Continue(())))
@@ -59,7 +59,7 @@ pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
 /// # Errors
 /// As [`run`], and what cannot be divided.
 pub fn run_among(
-    config: Checked<'_>,
+    config: CheckedExperiment<'_>,
     seed: u64,
     cores: Cores,
     exchange: Arc<dyn Exchange>,

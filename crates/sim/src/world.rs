@@ -6,7 +6,7 @@ use crate::run::Cores;
 use crate::shim;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::registry::{CcEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
@@ -119,7 +119,7 @@ impl World for Simulator {
 
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
@@ -129,7 +129,7 @@ impl World for Simulator {
     fn run_on(
         &self,
         cores: usize,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

@@ -2,7 +2,7 @@
 //! simulator (`engine/nic.rs`). Links that are known to be down are avoided.
 
 use forebay_experiment::network::Network;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{IndexVec, NodeId, PortId, Rng, Time};
 
@@ -22,7 +22,7 @@ impl Spray {
     /// For a network with routes; `None`: it has none.
     pub fn new(network: &Network, seed: u64) -> Option<Spray> {
         let intact = Fib::new(network).ok()?;
-        let draws = |(id, _): (NodeId, &_)| Draws::Spraying.stream(seed, &[u64::from(id.get())]);
+        let draws = |(id, _): (NodeId, &_)| RngStream::Spraying.stream(seed, &[u64::from(id.get())]);
         Some(Spray {
             network: network.clone(),
             fib: intact.clone(),
@@ -49,7 +49,7 @@ impl Spray {
             *by = if up { *by - 1 } else { *by + 1 };
         }
         // Where no more sets of ports fit into the tables, packets go on going into the dead link.
-        if let Ok((fib, _)) = self.intact.around(&self.network, &|port| self.avoided[port] == 0) {
+        if let Ok((fib, _)) = self.intact.avoiding(&self.network, &|port| self.avoided[port] == 0) {
             self.fib = fib;
         }
     }

@@ -10,7 +10,7 @@ use crate::ways::Ways;
 use forebay_experiment::bit_errors::BitErrors;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::reverse;
 use forebay_queues::{Arrival, Queue, QueueState, SharedBuffer};
 use forebay_types::{IndexVec, NodeId, PortId, Time};
@@ -97,11 +97,11 @@ impl Switch {
     pub fn new(network: &Network, seed: u64) -> Switch {
         let errors = |id: PortId| {
             let of = network.faults.corruption.iter().find(|c| c.port == id)?;
-            Some(BitErrors::new(of.bit_errors, Draws::BitErrors.stream(seed, &[id.index() as u64])))
+            Some(BitErrors::new(of.bit_errors, RngStream::BitErrors.stream(seed, &[id.index() as u64])))
         };
         let link = |(id, c): (PortId, &forebay_experiment::network::PortConfig)| {
             let mut queue = c.queue.clone();
-            queue.start(c.rate, Draws::Queue.stream(seed, &[u64::from(id.get())]));
+            queue.start(c.rate, RngStream::Queue.stream(seed, &[u64::from(id.get())]));
             let limit = c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit);
             Link {
                 port: Port::new(c.rate, limit, queue),
@@ -169,7 +169,7 @@ impl Switch {
         if up {
             link.returns += 1;
             let mut queue = link.queue.clone();
-            queue.start(link.port.rate(), Draws::Queue.stream(self.seed, &[u64::from(port.get()), link.returns]));
+            queue.start(link.port.rate(), RngStream::Queue.stream(self.seed, &[u64::from(port.get()), link.returns]));
             link.port.restart(now, queue);
             return;
         }

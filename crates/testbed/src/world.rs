@@ -5,7 +5,7 @@ use crate::guest::{self, Punctuality};
 use crate::namespace::Namespace;
 use crate::shim::{lacking, wanted};
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
 use forebay_experiment::world::{Unsupported, World};
@@ -42,8 +42,8 @@ fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
     let all = hosts(network);
     let (Some(&from), Some(&to)) = (all.first(), all.last()) else { return LEAST_TOLERANCE };
     let bytes = experiment.groups.first().map_or(1_500, |g| u64::from(g.tcp.mss + g.tcp.header));
-    let there = fib.travel(network, (from, to), 0, bytes);
-    let back = fib.travel(network, (to, from), 0, bytes);
+    let there = fib.path_time(network, (from, to), 0, bytes);
+    let back = fib.path_time(network, (to, from), 0, bytes);
     Time((there + back) / TOLERANCE).max(LEAST_TOLERANCE)
 }
 
@@ -142,7 +142,7 @@ impl World for Testbed {
 
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

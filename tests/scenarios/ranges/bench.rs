@@ -3,7 +3,7 @@
 use super::draft::{Draft, Place, USUAL};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
-use forebay_scenario::{Scenario, Variant, ends};
+use forebay_scenario::{Scenario, Variant, bounds};
 use forebay_sim::run;
 use forebay_tests::repository;
 use forebay_types::param::{Kind, Param};

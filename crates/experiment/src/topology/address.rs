@@ -5,7 +5,7 @@
 //! are read as if there were no larger ones. Of the hash 12 bits are left to a connection: 4 096 ways, of which a switch has 255 at most.
 
 use crate::network::Network;
-use crate::streams::Draws;
+use crate::streams::RngStream;
 use forebay_types::NodeId;
 
 /// Bits that every packet has for the number of a host.
@@ -18,7 +18,7 @@ const OWN: u32 = 16 - UPPER;
 /// Most hosts and switches of a network. Hosts come first, so that all of them have numbers below.
 pub const MAX_NODES: usize = 1 << (LOWER + UPPER);
 
-/// Whether numbers of hosts need more bits than the numbers of packets have.
+/// Returns true if numbers of hosts need more bits than the numbers of packets have.
 pub(super) fn is_wide(network: &Network) -> bool {
     network.nodes.enumerate().any(|(id, node)| node.host && id.get() >> LOWER != 0)
 }
@@ -37,7 +37,7 @@ pub(super) fn redrawn(wide: bool, drawn: u16, before: u16) -> u16 {
 /// What is drawn for the packets that host `from` sends to host `to` on the connection of this number, in order of creation: stands for
 /// the five-tuple of hosts and a port number that differs from connection to connection.
 pub(super) fn drawn(connection: u64, from: NodeId, to: NodeId) -> u16 {
-    Draws::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
+    RngStream::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
 }
 
 /// The lower bits of the number of host `to`, for its packets.

@@ -1,6 +1,6 @@
 //! Assembles a [`Network`] node by node and link by link.
 
-use super::{BuildError, MAX_NODES, extra_delay, shared};
+use super::{BuildError, MAX_NODES, extra_delay, shared_buffer};
 use crate::network::{Network, Node, PortConfig};
 use forebay_queues::SharedBuffer;
 use forebay_types::param::{LinkValue, Values};
@@ -18,7 +18,7 @@ impl Builder {
     /// An empty network whose switches have the shared memory that `values` asks for.
     pub(super) fn new(values: &Values) -> Result<Builder, BuildError> {
         let extra_delay = values.opt_text(extra_delay::EXTRA_DELAY.key).unwrap_or_default();
-        Ok(Builder { network: Network::default(), shared: shared::from_values(values)?, extra_delay })
+        Ok(Builder { network: Network::default(), shared: shared_buffer::from_values(values)?, extra_delay })
     }
 
     /// Adds a host.

@@ -1,7 +1,7 @@
 //! Hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -23,11 +23,11 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "link of each host; its buffer and queue are those of the switch ports towards the hosts",
             ),
             required("bottleneck", Kind::Link, "link between the switches; its buffer and queue are those of both directions"),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,

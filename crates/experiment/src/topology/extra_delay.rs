@@ -15,7 +15,7 @@ pub(super) const EXTRA_DELAY: Param = optional(
 );
 
 /// Lengthens the links of hosts, as `extra-delay` says.
-pub(super) fn apply(network: &mut Network, extra_delay: &str) -> Result<(), BuildError> {
+pub(super) fn apply(network: &mut Network, list: &str) -> Result<(), BuildError> {
     // Which part of the text a host was in before.
     let mut named_in: BTreeMap<NodeId, &str> = BTreeMap::new();
     for text in list.split(',').map(str::trim).filter(|t| !t.is_empty()) {

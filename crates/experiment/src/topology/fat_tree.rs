@@ -2,7 +2,7 @@
 //! (k/2)^2 core switches, k^3/4 hosts, full bisection bandwidth when all links are equal.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, extra_delay, shared};
+use super::{BuildError, TopologyEntry, extra_delay, shared_buffer};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -18,11 +18,11 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             required("host", Kind::Link, "link of each host; its buffer and queue are those of the edge ports towards the hosts"),
             optional("fabric", Kind::Link, "", "link between switches. Default: as `host`"),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,

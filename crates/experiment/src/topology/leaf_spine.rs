@@ -1,7 +1,7 @@
 //! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
 use crate::network::Network;
 use forebay_types::Rate;
 use forebay_types::param::{Entry, Kind, LinkValue, Values, optional, required};
@@ -25,14 +25,14 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "oversubscription",
                 Kind::Float(0.01, 1000.0),
                 "",
-                "hosts-per-leaf * host rate / (spines * fabric rate). Sets the fabric rate when `fabric` is left out (default 1, \
+                "hosts-per-leaf * host rate / (spines * fabric rate). PortSets the fabric rate when `fabric` is left out (default 1, \
                  non-blocking); with `fabric` it must agree with the rate given there",
             ),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,

@@ -1,7 +1,7 @@
 //! Many senders, one switch, one receiver: the incast topology.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, required};
 
@@ -21,11 +21,11 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 Kind::Link,
                 "link between switch and receiver, the same rate and delay both ways; buffer and queue of the switch port",
             ),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,

@@ -7,11 +7,11 @@
 
 pub mod address;
 mod builder;
-mod custom;
+mod custom_network;
 mod dumbbell;
 mod extra_delay;
 mod fat_tree;
-mod faulty;
+mod fault_check;
 mod leaf_spine;
 mod lookup;
 mod many_to_one;
@@ -20,13 +20,13 @@ mod route;
 mod route_error;
 mod routing;
 mod routing_build;
-mod shared;
+mod shared_buffer;
 mod switches;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use address::MAX_NODES;
-pub(crate) use faulty::check as check_faults;
+pub(crate) use fault_check::check as check_faults;
 pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, reverse, uplink_rate};
 pub use route::Route;
 pub use route_error::RouteError;
@@ -82,7 +82,7 @@ pub const ALSO_CALLED: &[(&str, &str)] = &[
 
 /// All topologies, in the order `forebay list` shows them.
 pub const REGISTRY: &[TopologyEntry] =
-    &[many_to_one::ENTRY, dumbbell::ENTRY, multi_hop::ENTRY, leaf_spine::ENTRY, fat_tree::ENTRY, custom::ENTRY];
+    &[many_to_one::ENTRY, dumbbell::ENTRY, multi_hop::ENTRY, leaf_spine::ENTRY, fat_tree::ENTRY, custom_network::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static TopologyEntry> {

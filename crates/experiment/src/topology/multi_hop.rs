@@ -9,7 +9,7 @@
 //! b only the second.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared};
+use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
 use crate::network::Network;
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 
@@ -39,11 +39,11 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("access", Kind::Link, "link of every host but the front-end"),
             required("link1", Kind::Link, "link between the two switches"),
             required("link2", Kind::Link, "link between the second switch and the front-end"),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,

@@ -11,7 +11,7 @@ pub struct Route {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
     /// What the RTT of a SYN and its SYN-ACK lacks against that: the serialisation of the larger packet.
-    pub handshake_lacks: Time,
+    pub handshake_deficit: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,
     /// Rate of the narrowest link in packets of full size per second.
@@ -49,7 +49,7 @@ impl Route {
         Route {
             idle_rtt: Time(data + ack),
             // A SYN may be longer than the smallest data packets of an odd configuration.
-            handshake_lacks: Time(data.saturating_sub(syn)),
+            handshake_deficit: Time(data.saturating_sub(syn)),
             packet: full as f64,
             packets_per_s: narrowest as f64 / (8 * full) as f64,
             buffer,

@@ -7,13 +7,13 @@
 
 use super::address;
 use super::route_error::{MAX_CHOICES, RouteError};
-use super::routing_build::{Adjacency, Sets, spread};
+use super::routing_build::{Adjacency, PortSets, spread};
 use crate::network::Network;
 use forebay_types::{IndexVec, NodeId, PortId};
 
 const NONE: u32 = u32::MAX;
 /// The last hop to a node that is no host.
-const NOWHERE: NodeId = NodeId::new(NONE);
+const NO_NODE: NodeId = NodeId::new(NONE);
 /// An item of a table that the packet path reads, checked in debug builds only: checks take 3.1, 6.0, 3.9, 6.5 and 3.9 instructions a
 /// transmission more in the benchmark's cases s1, s2, s3, ft16 and lossy.
 ///
@@ -40,9 +40,9 @@ pub struct Fib {
     destinations: Vec<NodeId>,
     /// `row * columns + column`: where the equal-cost ports start in `choices` (upper 24 bits) and how many they are (lower 8).
     entries: Vec<u32>,
-    /// Sets of ports, each in the order of port numbers; equal sets are stored once. First each port alone, at the place of its own number.
+    /// PortSets of ports, each in the order of port numbers; equal sets are stored once. First each port alone, at the place of its own number.
     choices: Vec<PortId>,
-    /// Whether numbers of hosts take more bits than those that packets have for them alone.
+    /// True if numbers of hosts take more bits than those that packets have for them alone.
     wide: bool,
 }
 
@@ -72,13 +72,13 @@ pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
 
 /// The forwarding tables seen from one switch, for many packets in a row.
 #[derive(Clone, Copy)]
-pub struct At<'a> {
+pub struct SwitchView<'a> {
     fib: &'a Fib,
     switch: NodeId,
     first: u32,
 }
 
-impl At<'_> {
+impl SwitchView<'_> {
     fn entry(self, dst: NodeId) -> u32 {
         let t = &self.fib.target[dst.index()];
         if t.last_hop == self.switch { t.last_entry } else { self.fib.entries[self.first.wrapping_add(t.column) as usize] }
@@ -120,7 +120,7 @@ impl Fib {
         let mut fib = Fib {
             row: vec![NONE; nodes],
             host_port: super::attached_port(network),
-            target: vec![Target { last_hop: NOWHERE, last_entry: 0, column: NONE }; nodes],
+            target: vec![Target { last_hop: NO_NODE, last_entry: 0, column: NONE }; nodes],
             columns: 0,
             destinations: Vec::new(),
             entries: Vec::new(),
@@ -134,11 +134,11 @@ impl Fib {
         }
 
         // The switches that hosts hang on are the destinations.
-        let mut sets = Sets::default();
+        let mut sets = PortSets::default();
         let mut destinations = Vec::new();
         let mut column_of = vec![NONE; nodes];
         for (id, port) in network.ports.enumerate().filter(|(_, p)| is_host(p.to)) {
-            if fib.target[port.to.index()].last_hop != NOWHERE {
+            if fib.target[port.to.index()].last_hop != NO_NODE {
                 continue;
             }
             let column = &mut column_of[port.from.index()];
@@ -167,7 +167,7 @@ impl Fib {
         &mut self,
         network: &Network,
         destinations: &[NodeId],
-        sets: &mut Sets,
+        sets: &mut PortSets,
         usable: &dyn Fn(PortId) -> bool,
         found: &mut dyn FnMut(usize, &[NodeId]),
     ) -> Result<(), RouteError> {
@@ -221,7 +221,7 @@ impl Fib {
     ///
     /// # Errors
     /// More sets of ports than tables hold.
-    pub fn around(&self, network: &Network, usable: &dyn Fn(PortId) -> bool) -> Result<(Fib, u64), RouteError> {
+    pub fn avoiding(&self, network: &Network, usable: &dyn Fn(PortId) -> bool) -> Result<(Fib, u64), RouteError> {
         let mut fib = self.clone();
         let destinations = std::mem::take(&mut fib.destinations);
         // Hosts behind each node that can still send, and those that can still receive.
@@ -239,7 +239,7 @@ impl Fib {
             connected += i64::from(network.nodes[near].host && sends && into.is_some());
             connected -= i64::from(!network.nodes[near].host && sends && receives && self.reaches(near, host));
         }
-        let mut sets = Sets::default();
+        let mut sets = PortSets::default();
         fib.fill(network, &destinations, &mut sets, usable, &mut |column, reached| {
             let sending: u64 = reached.iter().map(|n| senders[n.index()]).sum();
             connected += (sending * receivers[destinations[column].index()]) as i64;
@@ -280,15 +280,15 @@ impl Fib {
         address::redrawn(self.wide, drawn, before)
     }
 
-    /// Whether packets are read as those of a wide network ([`destination`](address::destination)).
+    /// Returns true if packets are read as those of a wide network ([`destination`](address::destination)).
     pub fn is_wide(&self) -> bool {
         self.wide
     }
 
     /// The tables as `switch` uses them.
     #[inline]
-    pub fn at(&self, switch: NodeId) -> At<'_> {
-        At { fib: self, switch, first: self.row[switch.index()].wrapping_mul(self.columns as u32) }
+    pub fn at(&self, switch: NodeId) -> SwitchView<'_> {
+        SwitchView { fib: self, switch, first: self.row[switch.index()].wrapping_mul(self.columns as u32) }
     }
 
     /// The port on which the host `host` sends; `None` for switches.
@@ -298,7 +298,7 @@ impl Fib {
     }
 
     /// Time that a packet of `bytes` of a flow with `hash` takes from one host to another on the empty path, ps.
-    pub fn travel(&self, network: &Network, (src, dst): (NodeId, NodeId), hash: u32, bytes: u64) -> u64 {
+    pub fn path_time(&self, network: &Network, (src, dst): (NodeId, NodeId), hash: u32, bytes: u64) -> u64 {
         let ports = self.path(network, src, dst, hash).into_iter().map(|p| &network.ports[p]);
         ports.map(|p| p.delay.0 + p.rate.tx_time(bytes).0).sum()
     }
@@ -322,7 +322,7 @@ impl Fib {
 
     /// Puts into `ports` those that all packets from host `src` to host `dst` pass, whatever their hash, in the order of the way. The sender's
     /// own interface is left out, unless it is the only one. Where links fail, ways change, all but their last port.
-    pub fn certain(&self, network: &Network, (src, dst): (NodeId, NodeId), ports: &mut Vec<PortId>) {
+    pub fn common_ports(&self, network: &Network, (src, dst): (NodeId, NodeId), ports: &mut Vec<PortId>) {
         ports.clear();
         let Some(own) = self.host_port(src).filter(|_| src != dst) else { return };
         let mut node = network.ports[own].to;

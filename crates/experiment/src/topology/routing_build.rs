@@ -63,11 +63,11 @@ impl Adjacency {
 
 /// Finds sets of ports that are stored already.
 #[derive(Default)]
-pub(super) struct Sets {
+pub(super) struct PortSets {
     several: HashMap<Box<[PortId]>, u32>,
 }
 
-impl Sets {
+impl PortSets {
     /// The entry of a set, which is stored if no equal one is. In `choices` each port alone is at the place of its own number.
     pub(super) fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
         let known = match set {

@@ -70,10 +70,10 @@ fn certain_ports_are_on_every_way() {
                 let other = fib.path(&n, src, dst, hash * 7_919);
                 common.retain(|p| other.contains(p));
             }
-            fib.certain(&n, (src, dst), &mut certain);
+            fib.common_ports(&n, (src, dst), &mut certain);
             assert_eq!(certain, common[1..], "{name}: {} to {}", n.nodes[src].name, n.nodes[dst].name);
         }
-        fib.certain(&n, (hosts[0], hosts[0]), &mut certain);
+        fib.common_ports(&n, (hosts[0], hosts[0]), &mut certain);
         assert!(certain.is_empty(), "no way from a host to itself");
     }
     let mut n = build("leaf-spine", &one_spine).unwrap();
@@ -86,7 +86,7 @@ fn certain_ports_are_on_every_way() {
         up: forebay_types::TimeOrNever::NEVER,
         reroute: Time(0),
     });
-    fib.certain(&n, (hosts[0], hosts[5]), &mut certain);
+    fib.common_ports(&n, (hosts[0], hosts[5]), &mut certain);
     assert_eq!(certain, [crate::topology::find_port(&n, "leaf2->h5").unwrap()], "ways change where links fail");
 }
 
@@ -102,7 +102,7 @@ fn around_dead_links_only_their_flows_move() {
         [("leaf0->spine1", "spine1->leaf0"), ("leaf1->spine1", "spine1->leaf1"), ("leaf0->spine3", "spine3->leaf0")]
     {
         dead.extend([port(link), port(back)]);
-        let (around, cut) = fib.around(&n, &|p| !dead.contains(&p)).unwrap();
+        let (around, cut) = fib.avoiding(&n, &|p| !dead.contains(&p)).unwrap();
         assert_eq!(cut, 0);
         let mut moved: BTreeMap<PortId, u32> = BTreeMap::new();
         for (src, dst) in [(0, 3), (0, 8), (4, 1), (7, 2), (7, 10), (3, 11)].map(|(a, b)| (NodeId::new(a), NodeId::new(b))) {
@@ -131,7 +131,7 @@ fn pairs_without_a_way_are_counted() {
     let port = |name: &str| crate::topology::find_port(&n, name).unwrap();
     let cut = |dead: &[&str]| {
         let dead: Vec<PortId> = dead.iter().map(|name| port(name)).collect();
-        let (around, cut) = fib.around(&n, &|p| !dead.contains(&p)).unwrap();
+        let (around, cut) = fib.avoiding(&n, &|p| !dead.contains(&p)).unwrap();
         for (src, dst) in [(0, 5), (5, 0), (2, 1)].map(|(a, b)| (NodeId::new(a), NodeId::new(b))) {
             check_path(&n, &around.path(&n, src, dst, 7), src, dst);
         }

@@ -20,16 +20,16 @@ pub(super) const QUERY_DEADLINE: Param = optional(
     "when each answer should have arrived, counted from the request; one that is late is finished all the same. Default: none",
 );
 /// Which messages have it.
-pub(super) const DEADLINE_UP_TO: Param =
+pub(super) const DEADLINE_MAX_SIZE: Param =
     optional("deadline-max-size", Kind::Bytes, "", "only messages of at most this size have the deadline. Default: all");
 
 /// The deadline that the parameters describe.
 pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> {
-    let up_to = values.opt_bytes(DEADLINE_UP_TO.key).map(|b| b.0);
+    let max_size = values.opt_bytes(DEADLINE_MAX_SIZE.key).map(|b| b.0);
     match deadline_of_all(values)? {
-        None if up_to.is_some() => Err(BuildError::new(DEADLINE_UP_TO.key, "needs `deadline`")),
+        None if max_size.is_some() => Err(BuildError::new(DEADLINE_MAX_SIZE.key, "needs `deadline`")),
         None => Ok(None),
-        Some(d) => Ok(Some(Deadline { up_to: up_to.unwrap_or(u64::MAX), ..d })),
+        Some(d) => Ok(Some(Deadline { max_size: max_size.unwrap_or(u64::MAX), ..d })),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> 
 pub(super) fn deadline_of_all(values: &Values) -> Result<Option<Deadline>, BuildError> {
     match values.opt_time(DEADLINE.key) {
         Some(Time::ZERO) => Err(BuildError::new(DEADLINE.key, "no message arrives in no time; leave it out for no deadline")),
-        after => Ok(after.map(|after| Deadline { after, up_to: u64::MAX })),
+        after => Ok(after.map(|after| Deadline { after, max_size: u64::MAX })),
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn only_small_messages_have_one() {
-        let d = Some(Deadline { after: Time(200), up_to: 1_000 });
+        let d = Some(Deadline { after: Time(200), max_size: 1_000 });
         assert_eq!(Deadline::due(d, Time(50), 1_000), Time(250));
         assert_eq!(Deadline::due(d, Time(50), 1_001), Time::NEVER);
         assert_eq!(Deadline::due(None, Time(50), 1), Time::NEVER);

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scaled {
     pub value: u64,
-    /// Whether nothing was rounded away.
+    /// True if nothing was rounded away.
     pub exact: bool,
 }
 

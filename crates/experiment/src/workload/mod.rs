@@ -8,7 +8,7 @@ mod flow_list;
 mod incast;
 mod lines;
 mod load;
-mod long;
+mod long_flows;
 mod on_off;
 mod pairs;
 mod poisson;
@@ -48,7 +48,7 @@ pub struct Context<'a> {
 pub struct WorkloadEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether its flows use a transport; otherwise the scenario cannot choose one.
+    /// True if its flows use a transport; otherwise the scenario cannot choose one.
     pub transport: bool,
     /// Builds it from checked parameters.
     pub build: fn(&Values, &Context<'_>) -> Result<WorkloadKind, BuildError>,
@@ -56,7 +56,7 @@ pub struct WorkloadEntry {
 
 /// All workloads, in the order `forebay list` shows them.
 pub const REGISTRY: &[WorkloadEntry] =
-    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY, udp::ENTRY];
+    &[long_flows::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY, udp::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {

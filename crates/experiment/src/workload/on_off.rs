@@ -1,6 +1,6 @@
 //! Trains on persistent connections: write, pause, write again.
 
-use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
+use super::deadline::{DEADLINE, DEADLINE_MAX_SIZE, deadline};
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::times::{fits, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
@@ -11,7 +11,7 @@ use forebay_types::{Bytes, SizeDist, Time};
 /// Most trains of a workload whose sizes are drawn beforehand; they are held in memory, 8 bytes each.
 const MAX_PIECES: u64 = 20_000_000;
 /// Smallest upper bound of the gap between trains without an end.
-const LEAST_GAP: Time = Time::from_ns(1);
+const MIN_GAP: Time = Time::from_ns(1);
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -79,7 +79,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "time at which the last train is written, from the start of the simulation; no train follows it",
             ),
             DEADLINE,
-            DEADLINE_UP_TO,
+            DEADLINE_MAX_SIZE,
         ],
     },
     transport: true,
@@ -104,8 +104,8 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
     // Without time between writes an endless open loop would not advance, or hardly.
-    if !after_completion && trains.is_none() && gaps.longest() < LEAST_GAP {
-        let text = format!("endless trains with `gap-from = \"start\"` need a longest gap of at least {LEAST_GAP}");
+    if !after_completion && trains.is_none() && gaps.longest() < MIN_GAP {
+        let text = format!("endless trains with `gap-from = \"start\"` need a longest gap of at least {MIN_GAP}");
         return Err(BuildError::new("gaps", text));
     }
     repeats_fit("gaps", context, start.saturating_add(jitter), gaps.longest(), trains)?;

@@ -1,7 +1,7 @@
 //! Who talks to whom: hosts of the scenario, or those the topology suggests, combined into pairs.
 
 use super::{BuildError, Context};
-use crate::streams::Draws;
+use crate::streams::RngStream;
 use crate::topology::{self};
 use forebay_types::param::{Kind, Param, Values, optional};
 use forebay_types::{IndexVec, NodeId};
@@ -135,7 +135,7 @@ fn other_racks(
     for &t in to {
         members.entry(rack[t]).or_default().push(t);
     }
-    let mut rng = Draws::Pattern.stream(values.int(PATTERN_SEED.key) as u64, &[]);
+    let mut rng = RngStream::Pattern.stream(values.int(PATTERN_SEED.key) as u64, &[]);
     let each = values.text(PATTERN.key) == "each-other-rack";
     let mut pairs = Vec::new();
     for &f in from {
@@ -170,7 +170,7 @@ fn permutation(from: &[NodeId], to: &[NodeId], seed: u64, to_key: &'static str) 
             format!("`permutation` needs as many destinations as sources, not {} for {}", to.len(), from.len()),
         ));
     }
-    let mut rng = Draws::Pattern.stream(seed, &[]);
+    let mut rng = RngStream::Pattern.stream(seed, &[]);
     let mut to = to.to_vec();
     for _ in 0..TRIES {
         rng.shuffle(&mut to);

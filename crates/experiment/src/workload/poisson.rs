@@ -1,6 +1,6 @@
 //! Open loop: flows of a size distribution arrive at random times, at a given load.
 
-use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
+use super::deadline::{DEADLINE, DEADLINE_MAX_SIZE, deadline};
 use super::load::{MAX_FLOWS_PER_SEC, flows_per_sec};
 use super::pairs::{FROM, TO, hosts_or_group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
@@ -63,7 +63,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "each of the `from` hosts starts at most this many flows; until then all keep their rate. Default: no limit",
             ),
             DEADLINE,
-            DEADLINE_UP_TO,
+            DEADLINE_MAX_SIZE,
         ],
     },
     transport: true,

@@ -1,6 +1,6 @@
 //! Partition and aggregate: an aggregator asks several workers at once and waits for all answers.
 
-use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
+use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
 use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, request_latency, times};
 use crate::topology::MAX_NODES;
@@ -62,7 +62,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "delay of each request before its worker answers, uniform between 0 and this, drawn per worker and query",
             ),
             QUERY_DEADLINE,
-            DEADLINE_UP_TO,
+            DEADLINE_MAX_SIZE,
         ],
     },
     transport: true,

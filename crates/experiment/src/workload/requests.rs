@@ -1,6 +1,6 @@
 //! Closed loop of requests and responses, both carried by the network.
 
-use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
+use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
 use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
@@ -33,7 +33,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
             QUERY_DEADLINE,
-            DEADLINE_UP_TO,
+            DEADLINE_MAX_SIZE,
         ],
     },
     transport: true,

@@ -463,7 +463,7 @@ impl Sequence {
         let rate = spread(rng, 1e6, 4e11);
         let route = Route {
             idle_rtt: Time(spread(rng, 1e6, 1e12) as u64),
-            handshake_lacks: Time(spread(rng, 1.0, 1e9) as u64),
+            handshake_deficit: Time(spread(rng, 1.0, 1e9) as u64),
             packet,
             packets_per_s: rate / (8.0 * packet),
             buffer: if chance(rng, 10) { f64::INFINITY } else { spread(rng, 1.0, 1e4).floor() },
@@ -473,7 +473,7 @@ impl Sequence {
         let mut cc = config.start();
         let path = Path {
             idle_rtt: route.idle_rtt,
-            handshake_lacks: route.handshake_lacks,
+            handshake_deficit: route.handshake_deficit,
             packet: route.packet,
             packets_per_s: route.packets_per_s,
             buffer: route.buffer,

@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
         let mut way = Vec::new();
         // Connections keep their places, so that only those that came since need one.
         for c in hosts.connections.iter().skip(sums.len()) {
-            fib.certain(&experiment.network, (c.spec.src, c.spec.dst), &mut way);
+            fib.common_ports(&experiment.network, (c.spec.src, c.spec.dst), &mut way);
             sums.push(deliveries.sum(WorkloadId::new(c.spec.app.get()), c.spec.group, &way));
         }
         let mut totals = deliveries.zeros();

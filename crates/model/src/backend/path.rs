@@ -87,7 +87,7 @@ pub(crate) fn beside_endless(v: &Experiment, group: GroupId) -> Vec<String> {
 /// RTT of a full packet and its ACK on the empty path, ps.
 pub(crate) fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
     let (full, small) = (u64::from(tcp.mss + tcp.header), u64::from(tcp.ack_size));
-    fib.travel(&v.network, (src, dst), 0, full) + fib.travel(&v.network, (dst, src), 0, small)
+    fib.path_time(&v.network, (src, dst), 0, full) + fib.path_time(&v.network, (dst, src), 0, small)
 }
 
 /// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.

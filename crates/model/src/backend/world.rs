@@ -2,7 +2,7 @@
 
 use crate::backend::{Fills, Theory, Verdict, verdicts};
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_types::{GroupId, IndexVec, Time};
@@ -50,7 +50,7 @@ impl World for Models {
 
     fn run(
         &self,
-        experiment: Checked<'_>,
+        experiment: CheckedExperiment<'_>,
         _seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {

@@ -21,7 +21,7 @@ impl Resolved {
         let seeds = if runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
         let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(runs as usize, "run"));
         let Some(v) = self.variants.first() else { return out };
-        if !self.usual_world {
+        if !self.is_default_world {
             let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());
         }
         let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));

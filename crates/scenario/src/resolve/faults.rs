@@ -161,7 +161,7 @@ fn apart(cx: &mut Cx, ports: &Ports<'_>, list: &[(Failure, &Node)]) -> bool {
     let mut sorted: Vec<(PortId, Time, TimeOrNever, &Node)> = list.iter().map(|(f, n)| (link(f), f.down, f.up, *n)).collect();
     sorted.sort_by_key(|s| (s.0, s.1));
     let mut ok = true;
-    for pair in sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0 && !pair[0].2.has_come(pair[1].1)) {
+    for pair in sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0 && !pair[0].2.is_due(pair[1].1)) {
         let message = format!("the link is down already at {}", quantity::time_text(pair[1].1));
         let help = Some("give the earlier failure an `up` that is not later than that".to_owned());
         cx.sink.error(pair[1].3.at, message, "one failure at a time", help);

@@ -36,8 +36,8 @@ pub struct Resolved {
     pub runs: u32,
     /// What runs it; it supports all variants.
     pub world: &'static dyn World,
-    /// Whether that is the world of scenarios that name none.
-    pub usual_world: bool,
+    /// True if that is the world of scenarios that name none.
+    pub is_default_world: bool,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
     /// What `[advise]` is to improve.
@@ -221,7 +221,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         seed: seed?,
         runs,
         world,
-        usual_world: world.name() == cx.worlds.default().name(),
+        is_default_world: world.name() == cx.worlds.default().name(),
         variants,
         objective,
         notes: std::mem::take(&mut cx.notes),

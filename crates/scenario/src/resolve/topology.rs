@@ -23,12 +23,12 @@ const FAULTS: [&str; 4] = ["balance", "host-queue", "failure", "corruption"];
 pub(crate) struct Built {
     pub network: Network,
     pub echo: Json,
-    /// Whether some link of the file names its queue.
+    /// True if some link of the file names its queue.
     pub queue_named: bool,
 }
 
 impl Built {
-    /// Whether some switch port can mark.
+    /// Returns true if some switch port can mark.
     pub(crate) fn marks(&self) -> bool {
         self.network.ports.iter().any(|p| !self.network.nodes[p.from].host && p.queue.marks())
     }

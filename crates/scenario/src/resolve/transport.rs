@@ -56,11 +56,11 @@ pub(crate) struct Transports {
     /// Name of the variant: its congestion control.
     pub label: String,
     pub groups: IndexVec<GroupId, Group>,
-    /// Whether group i needs marks, its congestion control, and where the congestion control was chosen.
+    /// True if group i needs marks, its congestion control, and where the congestion control was chosen.
     pub needs_marks: Vec<(bool, &'static str, At)>,
     /// Echo of `[transport]`.
     pub echo: Json,
-    /// Whether the file has `[[transport.group]]`.
+    /// True if the file has `[[transport.group]]`.
     pub named: bool,
     /// How workloads that name no group are divided over the groups.
     pub rule: Rule,
@@ -341,7 +341,7 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
 }
 
 impl CongestionControl {
-    /// Whether a comparison of the two would compare nothing.
+    /// Returns true if a comparison of the two would compare nothing.
     fn same_as(&self, other: &CongestionControl) -> bool {
         self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
     }

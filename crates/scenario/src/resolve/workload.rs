@@ -92,7 +92,7 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
 
 /// A scenario without `duration` has some work that ends, beside endless background.
 pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workload], duration: Option<Time>) -> Option<()> {
-    if duration.is_some() || !traffic.iter().all(|w| w.kind.end() == End::WithTheRest) {
+    if duration.is_some() || !traffic.iter().all(|w| w.kind.end() == End::WithOthers) {
         return Some(());
     }
     let at = drafts.first().map_or(At::default(), |d| d.kind_at);
@@ -107,7 +107,7 @@ impl Draft<'_> {
         &self.class
     }
 
-    /// Whether its flows use a transport.
+    /// Returns true if its flows use a transport.
     pub(crate) fn uses_transport(&self) -> bool {
         self.entry.transport
     }

@@ -135,7 +135,7 @@ pub struct Path {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
     /// What the RTT of a SYN and its SYN-ACK lacks against that: the serialisation of the larger packet.
-    pub handshake_lacks: Time,
+    pub handshake_deficit: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,
     /// Rate of the narrowest link in packets of full size per second.

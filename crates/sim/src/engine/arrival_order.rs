@@ -1,7 +1,7 @@
 //! The packets that a switch forwards in one window: where each lies, where it goes, and their order.
 
 use crate::net::packet::{Packet, flag};
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_types::{PortId, Time, mix};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
@@ -62,7 +62,7 @@ const COHERENT: u32 = 33;
 impl TieBreaker {
     /// For the run with this seed.
     pub(super) fn new(seed: u64) -> TieBreaker {
-        TieBreaker(Draws::Ties.stream(seed, &[]).next_u64())
+        TieBreaker(RngStream::Ties.stream(seed, &[]).next_u64())
     }
 
     /// The place of a packet among those of its time whose links were served together.

@@ -112,7 +112,7 @@ impl Calendar {
                 self.filled[bucket] |= 1 << (node.get() >> 6 >> self.shift);
             }
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
-        } else if !self.far_of[node].has_come(time) {
+        } else if !self.far_of[node].is_due(time) {
             self.mark_far(node, time);
         }
     }

@@ -1,6 +1,6 @@
 //! Connection slots: which are free, and how many connections there are and were.
 
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_types::{ConnSlot, Rng};
 
 /// Which slots are free, and how many connections there are and were.
@@ -18,7 +18,7 @@ pub(super) struct ConnectionSlots {
 impl ConnectionSlots {
     /// No connections yet.
     pub(super) fn new(seed: u64) -> ConnectionSlots {
-        ConnectionSlots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
+        ConnectionSlots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: RngStream::SequenceNumbers.stream(seed, &[]) }
     }
 
     /// A free slot, or `fresh`, the first that was never used, if there is none; and the number of the connection that gets it.

@@ -8,7 +8,7 @@ use crate::shim::layers::Layers;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_types::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
 /// An endpoint whose packets and timers are at work.
@@ -61,7 +61,7 @@ impl EndpointShims {
     pub(super) fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
         let of = |(group, c): (usize, &TcpConfig)| {
             let phase = |node: NodeId, period: Time| {
-                Time(Draws::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
+                Time(RngStream::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
             };
             c.shims.endpoint.as_ref().map(|shim| shim.layers(c, network, phase))
         };

@@ -8,7 +8,7 @@ use super::partition::state::PartitionState;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{IndexVec, PortId, Time, TimeOrNever};
 use std::collections::VecDeque;
@@ -125,7 +125,7 @@ impl Failures {
         }
         let old = fabric.fib().clone();
         // The intact network has so many sets of ports that no more fit into its tables: packets go on going into the dead link.
-        let (fib, pairs) = self.intact.around(network, &|port| self.avoided[port] == 0).ok()?;
+        let (fib, pairs) = self.intact.avoiding(network, &|port| self.avoided[port] == 0).ok()?;
         fabric.reroute(fib);
         for &i in &of {
             let failing = &mut self.list[i];
@@ -161,7 +161,7 @@ impl Failures {
                 let config = &network.ports[port];
                 let mut queue = config.queue.clone();
                 // An interface that comes up begins with an empty queue (Linux dev_activate).
-                queue.start(config.rate, Draws::Queue.stream(self.seed, &[port.index() as u64, self.returns[port]]));
+                queue.start(config.rate, RngStream::Queue.stream(self.seed, &[port.index() as u64, self.returns[port]]));
                 fabric.ports[port].join(queue);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::Packet;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_types::{AppId, ConnSlot, GroupId, NodeId, PortId, Rng, Time, TimeOrNever, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -90,8 +90,8 @@ pub(super) struct Host {
 impl Host {
     /// A host without timers, of the run with this seed.
     pub(super) fn new(node: NodeId, seed: u64) -> Host {
-        let stream = |d: Draws| d.stream(seed, &[u64::from(node.get())]);
-        let (rng, lot) = (stream(Draws::SendJitter), stream(Draws::Ties).next_u64());
+        let stream = |d: RngStream| d.stream(seed, &[u64::from(node.get())]);
+        let (rng, lot) = (stream(RngStream::SendJitter), stream(RngStream::Ties).next_u64());
         Host {
             node,
             nic: PortId::new(0),
@@ -102,7 +102,7 @@ impl Host {
             issued: 0,
             looks: false,
             sprays: false,
-            ways: stream(Draws::Spraying),
+            ways: stream(RngStream::Spraying),
             interface_armed: false,
             rng,
             lot,

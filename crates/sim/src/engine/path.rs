@@ -16,7 +16,7 @@ pub fn empty_path(
     c: &TcpConfig,
     rng: Rng,
 ) -> Path {
-    let Route { idle_rtt, handshake_lacks, packet, packets_per_s, buffer } =
+    let Route { idle_rtt, handshake_deficit, packet, packets_per_s, buffer } =
         Route::of(network, fib, (src, dst), (forth, back), c);
-    Path { idle_rtt, handshake_lacks, packet, packets_per_s, buffer, rng }
+    Path { idle_rtt, handshake_deficit, packet, packets_per_s, buffer, rng }
 }

@@ -18,7 +18,7 @@ use crate::exchange::Exchange;
 use crate::tcp::config::TcpConfig;
 use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
-use forebay_experiment::checked::Checked;
+use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::Occupancy;
 use forebay_experiment::report::{Cut, Progress, Report, RunError};
@@ -79,7 +79,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     /// Builds the network and starts the applications.
-    pub(crate) fn new(config: Checked<'_>, seed: u64) -> Result<Simulation, RunError> {
+    pub(crate) fn new(config: CheckedExperiment<'_>, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
         let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();

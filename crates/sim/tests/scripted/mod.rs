@@ -109,7 +109,7 @@ pub(crate) fn addresses(isn: u32) -> (Address, Address) {
 pub(crate) fn path() -> Path {
     Path {
         idle_rtt: Time(100 * US),
-        handshake_lacks: Time::ZERO,
+        handshake_deficit: Time::ZERO,
         packet: 1040.0,
         packets_per_s: 1e9 / 8.0 / 1040.0,
         buffer: 100.0,

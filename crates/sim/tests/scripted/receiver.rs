@@ -40,7 +40,7 @@ impl Script {
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
-        while self.r.timer_due().has_come(Time(us * US)) {
+        while self.r.timer_due().is_due(Time(us * US)) {
             let now = self.r.timer_due().or_never();
             self.r.on_timer(&self.c, now, &mut self.tape);
         }

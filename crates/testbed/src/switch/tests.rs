@@ -195,7 +195,7 @@ fn a_link_damages_the_packets_that_it_damages_in_the_simulator() {
         s.send(Time::ZERO, p, f, &mut log);
     }
     s.advance(Time::from_ms(10), &mut log, |d| got.push(d.parcel.frame.id));
-    let mut draws = BitErrors::new(2e-5, Draws::BitErrors.stream(1, &[3]));
+    let mut draws = BitErrors::new(2e-5, RngStream::BitErrors.stream(1, &[3]));
     let intact: Vec<u64> = (0..200).filter(|_| !draws.damage(1_500)).collect();
     assert!((20..80).contains(&draws.damaged()), "{}", draws.damaged());
     assert_eq!(got, intact);

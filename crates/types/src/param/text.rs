@@ -1,6 +1,6 @@
 //! What of a text must not reach a terminal.
 
-/// Whether a character does something else than to be seen: control characters, which terminals obey, and characters that change the
+/// Returns true if a character does something else than to be seen: control characters, which terminals obey, and characters that change the
 /// direction of what follows (Unicode Bidirectional Algorithm, UAX #9, section 2), have no width or end a line.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()

@@ -74,7 +74,7 @@ pub struct CustomLink {
     pub from: String,
     /// Name of the receiving node.
     pub to: String,
-    /// Whether the reverse direction exists too, with the same properties.
+    /// True if the reverse direction exists too, with the same properties.
     pub both: bool,
     /// Rate, delay, buffer, queue.
     pub link: LinkValue,

@@ -32,7 +32,7 @@ impl<I: Id, T> IndexVec<I, T> {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -72,7 +72,7 @@ impl<I: Id, T> IndexVec<I, T> {
         self.items.get_mut(id.index())
     }
 
-    /// Whether there is an element `id`.
+    /// Returns true if there is an element `id`.
     #[inline]
     pub fn contains(&self, id: I) -> bool {
         id.index() < self.items.len()

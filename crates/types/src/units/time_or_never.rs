@@ -35,15 +35,15 @@ impl TimeOrNever {
         Time(self.0)
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[inline(always)]
     pub const fn is_never(self) -> bool {
         self.0 == Time::NEVER.0
     }
 
-    /// Whether there is one, and `now` it has come.
+    /// Returns true if there is one, and `now` it has come.
     #[inline(always)]
-    pub const fn has_come(self, now: Time) -> bool {
+    pub const fn is_due(self, now: Time) -> bool {
         self.0 <= now.0
     }
 }
@@ -86,7 +86,7 @@ mod tests {
         let soon = TimeOrNever::at(Time::from_secs(1));
         assert_eq!((soon.min(TimeOrNever::NEVER), soon.max(TimeOrNever::NEVER)), (soon, TimeOrNever::NEVER));
         assert_eq!((soon.get(), TimeOrNever::NEVER.get()), (Some(Time::from_secs(1)), None));
-        assert!(soon.has_come(Time::from_secs(1)) && !soon.has_come(Time(1)) && !TimeOrNever::NEVER.has_come(Time::from_secs(9)));
+        assert!(soon.is_due(Time::from_secs(1)) && !soon.is_due(Time(1)) && !TimeOrNever::NEVER.is_due(Time::from_secs(9)));
         assert_eq!(size_of::<TimeOrNever>(), 8);
         assert_eq!(format!("{soon:?} {:?}", TimeOrNever::default()), "1s never");
     }

@@ -68,12 +68,12 @@ impl Axis {
         Axis { short: key.clone(), key, source, values: values.collect(), unit }
     }
 
-    /// Whether all values are whole numbers without a unit.
+    /// Returns true if all values are whole numbers without a unit.
     pub fn is_int(&self) -> bool {
         self.values.iter().all(|v| v.json.is_i64())
     }
 
-    /// Whether all values have a number.
+    /// Returns true if all values have a number.
     pub fn is_number(&self) -> bool {
         self.values.iter().all(|v| v.number.is_some())
     }

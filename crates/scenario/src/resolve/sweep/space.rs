@@ -67,7 +67,7 @@ impl Sweep {
         }
     }
 
-    /// Whether the seeds are listed one by one, rather than counted.
+    /// Returns true if the seeds are listed one by one, rather than counted.
     pub fn lists_seeds(&self) -> bool {
         matches!(self.seeds, Some(Seeds::List(_)))
     }

@@ -250,7 +250,7 @@ impl CongestionControl for Trim {
                 let rtt = if self.whole.is_some() { whole::sample(rtt) } else { rtt };
                 self.rtt_max = self.rtt_max.max(rtt);
                 // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
-                let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_lacks);
+                let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_deficit);
                 match self.c.seed {
                     Seed::Handshake => self.learn_min(rtt + lacks),
                     Seed::HandshakeRaw => self.learn_min(rtt),

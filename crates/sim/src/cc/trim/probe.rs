@@ -84,7 +84,7 @@ impl Trim {
                 State::Normal if !e.started => self.start(at),
                 State::Normal if !self.gap(at) => return u64::MAX,
                 State::Normal => self.begin(w, at),
-                State::AdWait | State::AsWait if !e.due.has_come(at.now) => return 0,
+                State::AdWait | State::AsWait if !e.due.is_due(at.now) => return 0,
                 State::AdWait if e.saved > 0.0 => {
                     // No second gap test (TRIM 2.6).
                     self.episode.state = State::Probing;
@@ -95,7 +95,7 @@ impl Trim {
                 State::Probing if e.count > 0 && e.acked == e.count && (e.count == PROBES || at.unsent == 0) => {
                     self.tune(w, at, false);
                 }
-                State::Probing if e.due.has_come(at.now) => self.tune(w, at, true),
+                State::Probing if e.due.is_due(at.now) => self.tune(w, at, true),
                 State::Probing => return (PROBES - e.count) as u64,
             }
         }

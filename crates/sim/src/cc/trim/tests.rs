@@ -47,7 +47,7 @@ impl Bench {
         let rate = C * 1e12;
         let path = Path {
             idle_rtt: US * 200,
-            handshake_lacks: US * 23,
+            handshake_deficit: US * 23,
             packet: 1460.0,
             packets_per_s: rate,
             buffer: 100.0,
@@ -409,7 +409,7 @@ fn wait_after_late_probes() {
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 9);
     assert_eq!((b.offer(5260, 7), b.state()), (0, State::AsWait));
-    assert!(b.l.episode.due.has_come(US * 5260 + Time(((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64)));
+    assert!(b.l.episode.due.is_due(US * 5260 + Time(((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64)));
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 2);
     b.ack(5220, 3, 220);
@@ -425,7 +425,7 @@ fn wait_at_the_start() {
         b.l.cwnd_event(&mut w, Event::Established { rtt: Some(US * 180) });
         assert_eq!(b.offer(1000, 9), if at_start { 0 } else { 2 });
         if at_start {
-            assert!(b.l.episode.due.has_come(US * 1180));
+            assert!(b.l.episode.due.is_due(US * 1180));
             assert_eq!(b.offer(1180, 9), 2);
         }
         assert_eq!((b.state(), b.w.cwnd), (State::Normal, 2.0));

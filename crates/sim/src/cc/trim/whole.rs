@@ -154,7 +154,7 @@ mod tests {
                 let (d, packet) = (Time::from_us(100_000), 1e11 / pipe);
                 let path = Path {
                     idle_rtt: d,
-                    handshake_lacks: Time::ZERO,
+                    handshake_deficit: Time::ZERO,
                     packet: 1460.0,
                     packets_per_s: 1e12 / packet,
                     buffer,

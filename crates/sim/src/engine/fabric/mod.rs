@@ -14,7 +14,7 @@ use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
 use forebay_experiment::network::{Network, PortConfig};
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_types::{IndexVec, NodeId, PortId, Time};
@@ -108,13 +108,13 @@ impl Fabric {
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| {
-            Port::new(c, network.nodes[c.from].host, input_of[id], Draws::Queue.stream(seed, &[id as u64]))
+            Port::new(c, network.nodes[c.from].host, input_of[id], RngStream::Queue.stream(seed, &[id as u64]))
         };
         let mut ports: Vec<Port> = Vec::with_capacity(network.ports.len());
         huge_pages::advise(ports.spare_capacity_mut());
         ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
-            let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
+            let draws = RngStream::BitErrors.stream(seed, &[c.port.index() as u64]);
             ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
         }
         for (port, place) in ports.iter_mut().zip(place_of) {

@@ -8,7 +8,7 @@ use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_apps::OpenSpec;
-use forebay_experiment::streams::Draws;
+use forebay_experiment::streams::RngStream;
 use forebay_experiment::topology::address;
 use forebay_types::{ConnSlot, Time, WorkloadId};
 
@@ -77,11 +77,11 @@ impl SimState {
         self.receivers[slot].join(spec.group);
         if self.receivers[slot].is_tuned() {
             let ways = (spec.dst, spec.src);
-            let back = self.fabric.fib().travel(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
+            let back = self.fabric.fib().path_time(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
             self.receivers[slot].enter_path(Time(back));
         }
         self.generations[slot] = own;
-        self.fabric.fib().certain(&self.network, (spec.src, spec.dst), &mut self.way);
+        self.fabric.fib().common_ports(&self.network, (spec.src, spec.dst), &mut self.way);
         self.streams[slot] = Connection {
             conn_id,
             src: spec.src,
@@ -110,7 +110,7 @@ impl SimState {
         let s = &self.streams[slot];
         let sender = &mut self.senders[slot];
         let c = &self.tcp[sender.group()];
-        let rng = Draws::CongestionControl.stream(self.seed, &[s.conn_id]);
+        let rng = RngStream::CongestionControl.stream(self.seed, &[s.conn_id]);
         sender.enter_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 }

@@ -235,7 +235,7 @@ impl SimState {
                 }
                 let s = &mut self.senders[conn];
                 s.armed = TimeOrNever::NEVER;
-                if s.timer_due.has_come(now) {
+                if s.timer_due.is_due(now) {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
@@ -251,9 +251,9 @@ impl SimState {
                 let c = &self.tcp[r.group()];
                 r.leave_slot(c, now);
                 let entry = r.entry(|_| c, now);
-                if r.timer_due.has_come(now) && generation.has_shim() {
+                if r.timer_due.is_due(now) && generation.has_shim() {
                     cold_path(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due.has_come(now) {
+                } else if r.timer_due.is_due(now) {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if !entry.is_never() {
                     self.arm_receiver(conn, node, entry);

@@ -5,7 +5,7 @@ use crate::engine::connection::ReceivedRanges;
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_apps::Notice;
-use forebay_experiment::ideal::Ideal;
+use forebay_experiment::ideal_time::IdealTime;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_types::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 
@@ -29,7 +29,7 @@ impl SimState {
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
             let finite = message.behind.is_some();
             assert!(
-                !finite || message.delivered.has_come(now),
+                !finite || message.delivered.is_due(now),
                 "conservation: a message was acknowledged before it was delivered"
             );
             self.partition.open -= 1;
@@ -137,7 +137,7 @@ impl SimState {
     /// Transfer time of `size` bytes that meet nobody.
     fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
-        let mut ideal = Ideal::new(size, c.mss, c.header);
+        let mut ideal = IdealTime::new(size, c.mss, c.header);
         self.on_path(src, dst, hash, |port| ideal.pass(&self.network.ports[port]));
         ideal.time()
     }

@@ -7,7 +7,7 @@ use crate::engine::recorder::Stalled;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
-use forebay_experiment::waits::{Course, Stalls};
+use forebay_experiment::waits::{MessageTime, Stalls};
 use forebay_queues::Queue;
 use forebay_types::{ConnSlot, IndexVec, NodeId, PortId, Time};
 
@@ -134,7 +134,7 @@ impl SimState {
             let first = flow.opens && c.handshake;
             let end = flow.end.ps().unwrap_or(self.partition.calendar.end.0);
             let took = end.saturating_sub(flow.start.0);
-            let course = Course {
+            let course = MessageTime {
                 took,
                 stalls,
                 ideal: flow.ideal.0.saturating_add(if first { handshake } else { 0 }),

@@ -377,7 +377,7 @@ impl Receiver {
 
     /// How long the ACK whose timer expires now has been held back; `None` when no timer of an ACK expires. Statistics only.
     pub fn held_back(&self, c: &TcpConfig, now: Time) -> Option<Time> {
-        let waits = self.timer_due.has_come(now) && self.pending > 0;
+        let waits = self.timer_due.is_due(now) && self.pending > 0;
         // Others start the timer with the delay that they have.
         let since = self.adaptive.as_ref().filter(|_| c.quickack).map(|a| a.last);
         waits.then(|| since.map_or(c.ack_delay, |last| now - last))

@@ -53,7 +53,7 @@ impl Receiver {
         if gro.segments == 0 {
             return;
         }
-        if gro.flush.has_come(now) {
+        if gro.flush.is_due(now) {
             return self.pass_on(c, now, out);
         }
         // Only the delayed ACK is due: what is held goes on waiting.

@@ -378,7 +378,7 @@ impl Receiver {
 
     /// The delayed-ACK timer may have expired.
     pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.timer_due.has_come(now) {
+        if self.timer_due.is_due(now) {
             if self.adaptive.is_some() {
                 return self.on_adaptive_timer(c, now, out);
             }

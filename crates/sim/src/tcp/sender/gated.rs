@@ -74,7 +74,7 @@ impl Sender {
             return;
         }
         self.alarm = TimeOrNever::NEVER;
-        if self.due().has_come(now) {
+        if self.due().is_due(now) {
             if c.rto_rule == RtoRule::Linux {
                 // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
                 self.hold_no_more();

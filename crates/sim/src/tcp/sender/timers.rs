@@ -72,7 +72,7 @@ impl Sender {
 
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        debug_assert!(self.timer_due.has_come(now));
+        debug_assert!(self.timer_due.is_due(now));
         if self.waits_for_its_slot(c, now) {
             return;
         }

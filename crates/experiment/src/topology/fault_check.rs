@@ -16,11 +16,11 @@ pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
         if f.down > LATEST || f.reroute > LATEST || f.up.get().is_some_and(|up| up > LATEST) {
             return mistake(field("down"), "legal: at most 200 days".into());
         }
-        if f.up.has_come(f.down) {
+        if f.up.is_due(f.down) {
             return mistake(field("up"), "legal: after `down`".into());
         }
         let link = |f: &Failure| [Some(f.port), reverse(network, f.port)];
-        let overlaps = |g: &Failure| link(g).contains(&Some(f.port)) && !g.up.has_come(f.down) && !f.up.has_come(g.down);
+        let overlaps = |g: &Failure| link(g).contains(&Some(f.port)) && !g.up.is_due(f.down) && !f.up.is_due(g.down);
         if network.faults.failures[..i].iter().any(overlaps) {
             return mistake(field("down"), "the link is down already, by an earlier failure".into());
         }

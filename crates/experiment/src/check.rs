@@ -15,9 +15,9 @@ use std::ops::Deref;
 
 /// An experiment that [`Experiment::check`] has found correct. It is borrowed as long, so that nothing in it can change.
 #[derive(Debug, Clone, Copy)]
-pub struct Checked<'a>(&'a Experiment);
+pub struct CheckedExperiment<'a>(&'a Experiment);
 
-impl Deref for Checked<'_> {
+impl Deref for CheckedExperiment<'_> {
     type Target = Experiment;
     fn deref(&self) -> &Experiment {
         self.0
@@ -26,20 +26,20 @@ impl Deref for Checked<'_> {
 
 /// What is wrong with an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct InvalidExperiment {
     /// The field, as a path from the experiment, such as `observe.occupancy[0]`.
     pub field: String,
     /// Why it cannot be so.
     pub reason: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for InvalidExperiment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}", self.field, self.reason)
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for InvalidExperiment {}
 
 /// Bits of a port's number in the keys by which the simulator sorts packets.
 const PORT_BITS: u32 = 24;
@@ -49,12 +49,12 @@ impl Experiment {
     ///
     /// # Errors
     /// The first mistake.
-    pub fn check(&self) -> Result<Checked<'_>, Mistake> {
+    pub fn check(&self) -> Result<CheckedExperiment<'_>, InvalidExperiment> {
         network(&self.network)?;
         demand(!self.groups.is_empty(), || ("groups".into(), "there is none; connections need a transport".into()))?;
         demand(self.groups.len() < usize::from(u16::MAX), || ("groups".into(), "there are more than 65 534".into()))?;
         for (id, group) in self.groups.enumerate() {
-            stack(&group.tcp).map_err(|(key, reason)| Mistake { field: format!("groups[{id}].tcp.{key}"), reason })?;
+            stack(&group.tcp).map_err(|(key, reason)| InvalidExperiment { field: format!("groups[{id}].tcp.{key}"), reason })?;
         }
         for (id, w) in self.workloads.enumerate() {
             let scope = Scope { network: &self.network, groups: self.groups.len(), workload: id };
@@ -62,12 +62,12 @@ impl Experiment {
         }
         observe(&self.observe, &self.network)?;
         ends(self)?;
-        Ok(Checked(self))
+        Ok(CheckedExperiment(self))
     }
 }
 
 /// Without a duration an experiment runs until all work is done, so that there must be such a time.
-fn ends(e: &Experiment) -> Result<(), Mistake> {
+fn ends(e: &Experiment) -> Result<(), InvalidExperiment> {
     if e.duration.is_some() {
         return Ok(());
     }
@@ -75,39 +75,39 @@ fn ends(e: &Experiment) -> Result<(), Mistake> {
     let refuse = |what: String| demand(false, || ("duration".into(), format!("{what}; set a duration, or limit the workload")));
     match never {
         Some(id) => refuse(format!("there is none, and workloads[{id}] (`{}`) never ends", e.workloads[id].class)),
-        None if !e.workloads.is_empty() && e.workloads.iter().all(|w| w.kind.end() == End::WithTheRest) => {
+        None if !e.workloads.is_empty() && e.workloads.iter().all(|w| w.kind.end() == End::WithOthers) => {
             refuse("there is none, and all traffic is datagrams without an end".into())
         }
         None => Ok(()),
     }
 }
 
-fn demand(holds: bool, otherwise: impl FnOnce() -> (String, String)) -> Result<(), Mistake> {
+fn demand(holds: bool, otherwise: impl FnOnce() -> (String, String)) -> Result<(), InvalidExperiment> {
     if holds {
         return Ok(());
     }
     let (field, reason) = otherwise();
-    Err(Mistake { field, reason })
+    Err(InvalidExperiment { field, reason })
 }
 
-fn port_exists(network: &Network, port: PortId, field: impl FnOnce() -> String) -> Result<(), Mistake> {
+fn port_exists(network: &Network, port: PortId, field: impl FnOnce() -> String) -> Result<(), InvalidExperiment> {
     demand(network.ports.contains(port), || {
         (field(), format!("there is no port {port}; the network has {}", network.ports.len()))
     })
 }
 
-fn node_exists(network: &Network, node: NodeId, field: impl FnOnce() -> String) -> Result<(), Mistake> {
+fn node_exists(network: &Network, node: NodeId, field: impl FnOnce() -> String) -> Result<(), InvalidExperiment> {
     demand(network.nodes.contains(node), || {
         (field(), format!("there is no node {node}; the network has {}", network.nodes.len()))
     })
 }
 
-fn host_exists(network: &Network, host: NodeId, field: impl Fn() -> String) -> Result<(), Mistake> {
+fn host_exists(network: &Network, host: NodeId, field: impl Fn() -> String) -> Result<(), InvalidExperiment> {
     node_exists(network, host, &field)?;
     demand(network.nodes[host].host, || (field(), format!("node {host} is a switch, not a host")))
 }
 
-fn network(n: &Network) -> Result<(), Mistake> {
+fn network(n: &Network) -> Result<(), InvalidExperiment> {
     demand(n.nodes.len() <= MAX_NODES, || ("network.nodes".into(), format!("there are more than {MAX_NODES}")))?;
     demand(n.ports.len() < 1 << PORT_BITS, || ("network.ports".into(), format!("there are 2^{PORT_BITS} or more")))?;
     demand(n.nodes.iter().any(|node| node.host), || ("network.nodes".into(), "there is no host".into()))?;
@@ -137,7 +137,7 @@ fn network(n: &Network) -> Result<(), Mistake> {
     for (i, (_, port)) in n.named_ports.iter().enumerate() {
         port_exists(n, *port, || format!("network.named_ports[{i}]"))?;
     }
-    topology::check_faults(n).map_err(|(field, reason)| Mistake { field, reason })
+    topology::check_faults(n).map_err(|(field, reason)| InvalidExperiment { field, reason })
 }
 
 /// Largest time except the duration: two days. Sums of several delays and time constants stay representable.
@@ -162,7 +162,7 @@ fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
     legal("rto_initial", s.rto_initial <= s.rto_max, "at most `rto_max`")
 }
 
-fn observe(o: &Observe, n: &Network) -> Result<(), Mistake> {
+fn observe(o: &Observe, n: &Network) -> Result<(), InvalidExperiment> {
     for (i, &port) in o.occupancy.iter().enumerate() {
         port_exists(n, port, || format!("observe.occupancy[{i}]"))?;
     }
@@ -180,22 +180,22 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn demand(&self, key: &str, holds: bool, reason: &str) -> Result<(), Mistake> {
+    fn demand(&self, key: &str, holds: bool, reason: &str) -> Result<(), InvalidExperiment> {
         demand(holds, || (format!("workloads[{}].{key}", self.workload), reason.to_owned()))
     }
 
-    fn hosts<'h>(&self, key: &str, hosts: impl IntoIterator<Item = &'h NodeId>) -> Result<(), Mistake> {
+    fn hosts<'h>(&self, key: &str, hosts: impl IntoIterator<Item = &'h NodeId>) -> Result<(), InvalidExperiment> {
         let mut hosts = hosts.into_iter().enumerate().peekable();
         self.demand(key, hosts.peek().is_some(), "names no host")?;
         hosts.try_for_each(|(i, &h)| host_exists(self.network, h, || format!("workloads[{}].{key}[{i}]", self.workload)))
     }
 
-    fn pairs(&self, pairs: &[(NodeId, NodeId)]) -> Result<(), Mistake> {
+    fn pairs(&self, pairs: &[(NodeId, NodeId)]) -> Result<(), InvalidExperiment> {
         self.hosts("pairs", pairs.iter().flat_map(|(from, to)| [from, to]))?;
         self.demand("pairs", pairs.iter().all(|(from, to)| from != to), "a host sends to itself")
     }
 
-    fn workload(&self, w: &Workload) -> Result<(), Mistake> {
+    fn workload(&self, w: &Workload) -> Result<(), InvalidExperiment> {
         let later = w.kind.request_latency().is_none_or(|latency| latency > Time::ZERO);
         self.demand("request_latency", later, "legal: above zero, since a request takes time to reach another host")?;
         match &w.kind {
@@ -242,6 +242,6 @@ impl Scope<'_> {
             }
         }
         let assigned = w.check_transport(self.network.nodes.len(), self.groups);
-        assigned.map_err(|reason| Mistake { field: format!("workloads[{}].transport", self.workload), reason })
+        assigned.map_err(|reason| InvalidExperiment { field: format!("workloads[{}].transport", self.workload), reason })
     }
 }

@@ -6,7 +6,7 @@ use forebay_types::Time;
 /// Transfer time of a message as back-to-back segments over an empty path: store and forward at every hop, no handshake, no window. D(n, h),
 /// when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
 #[derive(Debug, Clone)]
-pub struct Ideal {
+pub struct IdealTime {
     /// Full segments before the last one, and the wire bytes of one.
     full: u64,
     segment: u64,
@@ -19,13 +19,13 @@ pub struct Ideal {
     delay: Time,
 }
 
-impl Ideal {
+impl IdealTime {
     /// Of `size` bytes, at least 1, in segments of `mss` bytes with `header` bytes more on the wire, before the first hop.
-    pub fn new(size: u64, mss: u32, header: u32) -> Ideal {
+    pub fn new(size: u64, mss: u32, header: u32) -> IdealTime {
         let (mss, header) = (u64::from(mss), u64::from(header));
         let full = (size - 1) / mss;
         let last = size - full * mss + header;
-        Ideal {
+        IdealTime {
             full,
             segment: mss + header,
             last,
@@ -62,7 +62,7 @@ mod tests {
     use forebay_types::{NodeId, Rate};
 
     fn time(size: u64, rates: [Rate; 2]) -> Time {
-        let mut ideal = Ideal::new(size, 1_000, 0);
+        let mut ideal = IdealTime::new(size, 1_000, 0);
         for rate in rates {
             let (from, to) = (NodeId::new(0), NodeId::new(1));
             ideal.pass(&PortConfig {

@@ -1,7 +1,7 @@
 //! Any network, written out node by node and link by link.
 
 use super::builder::{Builder, check_link, check_size};
-use super::{BuildError, Fib, TopologyEntry, extra_delay, find_port, shared};
+use super::{BuildError, Fib, TopologyEntry, extra_delay, find_port, shared_buffer};
 use crate::network::Network;
 use forebay_types::NodeId;
 use forebay_types::param::{Entry, Kind, Values, nearest, optional, required};
@@ -26,11 +26,11 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "",
                 "link `from->to` that results, observers and load definitions call `bottleneck`",
             ),
-            shared::TOTAL,
-            shared::SWITCH,
+            shared_buffer::TOTAL,
+            shared_buffer::SWITCH,
             extra_delay::EXTRA_DELAY,
-            shared::ALPHA,
-            shared::PER_PORT,
+            shared_buffer::ALPHA,
+            shared_buffer::PER_PORT,
         ],
     },
     build,
