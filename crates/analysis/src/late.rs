@@ -180,7 +180,9 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Opti
     Some(match (cause, at) {
         (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
         (Cause::SwitchQueue, Some(_)) => words(*cause, at),
-        (Cause::EarlierMessages, _) => (if all == 1 { cause.describe_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
+        (Cause::EarlierMessages, _) => {
+            (if all == 1 { cause.describe_one() } else { cause.words() }).to_owned() + &held_up(data, &before)
+        }
         _ if all == 1 => cause.describe_one().to_owned(),
         _ => words(*cause, at),
     })

@@ -1,27 +1,27 @@
-//! Which transport a connection uses: every workload has one rule.
+//! Assignment of transports to connections: one rule per workload.
 
 use forebay_types::{GroupId, IndexVec, NodeId};
 use std::sync::Arc;
 
-/// The rule of one workload. Its state, where it has any, is counted per workload: other traffic does not shift it.
+/// Rule of one workload. Its counters are those of the workload, so that other traffic does not change the assignment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assign {
     /// All connections use this transport.
     One(GroupId),
     /// By the sending host of the connection; `None`: no group names the host.
     ByHost(Arc<IndexVec<NodeId, Option<GroupId>>>),
-    /// By share of the connections, in the order in which they are made.
+    /// By share of the connections, in the order of their creation.
     Share(Shares),
 }
 
-/// Transports and the share of the connections that each is to get.
+/// Transports and the target share of connections of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     /// (transport, share above 0, connections it has so far).
     parts: Vec<(GroupId, f64, u64)>,
 }
 
-/// Calls what it is given with every host that sends on a connection of a workload.
+/// Calls a closure with every host that sends on a connection of a workload.
 pub(crate) type EachSender<'a> = &'a dyn Fn(&mut dyn FnMut(NodeId));
 
 impl Assign {
@@ -39,7 +39,8 @@ impl Assign {
         Assign::Share(Shares { parts: parts.into_iter().map(|(group, share)| (group, share, 0)).collect() })
     }
 
-    /// Transport of the next connection, which host `src` sends on. Panics for a host without one, which no checked experiment has.
+    /// Transport of the next connection, whose data `src` sends. Panics for a host without a transport;
+    /// [`Experiment::check`](crate::Experiment::check) refuses such experiments.
     #[inline]
     pub fn pick(&mut self, src: NodeId) -> GroupId {
         match self {
@@ -49,8 +50,8 @@ impl Assign {
         }
     }
 
-    /// Transports of the next two connections, which serve one client together: from `client`, and back from `server`. By share both get
-    /// the same, or of two transports one would carry all requests and the other all responses.
+    /// Transports of the next two connections, which serve one client together: from `client`, and back from `server`. Shares give both directions
+    /// the same transport. Otherwise, of two transports, one would carry all requests and the other all responses.
     pub fn pick_pair(&mut self, client: NodeId, server: NodeId) -> (GroupId, GroupId) {
         let there = self.pick(client);
         let back = if matches!(self, Assign::Share(_)) { there } else { self.pick(server) };
@@ -62,8 +63,7 @@ impl Assign {
         !matches!(self, Assign::ByHost(table) if table[src].is_none())
     }
 
-    /// Returns true if every host that sends on a connection gets one of `groups` transports, on a network of `nodes` nodes which has these hosts.
-    /// The reason why not.
+    /// Checks that every sending host gets one of `groups` transports, on a network of `nodes` nodes that has these hosts. The error is the reason.
     pub(crate) fn check(&self, nodes: usize, groups: usize, senders: EachSender<'_>) -> Result<(), String> {
         let exists = |group: GroupId| {
             if group.index() < groups { Ok(()) } else { Err(format!("there is no transport {group}; there are {groups}")) }
@@ -92,7 +92,7 @@ impl Assign {
         }
     }
 
-    /// Returns true if a connection that one of the senders makes can get transport `group`.
+    /// Returns true if a connection of one of the senders can get transport `group`.
     pub(crate) fn uses(&self, group: GroupId, senders: EachSender<'_>) -> bool {
         match self {
             Assign::One(one) => *one == group,
@@ -105,7 +105,7 @@ impl Assign {
         }
     }
 
-    /// Share of transport `group`, where shares decide.
+    /// Share of transport `group` if the rule is by share.
     pub fn share_of(&self, group: GroupId) -> Option<f64> {
         let Assign::Share(shares) = self else { return None };
         shares.parts.iter().find(|p| p.0 == group).map(|p| p.1)
@@ -113,9 +113,9 @@ impl Assign {
 }
 
 impl Shares {
-    /// The method of Webster and Sainte-Lague: the next connection goes to the smallest (2 n + 1) / share. After any number of connections
-    /// each transport has its share rounded, up to rare cases of three and more, and exactly its share where that is whole; equal shares
-    /// take turns. No random numbers: the same for every seed.
+    /// Method of Webster and Sainte-Lague: the next connection goes to the smallest (2 n + 1) / share. After any number of connections each transport
+    /// has its rounded share, except in rare cases with three or more transports. Whole shares are exact, and equal shares alternate. The method
+    /// draws no random numbers, so that all seeds have the same assignment.
     fn next(&mut self) -> GroupId {
         let claim = |p: &(GroupId, f64, u64)| (2 * p.2 + 1) as f64 / p.1;
         let mut first = 0;
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(counts(&[0.9, 0.1], 10), [9, 1]);
     }
 
-    /// With whole quotas everybody gets exactly that, however many there are.
+    /// Whole quotas are met exactly, whatever the number of transports.
     #[test]
     fn whole_quotas_are_met() {
         let mut rng = Rng::stream(3, &[]);
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Two transports: never further from the share than rounding.
+    /// With two transports, counts deviate from the shares by rounding only.
     #[test]
     fn shares_hold_at_every_moment() {
         for share in [0.01, 0.123, 0.5, 0.77] {

@@ -1,13 +1,13 @@
-//! Which packets a link damages on which bits flip, independently of each other.
+//! Packets damaged by independent bit errors on a link.
 
 use forebay_types::Rng;
 
-/// Counts down to the next wrong bit.
+/// Countdown to the next bit error.
 #[derive(Debug, Clone)]
 pub struct BitErrors {
     /// Mean number of bits between two errors.
     mean: f64,
-    /// Right bits before the next wrong one.
+    /// Correct bits before the next error.
     gap_bits: f64,
     rng: Rng,
     /// Packets damaged so far.
@@ -15,25 +15,25 @@ pub struct BitErrors {
 }
 
 impl BitErrors {
-    /// Each bit is wrong with this probability.
+    /// Bit errors with this probability per bit.
     pub fn new(probability: f64, rng: Rng) -> BitErrors {
         let mut errors = BitErrors { mean: 1.0 / probability, gap_bits: 0.0, rng, damaged: 0 };
         errors.gap_bits = errors.gap();
         errors
     }
 
-    /// Distances between rare independent events are exponential; that of whole bits, geometric, differs from it by the probability itself,
-    /// which is at most 1 in 10 000.
+    /// Distances between rare independent events are exponential. The exact distribution, geometric, differs by the bit error probability, which is
+    /// at most 1 in 10 000.
     fn gap(&mut self) -> f64 {
         self.mean * self.rng.exponential()
     }
 
-    /// Returns true if a packet of `wire` bytes, the next on the link, is damaged.
+    /// Returns true if the next packet on the link, of `wire` bytes, is damaged.
     pub fn damage(&mut self, wire: u64) -> bool {
         let mut bits = (8 * wire) as f64;
         let mut damaged = false;
         while self.gap_bits < bits {
-            // A packet may have several errors; they count once.
+            // Several errors in a packet count once.
             bits -= self.gap_bits;
             self.gap_bits = self.gap();
             damaged = true;

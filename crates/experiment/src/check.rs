@@ -1,7 +1,7 @@
-//! Only a checked experiment runs: every identifier in it exists, and every number has a value that a world can work with.
+//! Validation of experiments: every identifier exists, and every number is within the range that backends accept.
 //!
-//! Scenarios that break these rules are refused with their file and line long before; here an experiment that a program has put together is
-//! refused with the field.
+//! Scenario files with such errors are refused earlier, with their file and line. This check refuses experiments that a program has built, with the
+//! field.
 
 use crate::Experiment;
 use crate::network::Network;
@@ -13,7 +13,7 @@ use forebay_types::{NodeId, PortId, Rate, Time, WorkloadId};
 use std::fmt;
 use std::ops::Deref;
 
-/// An experiment that [`Experiment::check`] has found correct. It is borrowed as long, so that nothing in it can change.
+/// An experiment that has passed [`Experiment::check`]. The borrow keeps it unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedExperiment<'a>(&'a Experiment);
 
@@ -24,12 +24,12 @@ impl Deref for CheckedExperiment<'_> {
     }
 }
 
-/// What is wrong with an experiment.
+/// Reason why an experiment is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidExperiment {
-    /// The field, as a path from the experiment, such as `observe.occupancy[0]`.
+    /// Field, as a path from the experiment, such as `observe.occupancy[0]`.
     pub field: String,
-    /// Why it cannot be so.
+    /// Explanation, with the legal values.
     pub reason: String,
 }
 
@@ -41,14 +41,14 @@ impl fmt::Display for InvalidExperiment {
 
 impl std::error::Error for InvalidExperiment {}
 
-/// Bits of a port's number in the keys by which the simulator sorts packets.
+/// Bits of a port number in the keys by which the simulator sorts packets.
 const PORT_BITS: u32 = 24;
 
 impl Experiment {
-    /// Checks everything that an identifier or a number of the experiment refers to.
+    /// Checks all identifiers and numbers of the experiment.
     ///
     /// # Errors
-    /// The first mistake.
+    /// The first violation found.
     pub fn check(&self) -> Result<CheckedExperiment<'_>, InvalidExperiment> {
         network(&self.network)?;
         demand(!self.groups.is_empty(), || ("groups".into(), "there is none; connections need a transport".into()))?;
@@ -66,7 +66,7 @@ impl Experiment {
     }
 }
 
-/// Without a duration an experiment runs until all work is done, so that there must be such a time.
+/// Without a duration an experiment runs until all work is done, so all work must be finite.
 fn ends(e: &Experiment) -> Result<(), InvalidExperiment> {
     if e.duration.is_some() {
         return Ok(());
@@ -143,7 +143,7 @@ fn network(n: &Network) -> Result<(), InvalidExperiment> {
 /// Largest time except the duration: two days. Sums of several delays and time constants stay representable.
 pub const MAX_TIME: Time = Time::from_secs(2 * 86_400);
 
-/// A mistake of a transport is the key and the reason.
+/// Checks a stack. The error is the key and the reason.
 fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
     let legal = |key, holds: bool, range: &str| if holds { Ok(()) } else { Err((key, format!("legal: {range}"))) };
     let positive = |key, t: Time| legal(key, t > Time::ZERO && t <= MAX_TIME, "above zero, at most two days");
@@ -172,7 +172,7 @@ fn observe(o: &Observe, n: &Network) -> Result<(), InvalidExperiment> {
     Ok(())
 }
 
-/// Where a workload's identifiers must exist.
+/// Network and transports that the identifiers of a workload refer to.
 struct Scope<'a> {
     network: &'a Network,
     groups: usize,
@@ -186,7 +186,7 @@ impl Scope<'_> {
 
     fn hosts<'h>(&self, key: &str, hosts: impl IntoIterator<Item = &'h NodeId>) -> Result<(), InvalidExperiment> {
         let mut hosts = hosts.into_iter().enumerate().peekable();
-        self.demand(key, hosts.peek().is_some(), "names no host")?;
+        self.demand(key, hosts.peek().is_some(), "names no hosts")?;
         hosts.try_for_each(|(i, &h)| host_exists(self.network, h, || format!("workloads[{}].{key}[{i}]", self.workload)))
     }
 
@@ -201,14 +201,14 @@ impl Scope<'_> {
         match &w.kind {
             WorkloadKind::Long { pairs, size, .. } => {
                 self.pairs(pairs)?;
-                self.demand("size", *size != Some(0), "zero bytes are no flow")?;
+                self.demand("size", *size != Some(0), "a flow has at least one byte")?;
             }
             WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Requests { pairs, .. } => self.pairs(pairs)?,
             WorkloadKind::Incast { senders, receiver, block, .. } => {
                 self.hosts("senders", senders)?;
                 self.hosts("receiver", [receiver])?;
                 self.demand("senders", !senders.contains(receiver), "the receiver sends to itself")?;
-                self.demand("block", *block > 0, "zero bytes are no block")?;
+                self.demand("block", *block > 0, "a block has at least one byte")?;
             }
             WorkloadKind::Poisson { from, to, flows_per_sec, racks, .. } => {
                 self.hosts("from", from)?;
@@ -223,7 +223,7 @@ impl Scope<'_> {
                 let fewest = aggregators.iter().map(|a| workers.iter().filter(|w| *w != a).count()).min().unwrap_or(0);
                 let enough = *fan_out > 0 && *fan_out as usize <= fewest;
                 self.demand("fan_out", enough, "legal: 1 to the number of workers beside the aggregator")?;
-                self.demand("response", *response != ResponseSize::Shared(0), "zero bytes are no answer")?;
+                self.demand("response", *response != ResponseSize::Shared(0), "an answer has at least one byte")?;
                 let begins = !matches!(arrival, Arrival::Rate(r) if !(r.is_finite() && *r > 0.0));
                 self.demand("arrival", begins, "the rate must be above zero and finite")?;
             }
@@ -237,7 +237,7 @@ impl Scope<'_> {
             WorkloadKind::Replay { flows } => {
                 self.hosts("flows", flows.iter().flat_map(|f| [&f.src, &f.dst]))?;
                 self.demand("flows", flows.iter().all(|f| f.src != f.dst), "a host sends to itself")?;
-                self.demand("flows", flows.iter().all(|f| f.bytes > 0), "zero bytes are no flow")?;
+                self.demand("flows", flows.iter().all(|f| f.bytes > 0), "a flow has at least one byte")?;
                 self.demand("flows", flows.is_sorted_by_key(|f| f.start), "must be sorted by start")?;
             }
         }

@@ -1,56 +1,57 @@
-//! Payload delivered over time, per workload, transport and port. What a run of any length keeps of it is bounded: sums at points in time
-//! whose distance doubles when there are too many, so that there are never more than [`MAX_POINTS`], and no more than [`MAX_PATHS`] ways of packets,
-//! of which each counts for the port that limits it most.
+//! Payload delivered over time, per workload, transport and port.
+//!
+//! Memory is bounded for runs of any length. The interval between points doubles whenever there are [`MAX_POINTS`] points. Up to [`MAX_PATHS`] paths
+//! have a sum of their own, each attributed to the port that limits it most.
 
 use crate::rows::DeliveryRow;
 use crate::traffic::Workload;
 use forebay_types::{GroupId, IndexVec, PortId, Rate, SumId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
-/// Most points in time. Our choice: more than a chart is wide would not be seen.
+/// Maximum number of points in time. Our choice: a chart shows no more.
 pub const MAX_POINTS: usize = 256;
-/// Most ports of a workload and transport that have rows of their own; with more, all are summed up together. Our choice: the lines of a chart.
+/// Maximum number of ports of a workload and transport with rows of their own; more are added up. Our choice: the lines of a chart.
 pub const MAX_PORTS: usize = 16;
-/// Most ways of a workload and transport that are summed up by themselves; with more, its ports have one row together. Our choice: 130 KB.
+/// Maximum number of paths of a workload and transport with sums of their own; more share one row. Our choice: 130 KB.
 pub const MAX_PATHS: usize = 64;
 /// Intervals of a run whose length is known.
 const INTERVALS: u64 = 200;
-/// The first interval of a run whose length is not known.
+/// First interval of a run of unknown length.
 const FIRST: Time = Time(1_000_000);
-/// Connections are looked at no more often than once in so many packet transmissions, so that it costs next to nothing,
+/// Packet transmissions per connection that is read, which bounds the cost.
 const TRANSMISSIONS_PER_READ: u64 = 32;
-/// beside so many reads, some milliseconds of a run, so that in small ones the points do not depend on what else is sent.
+/// Reads that are free of this bound: some milliseconds of a run. In small runs the points then do not depend on other traffic.
 const FREE_READS: u64 = 1 << 14;
 
-/// The sums so far.
+/// Sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliveries {
-    /// For each workload and transport that it can use the ways that its messages have taken, each with its sum.
+    /// For each workload and transport that it can use: the paths of its messages, each with its sum.
     sums: BTreeMap<(WorkloadId, GroupId), Sums>,
-    /// How many sums there are.
+    /// Number of sums.
     count: usize,
-    /// Distance of the points in time.
+    /// Interval between points.
     every: Time,
     due: Time,
-    /// End of the run, if it is known: then intervals without deliveries have points, too.
+    /// End of the run if known: then intervals without deliveries have points too.
     duration: Option<Time>,
-    /// Times, and the sums at each. Sums that are missing at the end were zero.
+    /// Times, and the sums at each. Sums that are missing at the end are zero.
     points: Vec<(Time, IndexVec<SumId, u64>)>,
-    /// Connections looked at so far.
+    /// Connections read so far.
     reads: u64,
 }
 
-/// The sums of a workload and transport.
+/// Sums of a workload and transport.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Sums {
-    /// By the ports that all packets of a pair of hosts pass, in their order ([`crate::topology::Fib::certain`]).
+    /// By the ports that all packets of a pair of hosts pass, in order ([`crate::topology::Fib::common_ports`]).
     by_path: BTreeMap<Vec<PortId>, SumId>,
-    /// That of all further ways.
+    /// Sum of all further paths.
     others: Option<SumId>,
 }
 
 impl Sums {
-    /// What rows are made for: ports with the sums that belong to them. Of the ports of a way `limits` names the one that counts.
+    /// Ports with their sums, one row each. `limits` names the port of a path that the path counts for.
     fn by_port(&self, limits: &dyn Fn(&[PortId]) -> Option<PortId>) -> Vec<(Option<PortId>, Vec<SumId>)> {
         let mut by_port: BTreeMap<Option<PortId>, Vec<SumId>> = BTreeMap::new();
         self.by_path.iter().for_each(|(way, sum)| by_port.entry(limits(way)).or_default().push(*sum));
@@ -62,7 +63,7 @@ impl Sums {
 }
 
 impl Deliveries {
-    /// No deliveries yet, for this many transports in a run that ends at `duration`. If that is unknown, intervals are at least `least`.
+    /// No deliveries, for this many transports in a run that ends at `duration`. Without a duration intervals are at least `least`.
     pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>, least: Time) -> Deliveries {
         let first = || Time(FIRST.0 * least.0.div_ceil(FIRST.0).max(1).next_power_of_two());
         let every = duration.map_or_else(first, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
@@ -71,7 +72,7 @@ impl Deliveries {
         Deliveries { sums, every, due: every, duration, ..Deliveries::default() }
     }
 
-    /// The sum that a workload's messages of a transport belong to whose packets all pass the ports of `way`.
+    /// Sum for the messages of a workload and transport whose packets all pass the ports of `way`.
     pub fn sum(&mut self, workload: WorkloadId, group: GroupId, way: &[PortId]) -> SumId {
         let Sums { by_path, others } = self.sums.entry((workload, group)).or_default();
         if let Some(sum) = by_path.get(way) {
@@ -89,14 +90,14 @@ impl Deliveries {
         IndexVec::repeat(0, self.count)
     }
 
-    /// When sums are wanted next.
+    /// Time of the next point.
     #[inline]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Time comes to `now`, which is not before [`Deliveries::due`]. Whether to sum up now, which takes a look at `connections` connections,
-    /// after so many packet transmissions. If not, the intervals are too short for so many connections: they get twice as long.
+    /// Advances to `now`, which is not before [`Deliveries::due`]. Returns true if the sums should be taken now, which reads `connections`
+    /// connections, after this many packet transmissions. Returns false if the interval is too short for so many connections: it then doubles.
     pub fn worth(&mut self, now: Time, connections: usize, transmissions: u64) -> bool {
         let reads = self.reads + connections as u64;
         let worth = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
@@ -109,7 +110,7 @@ impl Deliveries {
         worth
     }
 
-    /// The sums have been `totals` since [`Deliveries::due`], and nothing is delivered before `now`.
+    /// Records `totals`, the sums since [`Deliveries::due`]. Nothing is delivered before `now`.
     pub fn note(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
         self.push(self.due, totals);
         self.due = self.next_multiple(self.due);
@@ -134,7 +135,7 @@ impl Deliveries {
         }
     }
 
-    /// The first multiple of the interval behind `time`.
+    /// First multiple of the interval after `time`.
     fn next_multiple(&self, time: Time) -> Time {
         Time((time.0 - time.0 % self.every.0).saturating_add(self.every.0))
     }
@@ -142,13 +143,13 @@ impl Deliveries {
     fn push(&mut self, at: Time, totals: &IndexVec<SumId, u64>) {
         let pauses = self.points.len() > 1 && self.points[self.points.len() - 2..].iter().all(|(_, before)| before == totals);
         match self.points.last_mut().filter(|_| pauses && self.duration.is_none()) {
-            // The number of points is unknown, so a pause has only its first and its last point.
+            // Runs of unknown length store only the first and the last point of a pause.
             Some((last, _)) => *last = at,
             None => self.points.push((at, totals.clone())),
         }
     }
 
-    /// Forgets every second point.
+    /// Drops every second point.
     fn thin(&mut self) {
         let mut second = true;
         self.points.retain(|_| {
@@ -159,8 +160,8 @@ impl Deliveries {
         self.due = self.next_multiple(self.points.last().map_or(Time::ZERO, |(at, _)| *at));
     }
 
-    /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`. A way counts for the port of it
-    /// over which most came for its rate, of everything together; of equal ones the first, where a queue forms.
+    /// Rows: one for each interval, workload, transport that it can use, and port. `totals` are the sums at `end`. A path counts for its port with
+    /// the highest delivered bytes per rate; of equal ports the first, where a queue forms.
     pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>, rate: &dyn Fn(PortId) -> Rate) -> Vec<DeliveryRow> {
         if self.duration.is_some() {
             self.fill(end, totals);
@@ -211,7 +212,7 @@ mod tests {
         vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), kind }].into()
     }
 
-    /// Feeds sums that grow by 1 a millisecond into a run that ends after `ms`.
+    /// Rows of a run of `ms` whose sums grow by 1 per millisecond.
     fn fed(duration: Option<Time>, ms: u64) -> Vec<DeliveryRow> {
         let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
         d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);

@@ -1,4 +1,4 @@
-//! Dimensions of the numbers that results consist of and are reduced to.
+//! Dimensions of numbers in results.
 
 /// Dimension of a number, which decides how it is printed: prefix and decimals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Dimension {
     BitsPerSecond,
     /// Seconds.
     Seconds,
-    /// A number of things.
+    /// Count.
     Count,
     /// Bytes.
     Bytes,
@@ -15,15 +15,15 @@ pub enum Dimension {
     Packets,
     /// Segments.
     Segments,
-    /// A part of 1, printed in percent.
+    /// Fraction of 1, printed in percent.
     Fraction,
-    /// A ratio, or no unit at all.
+    /// Ratio, or a number without unit.
     #[default]
     Ratio,
 }
 
 impl Dimension {
-    /// The unit as the tables' metadata has it.
+    /// Unit in the metadata of the tables.
     pub fn symbol(self) -> &'static str {
         match self {
             Dimension::BitsPerSecond => "bit/s",
@@ -35,7 +35,7 @@ impl Dimension {
         }
     }
 
-    /// Its name for programs, such as the script of a page.
+    /// Name for programs, such as the script of a report.
     pub fn name(self) -> &'static str {
         match self {
             Dimension::BitsPerSecond => "bits-per-second",

@@ -1,10 +1,10 @@
-//! How long a message takes in an empty network.
+//! Transfer time of a message in an empty network.
 
 use crate::network::PortConfig;
 use forebay_types::Time;
 
-/// Transfer time of a message as back-to-back segments over an empty path: store and forward at every hop, no handshake, no window. D(n, h),
-/// when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
+/// Transfer time of a message as back-to-back segments over an empty path: store and forward at every hop, no handshake, no window. D(n, h), the time
+/// when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx. All segments but the last are equal.
 #[derive(Debug, Clone)]
 pub struct IdealTime {
     /// Full segments before the last one, and the wire bytes of one.
@@ -12,7 +12,7 @@ pub struct IdealTime {
     segment: u64,
     /// Wire bytes of the last segment.
     last: u64,
-    /// When the first segment has left the hops so far, and the longest time that one of them takes for a segment.
+    /// Time when the first segment has left the hops so far, and the longest transmission time of a segment at one of them.
     first: Time,
     slowest: Time,
     last_out: Time,
@@ -20,7 +20,7 @@ pub struct IdealTime {
 }
 
 impl IdealTime {
-    /// Of `size` bytes, at least 1, in segments of `mss` bytes with `header` bytes more on the wire, before the first hop.
+    /// State before the first hop, for `size` bytes, at least 1, in segments of `mss` bytes with `header` bytes more on the wire.
     pub fn new(size: u64, mss: u32, header: u32) -> IdealTime {
         let (mss, header) = (u64::from(mss), u64::from(header));
         let full = (size - 1) / mss;
@@ -36,7 +36,7 @@ impl IdealTime {
         }
     }
 
-    /// It passes `port` and the link behind it.
+    /// Adds `port` and its link to the path.
     pub fn pass(&mut self, port: &PortConfig) {
         if self.full > 0 {
             let tx = port.rate.tx_time(self.segment);
@@ -50,7 +50,7 @@ impl IdealTime {
         self.delay += port.delay;
     }
 
-    /// From the first byte's start to the last byte's arrival; [`Time::NEVER`] if it exceeds the range of `Time`.
+    /// Time from the first byte's start to the last byte's arrival; [`Time::NEVER`] if it exceeds the range of `Time`.
     pub fn time(&self) -> Time {
         self.last_out.saturating_add(self.delay)
     }

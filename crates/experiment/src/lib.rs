@@ -1,4 +1,4 @@
-//! An experiment as plain checked data, and what running one leaves behind. What runs it, a simulator or anything else, is not known here.
+//! Experiments as plain validated data, and their results. Backends, which run them, depend on this crate, not the reverse.
 
 pub mod assign;
 pub mod bit_errors;
@@ -35,7 +35,7 @@ use observe::Observe;
 use traffic::Workload;
 use transport::Group;
 
-/// One experiment: network, transports, traffic, observation. It runs once [`Experiment::check`] has found it correct.
+/// One experiment: network, transports, traffic, observation. It runs after [`Experiment::check`] has accepted it.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Seed of every random stream.
@@ -48,6 +48,6 @@ pub struct Experiment {
     pub groups: IndexVec<GroupId, Group>,
     /// Traffic.
     pub workloads: IndexVec<WorkloadId, Workload>,
-    /// What to record.
+    /// Recorded data.
     pub observe: Observe,
 }

@@ -15,7 +15,7 @@ pub struct Network {
     pub host_groups: Vec<(String, Vec<NodeId>)>,
     /// Ports that carry a short name, such as `bottleneck`; reports and `[observe]` use it.
     pub named_ports: Vec<(String, PortId)>,
-    /// What goes wrong, and how flows are spread.
+    /// Failures, bit errors and load balancing.
     pub faults: Faults,
 }
 
@@ -24,7 +24,7 @@ pub struct Network {
 pub struct Node {
     /// Unique name, such as `h3` or `leaf0`.
     pub name: String,
-    /// True if it is a host.
+    /// True for a host, false for a switch.
     pub host: bool,
     /// Shared packet memory of a switch.
     pub shared_buffer: Option<SharedBuffer>,

@@ -1,21 +1,21 @@
-//! The order and the numbers of messages in the result tables.
+//! Order and numbers of messages in the result tables.
 
 use crate::rows::FlowRow;
 
-/// Puts messages into the order of their start, which is what a reader expects, and numbers them. Those that start at the same time are in
-/// the order of their connections, and those of one connection in the order in which they were recorded.
+/// Sorts messages by start and numbers them. Messages with equal start are in the order of their connections; those of one connection are in the
+/// order of recording.
 ///
-/// What is sorted is one number for each message, then every row is moved to its place: 4 instructions a transmission less than the library's
-/// `sort_by_cached_key` takes in the benchmark's case s3.
+/// The sort key is one number per message; rows are then moved to their places. This takes 4 instructions per transmission less than
+/// `sort_by_cached_key` in the benchmark's case s3.
 pub fn number_by_start(flows: &mut [FlowRow]) {
-    // Less than 2^32 messages fit into any memory. Of more connections than that the last would stay in the order of recording.
+    // Memory holds fewer than 2^32 messages. Beyond 2^32 connections the last ones stay in the order of recording.
     let low = |n: u64| u128::from(n.min(u64::from(u32::MAX)));
     let key = |(place, f): (usize, &FlowRow)| u128::from(f.start.0) << 64 | low(f.conn_id) << 32 | low(place as u64);
     let mut order: Vec<u128> = flows.iter().enumerate().map(key).collect();
     order.sort_unstable();
     for to in 0..order.len() {
         let mut from = order[to] as u32 as usize;
-        // The row that lay there has made way for another one, and is where that one was.
+        // A row that was swapped away is at the place that its successor came from.
         while from < to {
             from = order[from] as u32 as usize;
         }

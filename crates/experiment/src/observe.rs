@@ -1,8 +1,8 @@
-//! What an experiment records beyond the totals of flows and ports.
+//! Data that an experiment records beyond the totals of flows and ports.
 
 use forebay_types::{PortId, Time};
 
-/// What to record beyond the flow and port totals.
+/// Data recorded beyond the totals of flows and ports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observe {
     /// Ports whose occupancy distribution (percentiles) is kept.

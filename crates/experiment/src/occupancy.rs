@@ -1,5 +1,5 @@
-//! Observation of one port's queue: the exact time-weighted distribution of its length, and an optional time series.
-//! It is fed at every change of the queue, so that it needs no events of its own and cannot disturb a trajectory.
+//! Queue occupancy of one port: exact time-weighted distribution of its length, and an optional time series. Updates happen at every change of the
+//! queue. Recording needs no events, so that it cannot change a trajectory.
 
 use crate::rows::QueueRow;
 use crate::series::Series;
@@ -9,19 +9,19 @@ use std::sync::Arc;
 /// Lengths from here on share the last bin.
 const MAX_BIN: usize = 1 << 16;
 
-/// Recorder of one port.
+/// Occupancy recorder of one port.
 #[derive(Debug, Clone)]
 pub struct Occupancy {
     port: PortId,
     last: Time,
-    /// By length: how long it was that, ps.
+    /// Time at each length, ps.
     time_at: Vec<u64>,
     /// Interval of the series, and the time of its next sample, if there is one.
     series: Option<(Time, Time)>,
     samples: Series<QueueRow>,
 }
 
-/// The port's counters that go into a sample.
+/// Counters of a port that are sampled.
 #[derive(Debug, Clone, Copy)]
 pub struct Counters {
     /// Packets waiting and in service.
@@ -35,17 +35,17 @@ pub struct Counters {
 }
 
 impl Occupancy {
-    /// Records `port`.
+    /// Recorder for `port`.
     pub fn new(port: PortId) -> Occupancy {
         Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series: None, samples: Series::default() }
     }
 
-    /// The same, with a sample every so often, from 0 on, into `samples`.
+    /// Recorder with a sample every `every`, from time 0, into `samples`.
     pub fn with_series(port: PortId, every: Time, samples: Series<QueueRow>) -> Occupancy {
         Occupancy { series: Some((every, Time::ZERO)), samples, ..Occupancy::new(port) }
     }
 
-    /// Recorders of the ports of which these series are wanted, each with its interval.
+    /// Recorders for these time series, each with its interval.
     pub fn of_series(wanted: &[(PortId, Time)]) -> impl Iterator<Item = Occupancy> {
         let file = Arc::default();
         let one = move |&(port, every): &(PortId, Time)| {
@@ -54,13 +54,13 @@ impl Occupancy {
         wanted.iter().map(one)
     }
 
-    /// Whose queue it is.
+    /// Observed port.
     pub fn port(&self) -> PortId {
         self.port
     }
 
-    /// The state was `c` since the last call and changes at `now`. A host's processing jitter can have handed a packet over in the
-    /// future of the end of a run; a time before the last call adds nothing.
+    /// Records that the state was `c` since the last call and changes at `now`. A host's processing jitter can hand over a packet after the end of a
+    /// run, so times before the last call add nothing.
     pub fn until(&mut self, now: Time, c: Counters) {
         let now = now.max(self.last);
         let bin = (c.packets as usize).min(MAX_BIN);
@@ -76,26 +76,26 @@ impl Occupancy {
         }
     }
 
-    /// Returns true if there is a series of samples, which must be given every change.
+    /// Returns true if there is a time series, which must receive every change.
     pub fn has_series(&self) -> bool {
         self.series.is_some()
     }
 
-    /// From the last call up to `now`, the queue had each length for the time in `times`.
+    /// Adds `times`, the time at each length from the last call up to `now`.
     pub fn add(&mut self, now: Time, times: &[u64]) {
         Occupancy::add_to(&mut self.time_at, times);
         self.last = self.last.max(now);
     }
 
-    /// By length: how long the queue was that, ps.
+    /// Time at each length, ps.
     pub fn times(&self) -> &[u64] {
         &self.time_at
     }
 
-    /// Adds the time at each length in `times` to `sums`, as they are kept here.
+    /// Adds the time at each length in `times` to `sums`.
     ///
     /// # Panics
-    /// When a sum exceeds the range of `Time`, which is a defect of the caller.
+    /// If a sum exceeds the range of `Time`, which is a defect of the caller.
     pub fn add_to(sums: &mut Vec<u64>, times: &[u64]) {
         let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) else { return };
         if sums.len() <= longest {
@@ -109,18 +109,18 @@ impl Occupancy {
         }
     }
 
-    /// Forgets the distribution up to now (end of the warm-up), keeps the series.
+    /// Clears the distribution at the end of the warm-up; keeps the series.
     pub fn restart(&mut self, now: Time) {
         self.time_at.clear();
         self.last = self.last.max(now);
     }
 
-    /// Gives the samples away.
+    /// Takes the samples out of the recorder.
     pub fn take_samples(&mut self) -> Series<QueueRow> {
         std::mem::take(&mut self.samples)
     }
 
-    /// The queue length below or at which the queue was for at least the fraction `p` of the time.
+    /// Queue length that was not exceeded for at least the fraction `p` of the time.
     pub fn percentile(&self, p: f64) -> u32 {
         let total: u128 = self.time_at.iter().map(|&time| u128::from(time)).sum();
         let want = (total as f64 * p) as u128;

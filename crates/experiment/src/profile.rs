@@ -7,7 +7,7 @@ use crate::transport::{
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, choices};
 
-/// The profile of a transport that names none: what hosts run today. Published evaluations name theirs.
+/// Profile of a transport that names none: Linux, as most hosts run it. Published evaluations name theirs.
 pub const DEFAULT: Profile = Profile::Linux;
 
 /// Names of the profiles.
@@ -15,12 +15,12 @@ pub const PROFILES: &[&str] = &choices::<3, _>(PROFILE);
 
 /// One line about each profile, in the order of [`PROFILES`].
 pub const SUMMARIES: &[&str] = &[
-    "as the papers' ns-2 simulations: ACK per packet, NewReno with limited transmit, initial window 2, minimum RTO 200 ms",
+    "as in published ns-2 simulations: ACK per packet, NewReno with limited transmit, initial window 2, minimum RTO 200 ms",
     "as the Linux kernel: delayed ACKs, SACK with RACK-TLP and PRR, initial window 10, minimum RTO 200 ms",
     "as the RFCs: delayed ACKs, SACK (RFC 6675), initial window 10 (RFC 6928), minimum RTO 1 s (RFC 6298)",
 ];
 
-// What the values of these keys are called in scenarios: the one list of each, from which the choices and what they mean are taken.
+// Values of these keys as scenarios write them. Parsing, help texts and documentation use these lists.
 const RECOVERY: &[(&str, Recovery)] =
     &[("reno", Recovery::Reno), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack), ("rack", Recovery::Rack)];
 const SSTHRESH_FROM: &[(&str, SsthreshFrom)] =
@@ -38,7 +38,7 @@ const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dc
 const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
 const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
 
-/// Keys of `[transport]` beside `stack`, `cc` and `name`. Every default is the empty text: "as the profile says".
+/// Keys of `[transport]` beside `stack`, `cc` and `name`. The default of each, the empty text, is the value of the profile.
 pub const PARAMS: &[Param] = &[
     p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
@@ -46,20 +46,20 @@ pub const PARAMS: &[Param] = &[
     p(
         "init-cwnd",
         Kind::Int(1, 10_000),
-        "initial window in segments; default in rfc: of segments above 1460 bytes as many as 14600 bytes hold, but two at least (RFC 6928)",
+        "initial window in segments; default in rfc: 10 segments or 14600 bytes, whichever is less, but at least two segments (RFC 6928)",
     ),
-    p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` the largest"),
+    p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` its maximum"),
     p(
         "rcv-autotune",
         Kind::Bool,
-        "the receive window starts at 64 KB and follows what arrives in an RTT, as Linux's; default in linux: unless `rcv-wnd` is given, which fixes it like SO_RCVBUF",
+        "receive window autotuning as in Linux: the window starts at 64 KB and grows with the data that arrives in an RTT; default in linux: on, unless `rcv-wnd` is given, which fixes the window like SO_RCVBUF",
     ),
     p(
         "quickack",
         Kind::Bool,
-        "acknowledge as Linux: when more than `ack-every` - 1 full segments wait, at once at the end of a write, after a loss, a mark or a pause of an RTO for `quickack-count` segments, else after `ack-delay` or the RTT if that is longer, but before the minimum RTO",
+        "delayed ACKs as in Linux: an ACK is sent at once for more than `ack-every` - 1 full segments, at the end of a write, and for `quickack-count` segments after a loss, a mark or a pause of an RTO (quickack mode); otherwise after `ack-delay` or the RTT, whichever is longer, but before the minimum RTO",
     ),
-    p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
+    p("ack-every", Kind::Int(1, 1_000), "segments per ACK; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
     p(
         "quickack-count",
@@ -74,7 +74,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "ssthresh-from",
         Kind::Choice(&choices::<3, _>(SSTHRESH_FROM)),
-        "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
+        "base of ssthresh at a reduction: min(congestion window, receive window) (ns-2), FlightSize (RFC 5681 equation 4), or the congestion window, once per episode (Linux)",
     ),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
     p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
@@ -95,19 +95,19 @@ pub const PARAMS: &[Param] = &[
     p(
         "probe-after",
         Kind::Int(0, 1_000),
-        "consecutive timeouts after which a sender only probes with header-only packets until an ACK comes (pFabric); 0: never",
+        "consecutive timeouts after which a sender only probes, with header-only packets, until an ACK arrives (pFabric); 0: never",
     ),
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
-    p("timestamp-clock", Kind::Time, "tick of the timestamp clock, for `eifel`; RTT samples of senders are exact whatever it is"),
+    p("timestamp-clock", Kind::Time, "tick of the timestamp clock, for `eifel`; RTT samples of senders are always exact"),
     p(
         "frto",
         Kind::Bool,
-        "F-RTO (RFC 5682): after a timeout new data is sent to find out whether it was spurious; with SACK, or as Linux without",
+        "F-RTO (RFC 5682): detects spurious timeouts by sending new data after a timeout; needs SACK, or the stack linux without SACK",
     ),
     p(
         "eifel",
         Kind::Bool,
-        "a reduction is taken back when a timestamp echo shows that the original had arrived (RFC 3522, 4015); with timestamps, and with SACK or as Linux without",
+        "Eifel: undoes a reduction when a timestamp echo shows that the original segment had arrived (RFC 3522, 4015); needs timestamps, and SACK or the stack linux without SACK",
     ),
     p(
         "ecn",
@@ -117,14 +117,10 @@ pub const PARAMS: &[Param] = &[
     p(
         "ecn-echo",
         Kind::Choice(&choices::<2, _>(LATCHED_ECHO)),
-        "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
+        "ECN-Echo of receivers with ecn = \"dctcp\": the exact sequence of marks (RFC 8257), or latched from a mark until CWR, as with ecn = \"classic\"",
     ),
     p("cwr-on-retransmit", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
-    p(
-        "ect-on-retransmit",
-        Kind::Bool,
-        "retransmissions are ECN-capable like any segment (ns-2), where RFC 3168 section 6.1.5 forbids it",
-    ),
+    p("ect-on-retransmit", Kind::Bool, "ECT also on retransmissions (ns-2), which RFC 3168 section 6.1.5 forbids"),
     p(
         "growth",
         Kind::Choice(&choices::<4, _>(GROWTH)),
@@ -133,7 +129,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "slow-start",
         Kind::Choice(SlowStart::NAMES),
-        "until the threshold or a loss (RFC 5681), or also until ACKs say that the path is full: HyStart of Linux, HyStart++ (RFC 9406); default: hystart for cubic with stack = \"linux\"",
+        "end of slow start: at ssthresh or a loss (RFC 5681), or also when delays or ACK trains show that the path is full: HyStart of Linux, HyStart++ (RFC 9406); default: hystart for cubic with stack = \"linux\"",
     ),
     p(
         "slow-start-after-idle",
@@ -148,29 +144,29 @@ pub const PARAMS: &[Param] = &[
     p(
         "tsq",
         Kind::Bool,
-        "TCP small queues (Linux): a connection has at most about 1 ms of its pacing rate waiting in its own host's interface, but two segments",
+        "TCP small queues (Linux): a connection queues at most about 1 ms of data at its pacing rate in its own host's interface, but at least two segments",
     ),
     p(
         "tso",
         Kind::Bytes,
-        "segmentation offload (Linux): new data leaves in bursts of up to this much (at most 64 KB), as the pacing rate asks for, and a sender waits for more ACKs rather than send a small one; default: off",
+        "segmentation offload (Linux): new data is sent in bursts of up to this size (at most 64 KB), depending on the pacing rate; a sender waits for further ACKs to send a full burst; default: off",
     ),
     p(
         "gro",
         Kind::Time,
-        "receive offload (Linux gro_flush_timeout): a host joins segments of a connection that come at most this much apart, up to 64 KB, and acknowledges them at once; 0: off",
+        "receive offload (Linux gro_flush_timeout): a host coalesces segments of a connection that arrive within this time, up to 64 KB, and acknowledges them together; 0: off",
     ),
     p(
         "tcp-metrics",
         Kind::Choice(&choices::<3, _>(METRICS)),
-        "what a host remembers of connections that have closed, for the next one to the same peer (Linux tcp_metrics): nothing, the RTT, which makes the first timeout of data, or also the threshold of slow start (tcp_no_ssthresh_metrics_save = 0); default: off",
+        "path metrics that a host caches when a connection closes, for the next one to the same peer (Linux tcp_metrics): none, the RTT, from which the first RTO follows, or also ssthresh (tcp_no_ssthresh_metrics_save = 0); default: off",
     ),
-    p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
+    p("handshake", Kind::Bool, "handshake with SYN, SYN-ACK, ACK; false: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
         "send-jitter",
         Kind::Time,
-        "random processing time of each packet of a sender, uniform between 0 and this, behind its place in the host's queue: packets stay in order",
+        "random processing time of each packet of a sender, uniform between 0 and this; packets stay in order",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
@@ -183,18 +179,18 @@ const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
 }
 
 impl Profile {
-    /// The one that scenarios call `name`.
+    /// Profile called `name` in scenarios.
     pub fn of(name: &str) -> Option<Profile> {
         PROFILE.iter().find(|p| p.0 == name).map(|p| p.1)
     }
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub fn name(self) -> &'static str {
         PROFILES[self as usize]
     }
 }
 
-/// The transport of stack `profile` with the congestion control `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
+/// Transport with the stack of `profile`, the congestion control `entry` with its parameters, and the overrides in `values` (keys of [`PARAMS`]).
 pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Values) -> Transport {
     let mut c = Transport { stack: defaults(profile), cc: Chosen { name: entry.entry.name, values: cc }, shims: Vec::new() };
     if profile == Profile::Rfc {
@@ -256,12 +252,12 @@ pub fn resolve<C>(profile: Profile, entry: &CcEntry<C>, cc: Values, values: &Val
     c
 }
 
-/// RFC 6928 section 2, equation 1: min(10 MSS, max(2 MSS, 14600)), whole segments of it.
+/// Initial window in whole segments (RFC 6928 section 2, equation 1): min(10 MSS, max(2 MSS, 14600)).
 fn first_window(mss: u32) -> u32 {
     (14_600 / mss).clamp(2, 10)
 }
 
-/// The stack of a profile.
+/// Stack of a profile.
 pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
@@ -315,8 +311,8 @@ pub fn defaults(profile: Profile) -> Stack {
             header: 52,
             ack_size: 52,
             init_cwnd: 10,
-            // Half of the 6 MB of buffer that tcp_rmem[2] allows: the rest is the kernel's own (tcp_win_from_space). Our choice: the half that
-            // a connection begins with; the kernel takes the true share once it knows how drivers fill their buffers.
+            // Half of the 6 MB that tcp_rmem[2] allows; the rest is the kernel's overhead (tcp_win_from_space). Our choice: the initial estimate of
+            // one half. The kernel replaces it by the measured ratio of payload to buffer.
             rcv_wnd: 3 << 20,
             rcv_autotune: true,
             quickack: true,

@@ -1,10 +1,10 @@
-//! What the registries of a world hold about its congestion controls and its shims. The entries themselves belong to the world: one file each.
+//! Registry entries of congestion controls and shims. The entries themselves are in the backends, one file each.
 
 use crate::topology::BuildError;
 use crate::transport::{Ecn, Recovery, Transport};
 use forebay_types::param::{Entry, Values};
 
-/// A congestion control in a registry. `C` is what the world builds of it.
+/// Congestion control in a registry. `C` is the configuration that a backend builds from it.
 #[derive(Debug, Clone, Copy)]
 pub struct CcEntry<C> {
     /// Name, summary, parameters.
@@ -13,25 +13,25 @@ pub struct CcEntry<C> {
     pub needs_marks: bool,
     /// True if the congestion control needs a stack with SACK, as those that record segments do; others are refused.
     pub needs_sack: bool,
-    /// ECN mode the congestion control runs with unless the scenario says otherwise.
+    /// Default ECN mode of the congestion control.
     pub ecn: Ecn,
-    /// Recovery the congestion control brings to a stack without SACK; `None`: the stack's own.
+    /// Recovery that the congestion control sets for a stack without SACK; `None`: the stack's own.
     pub recovery: Option<Recovery>,
-    /// Other properties of the transport that belong to the congestion control; the scenario's own keys still win.
+    /// Other properties that the congestion control sets; keys of the scenario have precedence.
     pub adjust: Option<fn(&mut Transport)>,
     /// Builds the configuration from checked parameters.
     pub build: fn(&Values) -> C,
 }
 
 impl<C> CcEntry<C> {
-    /// The entry without what the world builds of it.
+    /// Entry without its builder.
     pub fn facts(&self) -> CcEntry<()> {
         let CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: _ } = *self;
         CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: |_| () }
     }
 }
 
-/// Where a shim works. A transport has at most one in each place.
+/// Position of a shim. A transport has at most one at each position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// At the sender: tags data packets with class and rank.
@@ -43,7 +43,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// What it is called in messages.
+    /// Phrase for messages.
     pub fn describe(self) -> &'static str {
         match self {
             Place::Tag => "tags packets at the sender",
@@ -53,28 +53,28 @@ impl Place {
     }
 }
 
-/// A shim in a registry. `C` is what the world builds of it.
+/// Shim in a registry. `C` is the configuration that a backend builds from it.
 #[derive(Debug, Clone, Copy)]
 pub struct ShimEntry<C> {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Where it works.
+    /// Position.
     pub place: Place,
-    /// True if it acts on SYN and SYN-ACK; a transport without handshake is refused.
+    /// True if the shim acts on SYN and SYN-ACK; a transport without handshake is refused.
     pub needs_handshake: bool,
-    /// True if it learns of congestion from marks; a scenario in which no port marks gets a note.
+    /// True if the shim detects congestion by marks; a scenario without marking ports gets a note.
     pub wants_marks: bool,
-    /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
+    /// Builds the configuration from checked parameters; the error names the parameter.
     pub build: fn(&Values) -> Result<C, BuildError>,
 }
 
 impl<C> ShimEntry<C> {
-    /// The entry without what the world builds of it.
+    /// Entry without its builder.
     pub fn facts(&self) -> ShimEntry<()> {
         self.building(|_| Ok(()))
     }
 
-    /// The same entry of a shim that is built in another way.
+    /// Same entry with another builder.
     pub const fn building<D>(&self, build: fn(&Values) -> Result<D, BuildError>) -> ShimEntry<D> {
         let ShimEntry { entry, place, needs_handshake, wants_marks, build: _ } = *self;
         ShimEntry { entry, place, needs_handshake, wants_marks, build }

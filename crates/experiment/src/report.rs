@@ -1,4 +1,4 @@
-//! What running an experiment leaves behind, and how far it is on the way.
+//! Results of an experiment, and the progress of a run.
 
 use crate::check::InvalidExperiment;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
@@ -6,7 +6,7 @@ use crate::series::Series;
 use forebay_types::{GroupId, IndexVec, PortId, Time};
 use std::fmt;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Simulated time so far.
@@ -19,22 +19,22 @@ pub struct Progress {
     pub done: u64,
     /// Finite messages known in advance, 0 when unknown.
     pub total: u64,
-    /// Cores that the run uses by now.
+    /// Cores in use.
     pub cores: usize,
-    /// Bytes that a report of what has run so far would take beside what is there now.
+    /// Additional bytes that a report of the results so far would take.
     pub to_report: u64,
 }
 
-/// How whoever watches a run ends it before its end.
+/// Early end of a run by its observer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// There is no report.
+    /// End without a report.
     Abandon,
-    /// The report is of what has run by now.
+    /// End with a report of the results so far.
     Keep,
 }
 
-/// Everything a run produced.
+/// All results of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// One row per message.
@@ -47,13 +47,13 @@ pub struct Report {
     pub tcp: Series<TcpRow>,
     /// Barrier rounds and requests.
     pub queries: Vec<QueryRow>,
-    /// Retransmission timeouts in order of time, where `[observe]` asks for them.
+    /// Retransmission timeouts in order of time, if `[observe]` records them.
     pub timeouts: Series<TimeoutRow>,
     /// Payload delivered over time, per workload and transport that it can use, in order of time; some hundred intervals at the most.
     pub deliveries: Vec<DeliveryRow>,
-    /// What happened to the network, in order of time.
+    /// Network events, in order of time.
     pub events: Vec<EventRow>,
-    /// Packets of TCP that reached their hosts, in order of time, where they are asked for.
+    /// TCP packets that reached their hosts, in order of time, if recorded.
     pub packets: Series<PacketRow>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, or 0 if the run ended before it.
     pub measured_from: Time,
@@ -61,7 +61,7 @@ pub struct Report {
     pub acked: IndexVec<GroupId, u64>,
     /// Simulated time at the end.
     pub end: Time,
-    /// True if the run was ended before its end, with what it had by then: [`Cut::Keep`].
+    /// True if the run was ended early by [`Cut::Keep`]; the results are partial.
     pub cut: bool,
     /// Packet transmissions: every packet, data or ACK, on every link.
     pub packet_hops: u64,
@@ -69,20 +69,20 @@ pub struct Report {
     pub fingerprint: u64,
     /// Largest number of connections open at the same time.
     pub peak_connections: u64,
-    /// How well the world could run it, in words, where that depends on the machine, or what of it was skipped; empty otherwise.
+    /// Remark about the quality of the run where it depends on the machine, in words; otherwise empty.
     pub remark: String,
-    /// What a world knows that computes instead of running; it leaves no rows, and nothing is counted.
+    /// Results of a backend that computes instead of running, without rows.
     pub predicted: Option<Predicted>,
 }
 
-/// Numbers without rows behind them; `None` where nothing is known.
+/// Numbers without rows; `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Predicted {
     /// Goodput, bit/s, per transport group.
     pub goodput_bps: IndexVec<GroupId, Option<f64>>,
     /// Duration of a query, s, per transport group.
     pub query_s: IndexVec<GroupId, Option<f64>>,
-    /// The port that the queue is of.
+    /// Port of the queue.
     pub port: Option<PortId>,
     /// Its mean queue, packets.
     pub queue_mean_pkts: Option<f64>,
@@ -91,7 +91,7 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// A hash of the numbers (FNV-1a over their bits), in the place of that of a trajectory.
+    /// Hash of the numbers (FNV-1a over their bits), used instead of the hash of a trajectory.
     pub fn fingerprint(&self) -> u64 {
         let queue = [self.queue_mean_pkts, self.queue_max_pkts];
         let all = self.goodput_bps.iter().chain(&self.query_s).chain(&queue);
@@ -100,18 +100,18 @@ impl Predicted {
     }
 }
 
-/// Why a run ended without a report.
+/// Reason why a run ended without a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunError {
-    /// The progress callback asked to stop.
+    /// The progress callback ended the run.
     Interrupted,
-    /// Some host cannot reach another; the message names them.
+    /// A host cannot reach another; the message names both.
     Unroutable(String),
-    /// The experiment is not correct.
+    /// The experiment is invalid.
     InvalidExperiment(InvalidExperiment),
-    /// The experiment names a congestion control or a shim that the world does not have, or gives it parameters that it refuses.
+    /// The experiment names a congestion control or shim that the backend does not have, or refuses its parameters.
     Unknown(String),
-    /// The world itself is not there, or broke down; in words, with what to do.
+    /// The backend is not available or failed; the message says what to do.
     World(String),
 }
 

@@ -1,4 +1,4 @@
-//! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
+//! Rows of the result tables, one struct per table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
 pub use crate::sample_rows::{PacketRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use crate::shim_row::ShimRow;
@@ -22,17 +22,17 @@ pub struct FlowRow {
     pub dst: NodeId,
     /// Payload bytes; 0 for an endless flow.
     pub size_bytes: u64,
-    /// When the application handed over the first byte (for one-shot flows before the handshake).
+    /// Time when the application handed over the first byte (for one-shot flows before the handshake).
     pub start: Time,
-    /// When the receiver had the last byte in order; if it ever had.
+    /// Time when the receiver had all bytes in order, if ever.
     pub end: TimeOrNever,
-    /// When the sender knew (last byte acknowledged), if ever.
+    /// Time when the last byte was acknowledged, if ever.
     pub acked: TimeOrNever,
     /// Transfer time of the same bytes as back-to-back segments over the empty path, without handshake or window limits; zero for an endless flow.
     pub ideal: Time,
     /// Bytes cumulatively acknowledged (of an unfinished message: so far).
     pub bytes_acked: u64,
-    /// Bytes of it that reached the receiver after the warm-up, in order or not.
+    /// Bytes that reached the receiver after the warm-up, in order or not.
     pub bytes_measured: u64,
     /// Data segments sent, retransmissions included.
     pub segs_sent: u64,
@@ -66,17 +66,17 @@ pub struct FlowRow {
     pub rtt_mean: TimeOrNever,
     /// Barrier round or request the message belongs to.
     pub query_id: Option<QueryId>,
-    /// When it should have arrived; never without a deadline.
+    /// Deadline; never without one.
     pub deadline: TimeOrNever,
-    /// ECMP hash of its data, by which switches chose among equal ways.
+    /// ECMP hash of its data packets.
     pub ecmp: u16,
-    /// Its connection was opened for it.
+    /// True if its connection was opened for it.
     pub opens: bool,
-    /// It fitted into the window when it was written.
+    /// True if it fitted into the window when it was written.
     pub fits: bool,
-    /// What it waited for longest; `None` for one that lost no time, and for endless flows.
+    /// Longest wait; `None` for a message without delay, and for endless flows.
     pub waited: Option<LongestWait>,
-    /// What the shim of its transport says about it; `None` without one that says anything.
+    /// Values from the shim of its transport, if any.
     pub shim: Option<Box<ShimRow>>,
 }
 
@@ -85,13 +85,13 @@ pub struct FlowRow {
 pub struct PortRow {
     /// The port.
     pub port: PortId,
-    /// Packets and bytes that asked to be queued.
+    /// Packets that arrived at the queue.
     pub arrived_pkts: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub arrived_bytes: u64,
-    /// Packets and bytes that were queued and (up to what is still waiting at the end) transmitted.
+    /// Packets that were queued and transmitted (at the end of the run some may still wait).
     pub sent_pkts: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub sent_bytes: u64,
     /// Dropped: the port's buffer was full.
     pub dropped_overflow: u64,
@@ -101,11 +101,11 @@ pub struct PortRow {
     pub dropped_early: u64,
     /// CE marks set here.
     pub marked: u64,
-    /// Not sent, because the link was down or went down while they waited.
+    /// Packets not sent because the link was down or failed while they waited.
     pub cut_waiting: u64,
-    /// Sent, and lost on the wire when the link went down.
+    /// Packets lost on the wire when the link failed.
     pub cut_flying: u64,
-    /// Sent, and damaged on the link: the other end dropped them.
+    /// Packets damaged on the link and dropped by the other end.
     pub corrupted: u64,
     /// Time average of the queue, waiting and in service, in packets.
     pub queue_mean_pkts: f64,
@@ -142,48 +142,48 @@ pub struct QueryRow {
     pub syn_rtos: u32,
     /// Number of the message that ended last, or of the first of those that did not end; `None` without a message.
     pub slowest: Option<u64>,
-    /// What that one waited for.
+    /// Longest wait of that message.
     pub waited: Option<LongestWait>,
 }
 
-/// What was delivered of a workload by a transport over a port in an interval of time.
+/// Payload of a workload and transport delivered over a port in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Its start,
+    /// Start of the interval.
     pub from: Time,
-    /// and its end.
+    /// End of the interval.
     pub to: Time,
     /// Index of the workload.
     pub workload: WorkloadId,
     /// Index of the transport group.
     pub group: GroupId,
-    /// Of the ports that all of it came over the one that most came over for its rate. `None` for all ports together.
+    /// Port with the highest delivered bytes per rate among those that all packets passed. `None`: all ports together.
     pub port: Option<PortId>,
     /// Payload that reached receivers for the first time, in order or not, bytes.
     pub bytes: u64,
 }
 
-/// Something that happened to the network, or that is so from the start.
+/// Event of the network, or a property that holds from the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EventRow {
-    /// When it began, ps.
+    /// Start, ps.
     pub time_ps: u64,
-    /// What it is.
+    /// Kind.
     pub kind: EventKind,
-    /// The port that names the link; `None` for what concerns all.
+    /// Port that names the link; `None` for events of the whole network.
     pub port: Option<PortId>,
-    /// When it ended, ps; `None` if it did not, or is of no duration.
+    /// End, ps; `None` if it did not end or has no duration.
     pub until_ps: Option<u64>,
-    /// Packets that it cost.
+    /// Packets lost by it.
     pub packets: Option<u64>,
-    /// Connections whose data or acknowledgements take another way since.
+    /// Connections whose data or ACKs were rerouted.
     pub flows: Option<u64>,
-    /// Pairs of a sending and a receiving host that no way was left between.
+    /// Pairs of sender and receiver that lost connectivity.
     pub pairs: Option<u64>,
 }
 
 impl EventRow {
-    /// One that moves no connection, from `time` on.
+    /// Event from `time` on that reroutes no connection.
     pub fn of(time: Time, kind: EventKind, port: Option<PortId>, packets: Option<u64>) -> EventRow {
         EventRow { time_ps: time.0, kind, port, until_ps: None, packets, flows: None, pairs: None }
     }
@@ -192,7 +192,7 @@ impl EventRow {
 /// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
-    /// Each packet takes a way of its own.
+    /// Packets are sprayed over equal-cost paths.
     Spraying,
     /// A link loses packets at random.
     RandomLoss,

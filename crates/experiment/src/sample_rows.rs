@@ -1,5 +1,4 @@
-//! Rows of which a run may leave millions, and how each is stored in words of 64 bits (`series.rs`): samples of queues and senders, packets,
-//! timeouts.
+//! Rows that a run may produce by millions, with their storage in words of 64 bits (`series.rs`): samples of queues and senders, packets, timeouts.
 
 use crate::series::SeriesRow;
 use forebay_types::{GroupId, NodeId, PortId, WorkloadId};
@@ -73,7 +72,7 @@ impl SeriesRow for TcpRow {
         (self.time_ps, self.conn_id)
     }
 
-    /// What is absent is stored as a value that it never has: an infinite threshold, a round trip of 0, an alpha that is no number.
+    /// Stores absent values as impossible ones: an infinite threshold, an RTT of 0, a NaN alpha.
     fn store(&self, words: &mut [u64]) {
         words.copy_from_slice(&[
             self.time_ps,
@@ -107,28 +106,28 @@ impl SeriesRow for TcpRow {
     }
 }
 
-/// A packet of TCP that reached its host. Numbers are counted from the sender's SYN, which has 0, so that they can be compared.
+/// TCP packet that reached its host. Sequence numbers count from the sender's SYN, which is 0, so that they can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRow {
-    /// When its last bit did, ps.
+    /// Arrival time of its last bit, ps.
     pub time_ps: u64,
     /// Connection.
     pub conn_id: u64,
-    /// True if it went from the receiver to the sender.
+    /// True for the direction from receiver to sender.
     pub back: bool,
-    /// Sequence number of its first byte; on the way back the acknowledgement number.
+    /// Sequence number of its first byte; from receiver to sender the acknowledgement number.
     pub number: u32,
     /// Payload bytes.
     pub payload: u32,
-    /// It opens the connection.
+    /// SYN.
     pub syn: bool,
-    /// It closes it.
+    /// FIN.
     pub fin: bool,
-    /// It echoes a mark (ECE).
+    /// ECE: a mark is echoed.
     pub ece: bool,
-    /// Its sender has reduced its window (CWR).
+    /// CWR: the sender has reduced its window.
     pub cwr: bool,
-    /// It was marked on its way (CE).
+    /// CE: the packet was marked.
     pub ce: bool,
     /// Class of service, 0 to 7.
     pub class: u8,
@@ -137,11 +136,11 @@ pub struct PacketRow {
 /// One retransmission timeout.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TimeoutRow {
-    /// When the timer ran out, ps.
+    /// Time when the timer expired, ps.
     pub time_ps: u64,
     /// Connection.
     pub conn_id: u64,
-    /// The message that counts it; `None` if the connection never had one.
+    /// Message that counts it; `None` if the connection has none.
     pub flow_id: Option<u64>,
     /// Index of the workload.
     pub workload: WorkloadId,
@@ -151,15 +150,15 @@ pub struct TimeoutRow {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// Where in its message.
+    /// Position in the message.
     pub kind: TimeoutKind,
-    /// The timeout that had been in force, ps.
+    /// RTO that was in force, ps.
     pub rto_ps: u64,
-    /// Expiries in a row before this one.
+    /// Consecutive expiries before this one.
     pub backoff: u32,
 }
 
-/// Where in a message a retransmission timer ran out: the counters of a message (`FlowRow`).
+/// Position in a message at which a retransmission timer expired, as in the counters of `FlowRow`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TimeoutKind {
     /// Before the first window of the message was acknowledged.
@@ -199,7 +198,7 @@ impl SeriesRow for TimeoutRow {
         (self.time_ps, self.conn_id)
     }
 
-    /// A timeout of no message has a number that no message has.
+    /// Stores a timeout without message with the number `u64::MAX`.
     fn store(&self, words: &mut [u64]) {
         let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         words.copy_from_slice(&[

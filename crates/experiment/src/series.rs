@@ -1,4 +1,4 @@
-//! Time series that may be longer than memory: rows that were pushed are kept in a file, but for the last ones.
+//! Time series larger than memory: all rows but the last are in a file.
 
 use crate::series_file::SeriesFile;
 use std::cmp::Reverse;
@@ -6,59 +6,59 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
 
-/// Rows that are kept in memory before half of them are written, in one series of many. Our choice: a megabyte or two at the most.
+/// Rows kept in memory by one series before half of them are written. Our choice: a megabyte or two at the most.
 const LIMIT: usize = 1 << 14;
-/// The same, together, of series that have one file: ten megabytes of samples of queues.
+/// The same for all series that share a file: ten megabytes of queue samples.
 const SHARED_LIMIT: usize = 1 << 18;
-/// And of one of those at least.
+/// Minimum for each of them.
 const MIN_ROWS: usize = 1 << 5;
-/// Rows of a run that are read at a time.
+/// Rows of a run that are read at once.
 const READ_ROWS: usize = 1 << 10;
-/// Most numbers of a row.
+/// Maximum number of words of a row.
 const MAX_WORDS: usize = 16;
 
-/// A row of a series, as numbers.
+/// Row of a series, stored as words.
 pub trait SeriesRow: Copy {
-    /// How many numbers it takes, at most 16.
+    /// Number of words, at most 16.
     const WORDS: usize;
 
-    /// What rows are ordered by: the time, then whom they are of.
+    /// Sort key: the time, then the number of the port or connection.
     fn key(&self) -> (u64, u64);
 
-    /// Writes the row; `words` has room for [`SeriesRow::WORDS`].
+    /// Writes the row to `words`, which holds [`SeriesRow::WORDS`].
     fn store(&self, words: &mut [u64]);
 
-    /// Reads what [`SeriesRow::store`] wrote.
+    /// Reads a row that [`SeriesRow::store`] has written.
     fn load(words: &[u64]) -> Self;
 }
 
-/// Rows in the order of their keys; rows with the same key in the order in which they were pushed.
+/// Rows in the order of their keys; rows with equal keys in the order of pushing.
 #[derive(Debug, Clone)]
 pub struct Series<T> {
-    /// The last rows, not in order until [`Series::sort`].
+    /// Last rows, unsorted until [`Series::sort`].
     rows: Vec<T>,
     /// Sorted rows in files.
     runs: Vec<Run>,
     file: Option<Arc<SeriesFile>>,
-    /// How many rows are kept before half of them are written.
+    /// Rows kept before half of them are written.
     limit: usize,
-    /// Nothing more is written: the disk is full, or refuses for another reason.
+    /// True after a failed write, such as on a full disk: all further rows stay in memory.
     refused: bool,
 }
 
-/// Rows in order, in a file.
+/// Sorted rows in a file.
 #[derive(Debug, Clone)]
 struct Run {
     file: Arc<SeriesFile>,
-    /// Where they are, piece by piece.
+    /// Positions in the file, piece by piece.
     pieces: Vec<Piece>,
     last: (u64, u64),
 }
 
-/// Rows one behind the other in a file.
+/// Contiguous rows in a file.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Where they begin, in bytes.
+    /// Offset in bytes.
     at: u64,
     rows: u64,
 }
@@ -70,13 +70,13 @@ impl<T> Default for Series<T> {
 }
 
 impl<T: SeriesRow> Series<T> {
-    /// One of `count` series that are filled side by side, and whose rows go into one file: together they keep as many in memory as a few would.
+    /// One of `count` series that are filled in parallel and share a file. Together they keep about as many rows in memory as a few series.
     pub fn one_of(count: usize, file: &Arc<SeriesFile>) -> Series<T> {
         let limit = (SHARED_LIMIT / count.max(1)).clamp(MIN_ROWS, LIMIT);
         Series { file: Some(file.clone()), limit, ..Series::default() }
     }
 
-    /// Adds a row, which comes behind those before it, or nearly so.
+    /// Adds a row, which is in order or nearly so.
     #[inline]
     pub fn push(&mut self, row: T) {
         self.rows.push(row);
@@ -95,13 +95,13 @@ impl<T: SeriesRow> Series<T> {
         self.len() == 0
     }
 
-    /// Takes over the rows of another series.
+    /// Moves the rows of another series into this one.
     pub fn append(&mut self, mut other: Series<T>) {
         self.runs.append(&mut other.runs);
         self.rows.append(&mut other.rows);
     }
 
-    /// Puts the last rows in order. Call once all have been pushed, and before any are read.
+    /// Sorts the last rows. Call it after the last push and before reading.
     pub fn sort(&mut self) {
         self.rows.sort_by_key(T::key);
     }
@@ -109,7 +109,7 @@ impl<T: SeriesRow> Series<T> {
     /// All rows, in memory.
     ///
     /// # Panics
-    /// When rows that were written cannot be read.
+    /// If rows cannot be read back.
     pub fn to_vec(&self) -> Vec<T> {
         let mut all = Vec::with_capacity(self.len());
         let read: io::Result<()> = self.pieces(LIMIT, &mut |rows| {
@@ -120,7 +120,7 @@ impl<T: SeriesRow> Series<T> {
         all
     }
 
-    /// Walks over all rows, which are brought into memory for it.
+    /// Iterates over all rows, after reading them into memory.
     ///
     /// # Panics
     /// As [`Series::to_vec`].
@@ -133,10 +133,10 @@ impl<T: SeriesRow> Series<T> {
         self.iter().next_back()
     }
 
-    /// Calls `f` with all rows in order, at most `size` at a time.
+    /// Calls `f` with all rows in order, at most `size` at once.
     ///
     /// # Errors
-    /// What `f` returns, and rows that cannot be read.
+    /// Errors of `f`, and read errors.
     pub fn pieces<E: From<io::Error>>(&self, size: usize, f: &mut dyn FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
         if self.runs.is_empty() {
             return self.rows.chunks(size).try_for_each(f);
@@ -147,7 +147,7 @@ impl<T: SeriesRow> Series<T> {
         for (number, reader) in readers.iter_mut().enumerate() {
             heap.extend(reader.next()?.map(|row| Reverse(Entry { key: row.key(), number, row })));
         }
-        // What is in memory came last.
+        // The rows in memory are the latest.
         let (memory, mut next) = (readers.len(), 0);
         heap.extend(self.rows.first().map(|row| Reverse(Entry { key: row.key(), number: memory, row: *row })));
         while let Some(Reverse(Entry { number, row, .. })) = heap.pop() {
@@ -167,7 +167,7 @@ impl<T: SeriesRow> Series<T> {
         if piece.is_empty() { Ok(()) } else { f(&piece) }
     }
 
-    /// Writes the first half of the rows in memory: rows that come now are hardly ever before those, so that one run follows the other.
+    /// Writes the first half of the rows in memory. Later rows rarely precede them, so that runs follow each other.
     #[cold]
     fn spill(&mut self) {
         self.sort();
@@ -175,7 +175,7 @@ impl<T: SeriesRow> Series<T> {
         if self.write(half).is_ok() {
             self.rows.drain(..half);
         } else {
-            // Nothing is lost: the rows stay in memory, as all do from here on.
+            // The rows stay in memory, as do all further ones.
             self.refused = true;
         }
     }
@@ -205,7 +205,7 @@ impl<T: SeriesRow> Series<T> {
     }
 }
 
-/// Bytes that a row takes in a file.
+/// Size of a row in a file, bytes.
 fn bytes_of<T: SeriesRow>() -> u64 {
     T::WORDS as u64 * 8
 }
@@ -231,7 +231,7 @@ impl<T: SeriesRow + PartialEq> PartialEq for Series<T> {
     }
 }
 
-/// The next row of a run.
+/// Next row of a run.
 struct Entry<T> {
     key: (u64, u64),
     number: usize,
@@ -264,11 +264,11 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-/// Reads a run.
+/// Reader of a run.
 struct Reader<T> {
     file: Arc<SeriesFile>,
     pieces: std::vec::IntoIter<Piece>,
-    /// What is left of the one that is being read.
+    /// Remainder of the piece that is being read.
     piece: Piece,
     ready: std::vec::IntoIter<T>,
 }
@@ -313,7 +313,7 @@ mod tests {
         QueueRow { time_ps, port: PortId::new(port), pkts: time_ps as u32 ^ port, bytes: time_ps * 3, drops: 7, marks: u64::MAX }
     }
 
-    /// What a series must give: all rows, sorted stably.
+    /// Reference: all rows, sorted stably.
     fn sorted(mut rows: Vec<QueueRow>) -> Vec<QueueRow> {
         rows.sort_by_key(SeriesRow::key);
         rows
@@ -355,7 +355,12 @@ mod tests {
         let mut all = Series::one_of(ports, &file);
         series.into_iter().for_each(|one| all.append(one));
         all.sort();
-        assert!(all.rows.len() <= SHARED_LIMIT && all.runs.len() == ports, "{} in memory, {} runs", all.rows.len(), all.runs.len());
+        assert!(
+            all.rows.len() <= SHARED_LIMIT && all.runs.len() == ports,
+            "{} in memory, {} runs",
+            all.rows.len(),
+            all.runs.len()
+        );
         assert_eq!(all.len(), rows.len());
         assert_eq!(all.to_vec(), sorted(rows));
     }

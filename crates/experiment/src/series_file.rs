@@ -1,4 +1,4 @@
-//! Where rows of series are kept that are more than memory should hold: one file of a run, without a name, for all its series.
+//! Backing file of long series: one unnamed file per run for all its series.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,28 +6,28 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// Where files go, if anybody has said so.
+/// Folder for the files, if set.
 static FOLDER: RwLock<Option<PathBuf>> = RwLock::new(None);
-/// Makes names of files unique within the process.
+/// Counter that makes file names unique within the process.
 static FILES: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps the rows of long series in files under `folder` from now on, where results go too; otherwise, and where none can be made there, in the
-/// system's folder for temporary files, which may lie in memory.
+/// Stores the rows of long series in files under `folder` from now on, usually that of the results. Without a folder, or if it is not writable, files
+/// go to the system's temporary folder, which may be in memory.
 pub fn keep_series_in(folder: PathBuf) {
     *FOLDER.write().unwrap_or_else(PoisonError::into_inner) = Some(folder);
 }
 
-/// A file that is made when the first rows are written. Several threads may write and read.
+/// File that is created by the first write. Several threads may write and read.
 #[derive(Debug, Default)]
 pub struct SeriesFile {
-    /// `None` where none can be had.
+    /// `None` if no file can be created.
     file: OnceLock<Option<File>>,
-    /// Bytes that have been given out.
+    /// End of the allocated part, bytes.
     end: AtomicU64,
 }
 
 impl SeriesFile {
-    /// Writes bytes, and returns where they are.
+    /// Writes bytes and returns their offset.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<u64> {
         let file = self.file.get_or_init(|| unnamed().ok()).as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let at = self.end.fetch_add(bytes.len() as u64, Relaxed);
@@ -35,14 +35,14 @@ impl SeriesFile {
         Ok(at)
     }
 
-    /// Reads what was written there.
+    /// Reads bytes from an offset.
     pub(crate) fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let file = self.file.get().and_then(Option::as_ref).ok_or(io::ErrorKind::NotFound)?;
         read_at(file, bytes, at)
     }
 }
 
-/// A file without a name, which goes away with the last who has it open.
+/// Unlinked file, which the system deletes with its last descriptor.
 fn unnamed() -> io::Result<File> {
     let name = format!("forebay-series-{}-{}", std::process::id(), FILES.fetch_add(1, Relaxed));
     let create = |folder: PathBuf| {
@@ -56,7 +56,7 @@ fn unnamed() -> io::Result<File> {
         fs::remove_file(&path)?;
         return Ok(file);
     }
-    // Elsewhere a file that is open cannot be removed: rows stay in memory.
+    // Other systems cannot unlink an open file: rows stay in memory.
     drop(file);
     fs::remove_file(&path)?;
     Err(io::Error::from(io::ErrorKind::Unsupported))

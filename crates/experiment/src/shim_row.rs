@@ -1,6 +1,6 @@
-//! What shims say in the row of a message: a list of columns, which any shim may fill, and the values that one gave, by name.
+//! Columns that shims add to the table of messages, and the values of one message.
 
-/// A value of such a column.
+/// Value of a shim column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShimValue {
     /// A whole number; `None` is null.
@@ -9,16 +9,16 @@ pub enum ShimValue {
     Text(&'static str),
 }
 
-/// A column of the table of messages that shims fill.
+/// Shim column of the table of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct ShimColumn {
     /// Name, unique in the table.
     pub name: &'static str,
     /// Unit, as of other columns.
     pub unit: &'static str,
-    /// One sentence: what it means, and when it is null.
+    /// Meaning in one sentence, and when the value is null.
     pub doc: &'static str,
-    /// What rows have that the shim gave no value, which is also the type of the column.
+    /// Value in rows without one from a shim; it also gives the type of the column.
     pub otherwise: ShimValue,
 }
 
@@ -28,7 +28,7 @@ const fn column(name: &'static str, unit: &'static str, otherwise: ShimValue, do
 
 const NULL: ShimValue = ShimValue::Int(None);
 
-/// All such columns, in the order of the table. Columns that no shim of the world fills are null.
+/// All shim columns, in the order of the table. Columns that no shim fills are null.
 pub const COLUMNS: &[ShimColumn] = &[
     column(
         "probes",
@@ -40,7 +40,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         "syn_ack_verdict",
         "",
         ShimValue::Text(""),
-        "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, recent (the window of an earlier train), unprobed; empty as `probes` is null",
+        "how the shim set the window of the first SYN-ACK from the probes: proportional, severe, insufficient, recent (the window of an earlier train), unprobed; empty as `probes` is null",
     ),
     column(
         "syn_ack_window_bytes",
@@ -52,28 +52,28 @@ pub const COLUMNS: &[ShimColumn] = &[
     column("acks_throttled", "1", ShimValue::Int(Some(0)), "ACKs whose window a shim lowered"),
 ];
 
-/// The values that a shim gave for one message: names of columns and values.
+/// Values that a shim gave for one message, by column name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ShimRow(Vec<(&'static str, ShimValue)>);
 
 impl ShimRow {
-    /// Gives `column`, one of [`COLUMNS`], a value.
+    /// Sets `column`, one of [`COLUMNS`].
     pub fn set(&mut self, column: &'static str, value: ShimValue) {
         debug_assert!(COLUMNS.iter().any(|c| c.name == column), "no column `{column}`");
         self.0.push((column, value));
     }
 
-    /// The value of `column`, if the shim gave it one.
+    /// Value of `column`, if the shim set it.
     pub fn get(&self, column: &str) -> Option<ShimValue> {
         self.0.iter().find(|(name, _)| *name == column).map(|(_, value)| *value)
     }
 
-    /// The number in `column`; `None` if it is null or another shim's.
+    /// Number in `column`; `None` if it is null or not set.
     pub fn int(&self, column: &str) -> Option<i64> {
         if let Some(ShimValue::Int(value)) = self.get(column) { value } else { None }
     }
 
-    /// The name in `column`; empty if there is none.
+    /// Name in `column`; empty if not set.
     pub fn text(&self, column: &str) -> &'static str {
         if let Some(ShimValue::Text(name)) = self.get(column) { name } else { "" }
     }

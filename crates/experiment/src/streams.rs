@@ -1,9 +1,9 @@
-//! The random streams of a run: who draws from which.
+//! Random streams of a run.
 
 use forebay_types::Rng;
 
-/// What random numbers are drawn for. Each use has streams of its own, one for each owner: the place in this list is part of a
-/// stream's name, so two uses cannot share one. A new use is appended; anywhere else it would rename the streams behind it.
+/// Uses of random numbers. Each use has one stream per owner. The discriminant is part of the stream's name, so that two uses cannot share a stream.
+/// Append new uses: anywhere else they would rename the streams of later uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RngStream {
     /// Processing time of a host's packets; by node.
@@ -18,22 +18,22 @@ pub enum RngStream {
     FlowHash,
     /// A congestion control; by connection.
     CongestionControl,
-    /// An application; by workload and part of it.
+    /// An application; by workload and partition of it.
     Workload,
-    /// Who sends to whom, where a workload draws it once and for all.
+    /// Pairs of senders and receivers that a workload draws once.
     Pattern,
-    /// Order of what happens at the same instant.
+    /// Order of simultaneous events.
     Ties,
-    /// Ways of the packets of a host, where each packet takes its own; by node.
+    /// Paths of the packets of a host under packet spraying; by node.
     Spraying,
     /// Bit errors of a link; by port.
     BitErrors,
 }
 
 impl RngStream {
-    /// The stream of this use under `seed` that belongs to `owner`.
+    /// Stream of this use under `seed` for `owner`.
     pub fn stream(self, seed: u64, owner: &[u64]) -> Rng {
-        // Always three tags, so that no owner's number is read as another's use.
+        // Always three tags, so that an owner's number cannot be read as another use.
         let mut tags = [self as u64, u64::MAX, u64::MAX];
         tags[1..=owner.len()].copy_from_slice(owner);
         Rng::stream(seed, &tags)
@@ -44,7 +44,7 @@ impl RngStream {
 mod tests {
     use super::*;
 
-    /// Ports drew from the streams of shims whose transport had the same number as a port.
+    /// Ports and shims with equal numbers have different streams.
     #[test]
     fn the_same_owner_has_different_streams_for_different_uses() {
         let draw = |d: RngStream, owner: &[u64]| d.stream(7, owner).next_u64();

@@ -1,26 +1,26 @@
-//! Which message each retransmission timeout delayed.
+//! Attribution of retransmission timeouts to messages.
 
 use crate::rows::{FlowRow, TimeoutRow};
 use crate::series::Series;
 use std::io;
 
-/// Rows that are in memory at a time.
+/// Rows in memory at once.
 const PIECE: usize = 1 << 12;
 
-/// Says which message each timeout delayed. `flows` are numbered, and in order of their start.
+/// Sets the message of each timeout. `flows` are numbered and sorted by start.
 ///
-/// The timeouts of a connection are counted by the oldest message it has, so each message, in turn, has the next of them.
+/// The oldest message of a connection counts its timeouts, so timeouts are assigned to messages in turn.
 ///
 /// # Panics
-/// When rows that were written cannot be read.
+/// If rows cannot be read back.
 pub fn attribute(timeouts: &Series<TimeoutRow>, flows: &[FlowRow]) -> Series<TimeoutRow> {
-    // By connection, the messages that count any, and how many each of them is yet to be given.
+    // Messages with timeouts, by connection, and the number still to be assigned to each.
     let counted = |f: &FlowRow| f.rtos + f.syn_rtos + f.tlps;
     let mut waiting: Vec<(u64, u64, u32)> =
         flows.iter().filter(|f| counted(f) > 0).map(|f| (f.conn_id, f.flow_id, counted(f))).collect();
-    // Messages of a connection stay in their order.
+    // A stable sort keeps the order of messages of a connection.
     waiting.sort_by_key(|w| w.0);
-    // Each connection, and the first of its messages that is given any.
+    // Each connection, and its first message with timeouts left.
     let mut first: Vec<(u64, usize)> = Vec::new();
     for (i, w) in waiting.iter().enumerate() {
         if first.last().is_none_or(|f| f.0 != w.0) {

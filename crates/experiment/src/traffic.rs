@@ -1,4 +1,4 @@
-//! The traffic of an experiment: what each workload sends, from where to where, and when.
+//! Traffic of an experiment: sizes, senders, receivers and times of each workload.
 
 use crate::assign::Assign;
 use forebay_types::{GroupId, IndexVec, NodeId, Rate, SizeDist, Time, TimeDist};
@@ -14,14 +14,14 @@ pub struct Load {
     pub reference_bps: u64,
 }
 
-/// One traffic source of the scenario.
+/// Traffic source of the scenario.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// Name in the results (`class` column).
     pub class: String,
-    /// Which of [`Experiment::groups`](crate::Experiment::groups) each connection uses.
+    /// Assignment of its connections to [`Experiment::groups`](crate::Experiment::groups).
     pub transport: Assign,
-    /// What it does.
+    /// Kind, with its parameters.
     pub kind: WorkloadKind,
 }
 
@@ -31,13 +31,13 @@ impl Workload {
         self.transport.uses(group, &|see| self.kind.each_sender(see))
     }
 
-    /// Returns true if each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The reason why not.
+    /// Checks that each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The error is the reason.
     pub(crate) fn check_transport(&self, nodes: usize, groups: usize) -> Result<(), String> {
         self.transport.check(nodes, groups, &|see| self.kind.each_sender(see))
     }
 }
 
-/// The kinds of traffic that a workload can be.
+/// Kinds of workloads.
 #[derive(Debug, Clone)]
 pub enum WorkloadKind {
     /// One flow per pair.
@@ -73,7 +73,7 @@ pub enum WorkloadKind {
         request_latency: Option<Time>,
         /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
         jitter: Time,
-        /// When a block should have arrived, counted from the request.
+        /// Deadline of a block, counted from the request.
         deadline: Option<Deadline>,
     },
     /// Open loop: flows arrive as a Poisson process, each on a new connection.
@@ -96,7 +96,7 @@ pub enum WorkloadKind {
         per_source: Option<u64>,
         /// The rack of each node, when flows must leave that of their source.
         racks: Option<IndexVec<NodeId, NodeId>>,
-        /// When a flow should have arrived.
+        /// Deadline of each flow.
         deadline: Option<Deadline>,
     },
     /// Trains on persistent connections: write a train, pause, write the next.
@@ -107,7 +107,7 @@ pub enum WorkloadKind {
         sizes: SizeDist,
         /// Pauses.
         gaps: TimeDist,
-        /// True if the pause runs from the completion of the train (closed loop) or from its start (open loop).
+        /// True if the pause starts at the completion of the train (closed loop), false at its start (open loop).
         after_completion: bool,
         /// Trains per connection; `None`: until the end.
         trains: Option<u32>,
@@ -115,16 +115,16 @@ pub enum WorkloadKind {
         start: Time,
         /// Optional last train, written at this time on every connection; no other follows it.
         last: Option<(Time, LastTrain)>,
-        /// The trains of a connection are scaled to add up to this many bytes, none below the second number.
+        /// Total bytes of the trains of a connection, to which they are scaled, and the minimum of each.
         total: Option<(u64, u64)>,
         /// Each train on a connection of its own instead of one for all.
         fresh: bool,
         /// Each connection starts later by a random time, uniform in 0..=jitter.
         jitter: Time,
-        /// When a train should have arrived.
+        /// Deadline of each train.
         deadline: Option<Deadline>,
     },
-    /// Closed loop: clients send a request over the network, the server answers, the client thinks and repeats.
+    /// Closed loop: a client sends a request over the network, the server answers, and the client repeats after its think time.
     Requests {
         /// (client, server) of each persistent connection pair.
         pairs: Vec<(NodeId, NodeId)>,
@@ -138,20 +138,20 @@ pub enum WorkloadKind {
         count: Option<u32>,
         /// First request.
         start: Time,
-        /// When a response should have arrived, counted from the request.
+        /// Deadline of a response, counted from the request.
         deadline: Option<Deadline>,
     },
-    /// Partition and aggregate: aggregators ask workers at once and wait for all answers.
+    /// Partition and aggregate: aggregators query workers in parallel and wait for all answers.
     Queries {
-        /// Asking hosts.
+        /// Hosts that send queries.
         aggregators: Vec<NodeId>,
-        /// Answering hosts; a persistent connection from each to each aggregator but itself.
+        /// Hosts that answer; each has a persistent connection to each aggregator but itself.
         workers: Vec<NodeId>,
-        /// Workers asked in a query.
+        /// Workers per query.
         fan_out: u32,
         /// Sizes of answers.
         response: ResponseSize,
-        /// When an aggregator asks.
+        /// Start of queries.
         arrival: Arrival,
         /// Queries of each aggregator; `None`: no limit.
         count: Option<u32>,
@@ -163,7 +163,7 @@ pub enum WorkloadKind {
         request_latency: Option<Time>,
         /// Random delay of each request, uniform in 0..=jitter.
         jitter: Time,
-        /// When an answer should have arrived, counted from the request.
+        /// Deadline of an answer, counted from the request.
         deadline: Option<Deadline>,
     },
     /// Datagrams at a rate, never answered.
@@ -174,9 +174,9 @@ pub enum WorkloadKind {
         datagram: Datagram,
         /// Rate of each source on the wire.
         rate: Rate,
-        /// Each packet is late by a random time, uniform in 0..=packet_jitter.
+        /// Each packet is delayed by a random time, uniform in 0..=packet_jitter.
         packet_jitter: Time,
-        /// Lengths of the periods in which a source sends and of the pauses; `None`: it sends all the time.
+        /// Lengths of sending periods and pauses; `None`: continuous sending.
         periods: Option<(TimeDist, TimeDist)>,
         /// First packet.
         start: Time,
@@ -192,19 +192,19 @@ pub enum WorkloadKind {
     },
 }
 
-/// When a workload has nothing left to send.
+/// End of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// After the work that it lists.
+    /// After a finite amount of work.
     Finite,
-    /// Never: an experiment with it needs a duration.
+    /// Never; the experiment needs a duration.
     Never,
-    /// It is the background of the others and goes on until they have ended.
+    /// Background traffic, which ends with the other workloads.
     WithOthers,
 }
 
 impl WorkloadKind {
-    /// Every host that sends on a connection of this workload; hosts can come several times.
+    /// Calls `see` with every host that sends on a connection of this workload; hosts can repeat.
     pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
         match self {
             WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
@@ -221,7 +221,7 @@ impl WorkloadKind {
         }
     }
 
-    /// Every host at an end of one of its connections; hosts can come several times.
+    /// Calls `see` with every host at an end of a connection; hosts can repeat.
     pub fn each_host(&self, mut see: impl FnMut(NodeId)) {
         self.each_sender(&mut see);
         match self {
@@ -237,14 +237,14 @@ impl WorkloadKind {
         }
     }
 
-    /// Largest number of flows that a `poisson` workload starts; `None` without a limit, and for other kinds.
+    /// Maximum number of flows of a `poisson` workload; `None` without a limit, and for other kinds.
     pub fn flow_limit(&self) -> Option<u64> {
         let WorkloadKind::Poisson { from, to, flows, per_source, racks, .. } = self else { return None };
         let sources = from.iter().filter(|f| has_destination(**f, to, racks.as_ref())).count() as u64;
         [*flows, per_source.map(|n| n.saturating_mul(sources))].into_iter().flatten().min()
     }
 
-    /// When it has nothing left to send.
+    /// End of the workload.
     pub fn end(&self) -> End {
         let limited = match self {
             WorkloadKind::Long { size, stop_after, .. } => size.is_some() || stop_after.is_some(),
@@ -259,7 +259,7 @@ impl WorkloadKind {
         if limited { End::Finite } else { End::Never }
     }
 
-    /// Bytes on the wire of the smallest packet that it sends without TCP, if it sends any.
+    /// Wire bytes of its smallest datagram, if it sends any.
     pub fn smallest_datagram(&self) -> Option<u32> {
         match self {
             WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
@@ -267,8 +267,8 @@ impl WorkloadKind {
         }
     }
 
-    /// Mean time between messages or datagrams that begin whatever becomes of those before, ps, if such do. Those of a list are not counted, as all of
-    /// them are in memory from the start.
+    /// Mean time in ps between messages or datagrams that start independently of earlier ones, if there are any. Flows of a list are not counted,
+    /// because all of them are in memory from the start.
     pub fn arrival_gap(&self) -> Option<f64> {
         match self {
             WorkloadKind::Poisson { flows_per_sec, .. } => Some(1e12 / flows_per_sec),
@@ -283,7 +283,7 @@ impl WorkloadKind {
         }
     }
 
-    /// The latency that it sets for requests which travel outside of the network, if it does.
+    /// Configured latency of requests that are not sent over the network, if any.
     pub fn request_latency(&self) -> Option<Time> {
         match self {
             WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => *request_latency,
@@ -297,7 +297,7 @@ pub fn has_destination(from: NodeId, to: &[NodeId], racks: Option<&IndexVec<Node
     to.iter().any(|&t| t != from && racks.is_none_or(|rack| rack[from] != rack[t]))
 }
 
-/// What all datagrams of a source have in common.
+/// Common properties of the datagrams of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
     /// Bytes on the wire.
@@ -306,7 +306,7 @@ pub struct Datagram {
     pub payload: u16,
     /// Class of service, 0 to 7.
     pub class: u8,
-    /// True if queues may mark instead of drop it. Datagrams do not react to the mark.
+    /// ECN-capable: queues may mark instead of dropping. Datagrams do not react to marks.
     pub ect: bool,
 }
 
@@ -319,12 +319,12 @@ pub enum ResponseSize {
     Shared(u64),
 }
 
-/// When queries of an aggregator begin.
+/// Start of the queries of an aggregator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
-    /// As a Poisson process of this many per second.
+    /// Poisson process with this rate per second.
     Rate(f64),
-    /// This long after the completion of the one before.
+    /// Closed loop, with this pause after the completion of a query.
     Gap(TimeDist),
 }
 
@@ -333,11 +333,11 @@ pub enum Arrival {
 pub enum LastTrain {
     /// This many bytes.
     Bytes(u64),
-    /// What the trains before it leave of this many bytes; they cannot reach it.
+    /// Remainder of this many bytes after the other trains, which cannot reach it.
     UpToTotal(u64),
 }
 
-/// When messages should have arrived.
+/// Deadline of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     /// This long after their start.
@@ -347,7 +347,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The deadline of a message of `bytes` whose time began to count at `start`; [`Time::NEVER`] for none.
+    /// Deadline of a message of `bytes` whose time starts at `start`; [`Time::NEVER`] for none.
     pub fn due(deadline: Option<Deadline>, start: Time, bytes: u64) -> Time {
         deadline.filter(|d| bytes <= d.max_size).map_or(Time::NEVER, |d| start.saturating_add(d.after))
     }
@@ -364,6 +364,6 @@ pub struct ReplayFlow {
     pub dst: NodeId,
     /// Bytes, at least 1.
     pub bytes: u64,
-    /// When it should have arrived, since the start of the run; `Time::NEVER` for no deadline.
+    /// Deadline since the start of the run; `Time::NEVER` for none.
     pub deadline: Time,
 }

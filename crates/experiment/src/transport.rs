@@ -1,11 +1,11 @@
-//! The transports of an experiment: a stack with a congestion control and shims, as plain data. A congestion control or a shim is the name of its entry in a world's
-//! registry and the checked values of its parameters; which congestion controls there are is the world's affair.
+//! Transports of an experiment as plain data: a stack with a congestion control and shims. A congestion control or shim is the name of its entry in a
+//! backend's registry, with checked parameters.
 
 use forebay_types::Time;
 use forebay_types::param::{Value, Values};
 use std::ops::{Deref, DerefMut};
 
-/// A transport of an experiment, used by the flows of the workloads that name it.
+/// Transport of an experiment, used by the flows of the workloads that name it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Name in the results.
@@ -15,7 +15,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// What sources of datagrams are reported under. `like` is any transport of the scenario, for what is not TCP's alone.
+    /// Group for results of datagram sources. `like` is any transport of the scenario; it supplies properties that are not specific to TCP.
     pub fn datagrams(like: &Transport) -> Group {
         let stack = Stack { recovery: Recovery::NewReno, ecn: Ecn::Off, ..like.stack.clone() };
         Group { name: Group::DATAGRAMS.into(), tcp: Transport { stack, cc: Chosen::NONE, shims: Vec::new() } }
@@ -25,18 +25,18 @@ impl Group {
     pub const DATAGRAMS: &str = "udp";
 }
 
-/// A stack with the congestion control and the shims that were chosen for it.
+/// Stack with its congestion control and shims.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transport {
     /// The stack.
     pub stack: Stack,
     /// Congestion control; [`Chosen::NONE`] for datagrams.
     pub cc: Chosen,
-    /// What the transport has beside congestion control and stack; at most one shim in each place.
+    /// Shims, at most one at each position.
     pub shims: Vec<Chosen>,
 }
 
-/// A transport has all the properties of its stack.
+/// Access to all properties of the stack.
 impl Deref for Transport {
     type Target = Stack;
     fn deref(&self) -> &Stack {
@@ -50,7 +50,7 @@ impl DerefMut for Transport {
     }
 }
 
-/// An entry of a registry with checked values of its parameters: a congestion control or a shim as a scenario chooses it.
+/// Registry entry of a congestion control or shim, with checked parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     /// Name of the entry.
@@ -60,10 +60,10 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Nothing is chosen.
+    /// No entry.
     pub const NONE: Chosen = Chosen { name: "none", values: Values(Vec::new()) };
 
-    /// Gives parameter `key` a value where the scenario left it open.
+    /// Sets parameter `key` if the scenario left it open.
     pub fn fill(&mut self, key: &str, value: Value) {
         if let Some(open) = self.values.0.iter_mut().find(|(k, v)| *k == key && *v == Value::Unset) {
             open.1 = value;
@@ -71,7 +71,7 @@ impl Chosen {
     }
 }
 
-/// How losses are found and repaired.
+/// Loss detection and recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// Cumulative ACKs only, recovery ends with the first new ACK: RFC 5681 section 3.2.
@@ -95,18 +95,18 @@ pub enum Profile {
     Rfc,
 }
 
-/// How the sender uses ECN.
+/// ECN mode of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
     /// Packets are not ECN-capable.
     Off,
-    /// RFC 3168: the echo latches until CWR; one halving per window.
+    /// RFC 3168: the echo is latched until CWR; one halving per window.
     Classic,
     /// RFC 8257: the exact sequence of marks is echoed (but see [`Stack::latched_echo`]).
     Dctcp,
 }
 
-/// How the RTO is computed from the filtered RTT.
+/// RTO formula, from the filtered RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtoRule {
     /// RFC 6298: max(minimum, SRTT + max(G, 4 RTTVAR)).
@@ -117,22 +117,22 @@ pub enum RtoRule {
     Fixed,
 }
 
-/// What a reduction halves (or multiplies by the congestion control's factor).
+/// Base of a window reduction, which is halved or multiplied by the congestion control's factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SsthreshFrom {
     /// min(congestion window, receive window), without the inflation of fast recovery: ns-2 (`TcpAgent::slowdown`), BSD.
     Window,
-    /// What is outstanding in the network (RFC 5681 equation 4, RFC 6675 section 5 step 4.2): data sent and not acknowledged, without that
-    /// of limited transmit, and no more than the window: what recovery sends beyond it takes the place of what has arrived.
+    /// FlightSize (RFC 5681 equation 4, RFC 6675 section 5 step 4.2): data sent and not acknowledged. Segments of limited transmit are not included.
+    /// It is at most the window, since segments sent beyond it in recovery replace segments that have arrived.
     Flight,
     /// The congestion window, once per episode: Linux (`tcp_enter_loss`, `tcp_enter_recovery`).
     Cwnd,
 }
 
-/// What an idle period does to the window.
+/// Effect of an idle period on the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
-    /// Nothing: the next train inherits the window.
+    /// No change: the next train inherits the window.
     Keep,
     /// Back to the restart window, min(initial window, cwnd) (RFC 5681 section 4.1).
     Restart,
@@ -140,7 +140,7 @@ pub enum Idle {
     Halve,
 }
 
-/// What a host remembers of the paths of connections that have closed (Linux `tcp_metrics`).
+/// Path metrics of closed connections that a host caches (Linux `tcp_metrics`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metrics {
     /// Nothing (`tcp_no_metrics_save = 1`).
@@ -151,28 +151,28 @@ pub enum Metrics {
     All,
 }
 
-/// How much the window grows on an ACK for several segments.
+/// Window growth on an ACK for several segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// One step per ACK, however much it acknowledges.
+    /// One step per ACK, however many segments it acknowledges.
     PerAck,
-    /// By acknowledged bytes in full segments, at most this many per ACK (RFC 5681 section 3.1 with 1, RFC 3465 with 2); without limit by
-    /// acknowledged segments, of whatever size (Linux).
+    /// By acknowledged bytes in full segments, at most this many per ACK (RFC 5681 section 3.1 with 1, RFC 3465 with 2). Without limit: by
+    /// acknowledged segments of any size (Linux).
     PerSegment {
         /// Upper bound per ACK.
         limit: u32,
     },
 }
 
-/// How slow start ends, and how fast it is on the way.
+/// Slow start variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlowStart {
     /// RFC 5681 section 3.1: until the threshold or a loss.
     #[default]
     Standard,
-    /// As Linux tcp_cubic: ends when ACKs arrive in too long a train, or later than they used to.
+    /// As Linux tcp_cubic: ends when ACK trains become too long, or when ACKs are delayed.
     Hystart,
-    /// RFC 9406: slower once ACKs come later, and over if they still do after some rounds.
+    /// RFC 9406: slower growth once ACKs are delayed, and an end if they still are after some rounds.
     HystartPlusPlus,
 }
 
@@ -180,18 +180,18 @@ impl SlowStart {
     /// Names in scenarios, in the order of the variants.
     pub const NAMES: &[&str] = &["standard", "hystart", "hystart++"];
 
-    /// The one that a scenario calls `name`.
+    /// Variant called `name` in scenarios.
     pub fn of(name: &str) -> Option<SlowStart> {
         [SlowStart::Standard, SlowStart::Hystart, SlowStart::HystartPlusPlus].into_iter().find(|k| k.name() == name)
     }
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub fn name(self) -> &'static str {
         SlowStart::NAMES[self as usize]
     }
 }
 
-/// All properties of a TCP stack but its congestion control and its shims. Defaults come from the stack profile.
+/// All properties of a TCP stack except its congestion control and its shims. Defaults come from the stack profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
     /// Profile the defaults came from.
@@ -204,27 +204,27 @@ pub struct Stack {
     pub ack_size: u32,
     /// Initial window in segments.
     pub init_cwnd: u32,
-    /// Receive window in bytes; with autotuning the largest.
+    /// Receive window in bytes; with autotuning its maximum.
     pub rcv_wnd: u64,
     /// The receive window is tuned as Linux does it.
     pub rcv_autotune: bool,
-    /// Receivers acknowledge as Linux: by bytes, at once at the end of a write, in quick mode after pauses, by an adaptive timer.
+    /// Receivers acknowledge as Linux: by bytes, at once at the end of a write, in quickack mode after pauses, and by an adaptive delayed-ACK timer.
     pub quickack: bool,
-    /// Acknowledge every n-th full segment; 1 switches delayed ACKs off.
+    /// Segments per ACK; 1 switches delayed ACKs off.
     pub ack_every: u32,
-    /// Delayed-ACK timer; with adaptive ACKs its smallest value (TCP_ATO_MIN).
+    /// Delayed-ACK timer; with `quickack` its minimum (TCP_ATO_MIN).
     pub ack_delay: Time,
-    /// Acknowledge this many segments at once at the start of a connection, and with adaptive ACKs after pauses (Linux quick-ack mode).
+    /// Segments acknowledged at once at the start of a connection, and with `quickack` after pauses (Linux quickack mode).
     pub quickack_count: u32,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// What a reduction starts from.
+    /// Base of a window reduction.
     pub ssthresh_from: SsthreshFrom,
     /// Proportional rate reduction (RFC 6937) during SACK and RACK recovery.
     pub prr: bool,
-    /// Duplicate ACKs that start fast retransmit; 0: none do. RACK goes by time whatever this says.
+    /// Duplicate ACKs that start fast retransmit; 0: none do. RACK is time-based and ignores it.
     pub dup_thresh: u32,
     /// Formula of the RTO.
     pub rto_rule: RtoRule,
@@ -234,8 +234,7 @@ pub struct Stack {
     pub rto_max: Time,
     /// RTO before the first sample.
     pub rto_initial: Time,
-    /// After this many consecutive timeouts the sender only asks with a header-only packet per RTO whether the peer is there, until an ACK
-    /// arrives (pFabric); 0: never.
+    /// Consecutive timeouts after which the sender only probes, with a header-only packet per RTO, until an ACK arrives (pFabric); 0: never.
     pub probe_after: u32,
     /// Clock granularity G, above zero; RTOs are rounded up to a multiple of it.
     pub rto_granularity: Time,
@@ -245,36 +244,36 @@ pub struct Stack {
     pub timestamp_clock: Time,
     /// F-RTO (RFC 5682) of senders with a scoreboard.
     pub frto: bool,
-    /// Reductions are taken back when an echoed timestamp shows that the original had arrived (RFC 3522); senders with a scoreboard and timestamps.
+    /// Undo of reductions when an echoed timestamp shows that the original had arrived (RFC 3522); for senders with a scoreboard and timestamps.
     pub eifel: bool,
     /// ECN.
     pub ecn: Ecn,
-    /// CWR also travels on retransmissions (ns-2); RFC 3168 section 6.1.2 and Linux know it on new data only.
+    /// CWR also on retransmissions (ns-2). RFC 3168 section 6.1.2 and Linux allow it on new data only.
     pub cwr_on_retransmit: bool,
-    /// Retransmissions are ECN-capable like any segment (ns-2's tcp.cc sets ECT on all but the SYN); RFC 3168 section 6.1.5 forbids it. Where
-    /// a queue marks, those of RFC 3168 are dropped.
+    /// ECT on retransmissions as on any segment (ns-2's tcp.cc sets it on all but the SYN). RFC 3168 section 6.1.5 forbids it, so that marking queues
+    /// drop retransmissions.
     pub ect_on_retransmit: bool,
-    /// The receiver echoes a mark until CWR, whatever [`Stack::ecn`] says: RFC 3168's latch under a DCTCP sender.
+    /// Receivers echo a mark until CWR, whatever [`Stack::ecn`] is: the latch of RFC 3168 under a DCTCP sender.
     pub latched_echo: bool,
     /// Window growth per ACK.
     pub growth: Growth,
-    /// How slow start ends.
+    /// Slow start variant.
     pub slow_start: SlowStart,
-    /// What happens to the window after an idle period of at least one RTO.
+    /// Effect of an idle period of at least one RTO on the window.
     pub idle: Idle,
-    /// Do not grow the window when the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
+    /// No window growth while the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
     pub cwnd_validation: bool,
-    /// Limit what a connection has waiting in its own host's interface (Linux: TCP small queues).
+    /// TCP small queues (Linux): limit on the data of a connection in its own host's interface.
     pub tsq: bool,
-    /// Segmentation offload: bursts of up to this many bytes, for which a sender waits (Linux); `None`: none.
+    /// Segmentation offload: bursts of up to this many bytes (Linux); `None`: none.
     pub tso: Option<u32>,
-    /// Receive offload: how long a host holds segments of a connection for the next one to join; `None`: not at all.
+    /// Receive offload: time that a host holds segments of a connection for coalescing; `None`: off.
     pub gro: Option<Time>,
-    /// What a new connection takes over from those to the same peer that have closed.
+    /// Path metrics that a new connection inherits from closed connections to the same peer.
     pub metrics: Metrics,
-    /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.
+    /// Handshake with SYN, SYN-ACK and ACK. Off: endpoints start established.
     pub handshake: bool,
-    /// Close with FIN when a connection's last byte has been written.
+    /// FIN after the last byte of a connection.
     pub fin: bool,
     /// Random processing time of each packet of a sender at its host, uniform below this; 0 for none.
     pub send_jitter: Time,
@@ -283,8 +282,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Returns true if a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
-    /// by RFC 6582: where it reduces and times as Linux.
+    /// Returns true if a sender without SACK counts duplicate ACKs as Linux does, as if each were a SACK of one segment (tcp_add_reno_sack), instead
+    /// of by RFC 6582. This holds if reductions and RTO are those of Linux.
     pub fn counts_duplicates(&self) -> bool {
         self.recovery == Recovery::NewReno && self.ssthresh_from == SsthreshFrom::Cwnd && self.rto_rule == RtoRule::Linux
     }

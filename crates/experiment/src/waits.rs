@@ -1,32 +1,29 @@
-//! What a message waited for: its time divided into what held it up, exactly where the world knows it.
+//! Delay attribution: the time of a message divided into its causes, exactly where the backend knows them.
 //!
-//! The time of a message runs from the moment when the application handed over its first byte until the receiver had the last one in order
-//! (or until the run ended). It is divided in this order, and no part of it is counted twice:
+//! The time of a message runs from the moment when the application hands over its first byte until the receiver has the last one in order, or until
+//! the end of the run. It is divided in this order, and no part is counted twice:
 //!
 //! 1. **behind**: until the message before it on the same connection was delivered.
-//! 2. **Stalls** that a timer ended, each as long as the timer had run, but not longer than the sender had been silent and not from before
-//!    the message: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). And the delayed-ACK timer
-//!    of the receiver (`delayed-ack`), from the last segment's arrival, where the sender had sent nothing since and had more to send, but no
-//!    window for it.
-//!    A sender that was silent when the run ended, for longer than the queues on its way and back can have held what it sent, waited for the
-//!    timer that had not run out yet.
-//! 3. **What nothing can save**: the ideal time (`ideal`), for the first message of a connection with its handshake.
-//! 4. **The rest** went by in round trips. Of one round trip the part beyond the empty path, its mean over the message, was spent in queues.
-//!    (A message that fitted into the window when it was written, and of which nothing was sent twice, took one round trip, all of whose
-//!    delay is queues.) Once this delays the message itself: `host-queue` or `switch-queue`. What is then left is time in which its window, round trip for
-//!    round trip, let no more leave: in the part in which the packets of a window stood in queues it is the link that had no more for it
-//!    (`share`), in the other part the window was too small for the empty path (`window`: congestion or receive window, or a pacing rate).
-//!    Queues in the host's own interface are the sender's own doing, so that all time in them is `host-queue`. The queue is that of the port
-//!    on the way at which a packet spends most time, on average after the warm-up.
+//! 2. **Stalls** that a timer ended: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). A stall is as long
+//!    as the timer ran, but not longer than the sender was silent, and not from before the message. The receiver's delayed-ACK timer (`delayed-ack`)
+//!    counts from the last segment's arrival. It counts only if the sender has sent nothing since and had more to send, but no window. A sender that
+//!    was silent at the end of the run waited for a running timer, if it was silent for longer than queues could have held its packets.
+//! 3. **Ideal time** (`ideal`), for the first message of a connection with its handshake.
+//! 4. **The rest** is round trips. The part of a round trip beyond the empty path, its mean over the message, was spent in queues. (A message that
+//!    fitted into the window when it was written, and of which nothing was retransmitted, took one round trip, all of whose delay is queues.) This
+//!    part delays the message itself once: `host-queue` or `switch-queue`. In the remaining time the window limited sending, round trip by round
+//!    trip. The share in which the packets of a window were in queues is `share`: the link had no more capacity for the message. The other part is
+//!    `window`: the congestion window, receive window or pacing rate was too small for the empty path. All time in the host's own interface is
+//!    `host-queue`. The queue is that of the port on the path at which a packet spends most time, on average after the warm-up.
 //!
 //! The cause of a message is the largest of these parts; of equal ones the first in the order of [`Cause`].
 
 use forebay_types::PortId;
 
-/// The worlds that see what messages wait for, by their names in results; those of early versions name none.
+/// Backends that attribute delays, by their names in results; early results have an empty name.
 pub const WORLDS_WITH_CAUSES: [&str; 2] = ["sim", ""];
 
-/// What a message waited for.
+/// Causes of delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The retransmission timer.
@@ -41,11 +38,11 @@ pub enum Cause {
     HostQueue,
     /// The queue of a switch port.
     SwitchQueue,
-    /// Its share of a link that others used as well.
+    /// Its share of a link with other traffic.
     Share,
     /// The window or the pacing rate of its sender, or the receiver's window.
     Window,
-    /// Messages before it on its connection.
+    /// Earlier messages on its connection.
     Behind,
 }
 
@@ -78,12 +75,12 @@ impl Cause {
         }
     }
 
-    /// The one of this name.
+    /// Cause called `name`.
     pub fn of(name: &str) -> Option<Cause> {
         Cause::ALL.into_iter().find(|c| c.name() == name)
     }
 
-    /// In words, behind "waited for".
+    /// Phrase that follows "waited for", for several messages.
     pub fn words(self) -> &'static str {
         match self {
             Cause::Timeout => "the retransmission timer",
@@ -98,7 +95,7 @@ impl Cause {
         }
     }
 
-    /// The same of a single message.
+    /// Same phrase for a single message.
     pub fn describe_one(self) -> &'static str {
         match self {
             Cause::HostQueue => "the queue of its own host's interface",
@@ -110,58 +107,58 @@ impl Cause {
     }
 }
 
-/// What held a message up until something rare happened, ps.
+/// Stalls of a message, ps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// Silence that the retransmission timer ended.
     pub timeout: u64,
     /// Silence that the tail loss probe ended.
     pub probe: u64,
-    /// Waiting for the answer to a SYN that was sent again.
+    /// Waiting for the answer to a retransmitted SYN.
     pub syn: u64,
-    /// ACKs that the receiver held back while the sender had no window left.
+    /// Delayed ACKs while the sender had no window left.
     pub delayed_ack: u64,
     /// Until the message before it on the connection was delivered.
     pub behind: u64,
 }
 
-/// What a world knows about the time of a message, ps.
+/// Measured times of a message, ps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageTime {
-    /// From its start to its last byte, or to the end of the run.
+    /// Time from its start to its last byte, or to the end of the run.
     pub took: u64,
-    /// What ended at a moment that is known.
+    /// Stalls.
     pub stalls: Stalls,
-    /// Its ideal time, with the handshake where it had one.
+    /// Ideal time, with the handshake if it had one.
     pub ideal: u64,
-    /// The round trip of a full segment and its ACK on the empty path.
+    /// Round trip of a full segment and its ACK on the empty path.
     pub empty_rtt: u64,
-    /// Mean round trip, without what the receiver held ACKs back; `None` without a sample.
+    /// Mean round trip without delayed ACKs; `None` without a sample.
     pub rtt: Option<u64>,
-    /// It fitted into the window when it was written, and nothing was sent twice: its window never held it up.
+    /// True if it fitted into the window when it was written and nothing was retransmitted: the window never delayed it.
     pub at_once: bool,
 }
 
 /// The largest part of a message's time beyond the ideal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LongestWait {
-    /// What for.
+    /// Cause.
     pub cause: Cause,
-    /// How long, ps.
+    /// Time, ps.
     pub time_ps: u64,
-    /// The port on its way that holds packets longest: see [`LongestWait::port`].
+    /// Port on its path with the longest queueing time: see [`LongestWait::port`].
     pub longest: PortId,
 }
 
 impl LongestWait {
-    /// At which port, where it waited in a queue or for its share of a link.
+    /// Port, if it waited in a queue or for its share of a link.
     pub fn port(&self) -> Option<PortId> {
         matches!(self.cause, Cause::HostQueue | Cause::SwitchQueue | Cause::Share).then_some(self.longest)
     }
 }
 
 impl MessageTime {
-    /// The parts of its time, as the head of this file says; those in queues before it is known whose they are.
+    /// Parts of its time, as defined at the head of this file, before queueing time is assigned to a host or switch.
     pub fn parts(&self) -> TimeParts {
         let s = self.stalls;
         let mut left = self.took;
@@ -173,7 +170,7 @@ impl MessageTime {
         let behind = take(s.behind);
         let (timeout, probe, syn, delayed_ack) = (take(s.timeout), take(s.probe), take(s.syn), take(s.delayed_ack));
         take(self.ideal);
-        // Without a sample nothing says how long a round trip took: all of the rest is taken for one, as for a message that left at once.
+        // Without an RTT sample all remaining time counts as one round trip, as for a message that was sent at once.
         let queued = self.rtt.filter(|_| !self.at_once).map_or(left, |rtt| rtt.saturating_sub(self.empty_rtt));
         let once = queued.min(left);
         let rest = left - once;
@@ -188,33 +185,33 @@ impl MessageTime {
             (Cause::Window, window),
             (Cause::EarlierMessages, behind),
         ];
-        // Of equal ones the first.
+        // The first of equal ones.
         let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });
         TimeParts { once, share, largest }
     }
 }
 
-/// The parts of a message's time, as far as they can decide what it waited for.
+/// Parts of a message's time that can be its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeParts {
-    /// In queues, of one round trip.
+    /// Queueing time of one round trip.
     pub once: u64,
-    /// For its share of the link.
+    /// Time for its share of the link.
     pub share: u64,
-    /// The largest part that is none of these.
+    /// Largest other part.
     pub largest: (Cause, u64),
 }
 
 impl TimeParts {
-    /// What it waited for longest; `None` for a message that lost no time. `port` is the one on its way that holds packets longest, and
-    /// whether that is the sender's own interface.
+    /// Longest wait; `None` for a message without delay. `port` is the port on its path with the longest queueing time; `own` is true for the
+    /// sender's own interface.
     pub fn waited(&self, port: PortId, own: bool) -> Option<LongestWait> {
         let queues = if own {
             [(Cause::HostQueue, self.once + self.share), (Cause::HostQueue, 0)]
         } else {
             [(Cause::SwitchQueue, self.once), (Cause::Share, self.share)]
         };
-        // Of equal ones the first cause.
+        // The first of equal causes.
         let or = |a: (Cause, u64), b: (Cause, u64)| if (b.1, a.0) > (a.1, b.0) { b } else { a };
         let (cause, time_ps) = or(or(self.largest, queues[0]), queues[1]);
         (time_ps > 0).then_some(LongestWait { cause, time_ps, longest: port })

@@ -1,4 +1,5 @@
-//! What runs experiments: a world. The simulator is one, the closed forms are another; each says what it cannot do before it is asked to.
+//! Interface of backends, which run experiments: the simulator, the closed forms, Linux kernels. A backend reports unsupported parts of an experiment
+//! before it runs.
 
 use crate::Experiment;
 use crate::check::CheckedExperiment;
@@ -9,61 +10,60 @@ use crate::transport::Chosen;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// Something that turns an experiment into a report.
+/// Backend that runs an experiment and returns a report.
 pub trait World: fmt::Debug + Send + Sync {
-    /// Its name: in scenarios (`world = "..."`), on the command line, in keys and results.
+    /// Name in scenarios (`world = "..."`), on the command line, in keys and in results.
     fn name(&self) -> &'static str;
 
-    /// One line about it.
+    /// Summary in one line.
     fn summary(&self) -> &'static str;
 
-    /// What its results depend on beside the experiment, the seed and this program, such as a kernel with its version; empty where nothing is.
-    /// Part of the keys of stored results, and named beside them.
+    /// Version of everything that results depend on beside the experiment, the seed and this program, such as a kernel; empty if there is nothing. It
+    /// is part of the keys of stored results, and shown with them.
     fn version(&self) -> String {
         String::new()
     }
 
-    /// Returns true if runs with different seeds differ. Where they do not, one is made: nothing is to be averaged, and no interval stands behind an
-    /// exact number.
+    /// Returns true if results depend on the seed. If not, one run is made, because an exact number has no confidence interval.
     fn uses_seeds(&self) -> bool {
         true
     }
 
-    /// Returns true if simulated time is wall-clock time: a run takes the time of its scenario on every machine.
+    /// Returns true if simulated time is wall-clock time: a run takes the time of its scenario.
     fn real_time(&self) -> bool {
         false
     }
 
-    /// Bytes of memory that a run occupies in other processes.
+    /// Memory of a run in other processes, bytes.
     fn outside_memory(&self, _experiment: &Experiment) -> u64 {
         0
     }
 
-    /// The congestion controls that it has of its own, without what it builds of them. Most worlds know those of others by name.
+    /// Congestion controls of this backend, without their builders. Most backends support those of other backends by name.
     fn congestion_controls(&self) -> Vec<CcEntry<()>> {
         Vec::new()
     }
 
-    /// The shims that it has of its own, without what it builds of them.
+    /// Shims of this backend, without their builders.
     fn shims(&self) -> Vec<ShimEntry<()>> {
         Vec::new()
     }
 
-    /// Returns true if the values of a shim's parameters fit together.
+    /// Checks that the parameters of a shim are consistent.
     ///
     /// # Errors
-    /// The parameter to change, and what would be legal.
+    /// The parameter to change, and the legal values.
     fn check_shim(&self, _shim: &Chosen) -> Result<(), BuildError> {
         Ok(())
     }
 
-    /// What of an experiment this world cannot do; nothing of it may run unless this is empty.
+    /// Unsupported parts of an experiment; it runs only if there are none.
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported>;
 
-    /// Refuses an experiment that it cannot do, by the first of its reasons: for worlds that are asked to run one all the same.
+    /// Refuses an unsupported experiment with the first reason.
     ///
     /// # Errors
-    /// The key, and the reason.
+    /// The key and the reason.
     fn refuse(&self, experiment: &Experiment) -> Result<(), RunError> {
         match self.supports(experiment).first() {
             Some(first) => Err(RunError::Unknown(format!("`{}`: {}", first.key, first.reason))),
@@ -71,13 +71,13 @@ pub trait World: fmt::Debug + Send + Sync {
         }
     }
 
-    /// What it makes of an experiment before it runs, one line each, for whoever checks a scenario.
+    /// Description of the run, one fact per line, for `forebay check`.
     fn explain(&self, experiment: &Experiment) -> Vec<String>;
 
-    /// Runs `experiment` with `seed`. `progress` is called now and then and may end the run, with a report or without; it cannot change it.
+    /// Runs `experiment` with `seed`. `progress` is called at intervals and may end the run, with a report or without; it cannot change the run.
     ///
     /// # Errors
-    /// Being stopped, and what [`World::supports`] would have said.
+    /// An early end, and reasons of [`World::supports`].
     fn run(
         &self,
         experiment: CheckedExperiment<'_>,
@@ -85,10 +85,10 @@ pub trait World: fmt::Debug + Send + Sync {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError>;
 
-    /// The same, on up to `cores` cores where the world can use several for one run, and that pays. The report is the same.
+    /// Same as [`World::run`], on up to `cores` cores if the backend can use them. The report is the same.
     ///
     /// # Errors
-    /// As [`World::run`].
+    /// As of [`World::run`].
     fn run_on(
         &self,
         cores: usize,
@@ -101,11 +101,11 @@ pub trait World: fmt::Debug + Send + Sync {
     }
 }
 
-/// Something in an experiment that a world cannot do.
+/// Part of an experiment that a backend does not support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The key of the scenario that asks for it, such as `transport.cc`.
+    /// Key of the scenario, such as `transport.cc`.
     pub key: &'static str,
-    /// Why not, and what would be legal.
+    /// Reason, and the legal values.
     pub reason: String,
 }

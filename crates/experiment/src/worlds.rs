@@ -1,10 +1,10 @@
-//! The worlds of a program, and the congestion controls and shims that they have: what a scenario is read against.
+//! Backends of a program, with their congestion controls and shims. Scenarios are checked against this list.
 
 use crate::registry::{CcEntry, ShimEntry};
 use crate::transport::Chosen;
 use crate::world::World;
 
-/// Every world that a program has. Whoever reads a scenario is given one, so that nothing but the list itself depends on a world.
+/// All backends of a program. Readers of scenarios receive this list, so that only the list itself depends on the backends.
 #[derive(Debug)]
 pub struct Worlds {
     list: &'static [&'static dyn World],
@@ -13,12 +13,12 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// These worlds, the default first. What several of them have under one name is that of the first.
+    /// List of backends, the default first. Of entries with equal names the first is used.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the list is empty.
     pub fn new(list: &'static [&'static dyn World]) -> Worlds {
-        assert!(!list.is_empty(), "a program has at least one world");
+        assert!(!list.is_empty(), "a program has at least one backend");
         Worlds {
             list,
             congestion_controls: once(list.iter().flat_map(|w| w.congestion_controls()), |e| e.entry.name),
@@ -26,49 +26,49 @@ impl Worlds {
         }
     }
 
-    /// All, the default first.
+    /// All backends, the default first.
     pub fn list(&self) -> &'static [&'static dyn World] {
         self.list
     }
 
-    /// The world that a scenario runs in unless it names another.
+    /// Default backend.
     pub fn default(&self) -> &'static dyn World {
         self.list[0]
     }
 
-    /// The world called `name`.
+    /// Backend called `name`.
     pub fn find(&self, name: &str) -> Option<&'static dyn World> {
         self.list.iter().find(|w| w.name() == name).copied()
     }
 
-    /// The congestion controls of all worlds, each once, in the order of the worlds.
+    /// Congestion controls of all backends, without duplicates, in the order of the backends.
     pub fn congestion_controls(&self) -> &[CcEntry<()>] {
         &self.congestion_controls
     }
 
-    /// The shims of all worlds, each once, in the order of the worlds.
+    /// Shims of all backends, without duplicates, in the order of the backends.
     pub fn shims(&self) -> &[ShimEntry<()>] {
         &self.shims
     }
 
-    /// The congestion control called `name`.
+    /// Congestion control called `name`.
     pub fn cc(&self, name: &str) -> Option<&CcEntry<()>> {
         self.congestion_controls.iter().find(|e| e.entry.name == name)
     }
 
-    /// The shim called `name`.
+    /// Shim called `name`.
     pub fn shim(&self, name: &str) -> Option<&ShimEntry<()>> {
         self.shims.iter().find(|e| e.entry.name == name)
     }
 
-    /// The first world that has a shim.
+    /// First backend with this shim.
     pub fn with_shim(&self, shim: &Chosen) -> &'static dyn World {
         let has = |w: &&&dyn World| w.shims().iter().any(|e| e.entry.name == shim.name);
         self.list.iter().find(has).copied().unwrap_or_else(|| self.default())
     }
 }
 
-/// Each name once, as it came first.
+/// Removes duplicate names; the first of each is kept.
 fn once<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
     let mut list: Vec<T> = Vec::new();
     for item in all {

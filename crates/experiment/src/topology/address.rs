@@ -1,52 +1,52 @@
-//! How packets carry the number of the host that they go to, and what switches hash of them: in 32 bits.
+//! Destination host and ECMP hash of packets, in 32 bits together.
 //!
-//! Half of them are the number, and half the hash, in networks whose hosts all have numbers below 2^16. In larger ones, which are *wide*, the
-//! upper four bits of the hash are the upper ones of the number. So a packet is no larger for them, and the packets of smaller networks
-//! are read as if there were no larger ones. Of the hash 12 bits are left to a connection: 4 096 ways, of which a switch has 255 at most.
+//! If all hosts have numbers below 2^16, half of the bits are the host number and half the hash. In larger networks, called *wide*, the upper four
+//! bits of the hash hold the upper bits of the host number. Packets have the same size in both cases, and small networks do not pay for large ones. A
+//! wide network has 12 bits of hash per connection: 4 096 paths, of which a switch has at most 255.
 
 use crate::network::Network;
 use crate::streams::RngStream;
 use forebay_types::NodeId;
 
-/// Bits that every packet has for the number of a host.
+/// Bits of the host number in every packet.
 const LOWER: u32 = 16;
-/// Bits of the hash that hold more of it in a wide network.
+/// Bits of the hash that hold upper bits of the host number in a wide network.
 const UPPER: u32 = 4;
-/// Those that stay the connection's.
+/// Bits of the hash that distinguish connections in a wide network.
 const OWN: u32 = 16 - UPPER;
 
-/// Most hosts and switches of a network. Hosts come first, so that all of them have numbers below.
+/// Maximum number of hosts and switches. Hosts come first, so that all their numbers are below.
 pub const MAX_NODES: usize = 1 << (LOWER + UPPER);
 
-/// Returns true if numbers of hosts need more bits than the numbers of packets have.
+/// Returns true if the network is wide: host numbers need more than [`LOWER`] bits.
 pub(super) fn is_wide(network: &Network) -> bool {
     network.nodes.enumerate().any(|(id, node)| node.host && id.get() >> LOWER != 0)
 }
 
-/// The hash that packets to host `to` carry, of which `drawn` is what tells connections apart.
+/// Hash in packets to host `to`; `drawn` distinguishes connections.
 pub(super) fn carried(wide: bool, drawn: u16, to: NodeId) -> u16 {
     if wide { drawn & ((1 << OWN) - 1) | ((to.get() >> LOWER) << OWN) as u16 } else { drawn }
 }
 
-/// The hash `before`, that packets carried, with `drawn` in place of what tells connections apart.
+/// Hash `before` with `drawn` in place of the bits that distinguish connections.
 pub(super) fn redrawn(wide: bool, drawn: u16, before: u16) -> u16 {
     let own = (1 << OWN) - 1;
     if wide { drawn & own | before & !own } else { drawn }
 }
 
-/// What is drawn for the packets that host `from` sends to host `to` on the connection of this number, in order of creation: stands for
-/// the five-tuple of hosts and a port number that differs from connection to connection.
+/// Random hash of the packets from `from` to `to` on a connection, numbered by order of creation. It stands for the hash of a five-tuple whose port
+/// number differs between connections.
 pub(super) fn drawn(connection: u64, from: NodeId, to: NodeId) -> u16 {
     RngStream::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
 }
 
-/// The lower bits of the number of host `to`, for its packets.
+/// Lower bits of the number of host `to`, for its packets.
 #[inline(always)]
 pub const fn lower(to: NodeId) -> u16 {
     to.get() as u16
 }
 
-/// The host that a packet goes to, of these lower bits and this hash.
+/// Destination host of a packet with these lower bits and this hash.
 #[inline(always)]
 pub const fn destination<const WIDE: bool>(lower: u16, hash: u16) -> NodeId {
     let upper = if WIDE { (hash as u32 >> OWN) << LOWER } else { 0 };

@@ -1,4 +1,4 @@
-//! Assembles a [`Network`] node by node and link by link.
+//! Builder that assembles a [`Network`] node by node and link by link.
 
 use super::{BuildError, MAX_NODES, extra_delay, shared_buffer};
 use crate::network::{Network, Node, PortConfig};
@@ -6,16 +6,16 @@ use forebay_queues::SharedBuffer;
 use forebay_types::param::{LinkValue, Values};
 use forebay_types::{NodeId, PortId, Time};
 
-/// A network under construction. Add all hosts before the first switch.
+/// Network under construction. Add all hosts before the first switch.
 pub(crate) struct Builder {
     network: Network,
     shared: Option<SharedBuffer>,
-    /// Hosts that are further away than their links say.
+    /// Value of the parameter `extra-delay`.
     extra_delay: String,
 }
 
 impl Builder {
-    /// An empty network whose switches have the shared memory that `values` asks for.
+    /// Empty network whose switches have the shared memory in `values`.
     pub(super) fn new(values: &Values) -> Result<Builder, BuildError> {
         let extra_delay = values.opt_text(extra_delay::EXTRA_DELAY.key).unwrap_or_default();
         Ok(Builder { network: Network::default(), shared: shared_buffer::from_values(values)?, extra_delay })
@@ -46,11 +46,11 @@ impl Builder {
         (self.port(a, b, link), self.port(b, a, link))
     }
 
-    /// Adds one direction of a link. A host's port holds whatever its own stack hands it, as a real interface pushes back on the
-    /// sender instead of dropping; the configured buffer and queue are those of switches.
+    /// Adds one direction of a link. The port of a host never drops: a real interface pushes back on the sender instead. The configured buffer and
+    /// queue are those of switches.
     ///
     /// # Panics
-    /// When the link's queue cannot be built; [`check_link`] refuses such links.
+    /// If the link's queue cannot be built; [`check_link`] refuses such links.
     pub(super) fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
         let host = self.network.nodes[from].host;
         let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
@@ -84,21 +84,21 @@ impl Builder {
     }
 }
 
-/// The link `key`, checked.
+/// Checked link of parameter `key`.
 pub(crate) fn link(values: &Values, key: &'static str) -> Result<LinkValue, BuildError> {
     let link = values.link(key);
     check_link(key, "", &link)?;
     Ok(link)
 }
 
-/// Refuses links the engine cannot simulate; `name` (may be empty) says which of several links is meant.
+/// Refuses links that cannot be simulated; `name` (may be empty) is the name of one of several links.
 pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Result<(), BuildError> {
     let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
     if link.delay > PortConfig::MAX_DELAY {
         let longest = PortConfig::MAX_DELAY;
         return Err(BuildError::new(key, format!("{prefix}delay {} is above the longest legal delay, {longest}", link.delay)));
     }
-    // Time must pass on every hop, or two packets could chase each other forever within one instant.
+    // Every hop must take time, or packets could circulate without end within one instant.
     if link.delay + link.rate.tx_time(1) == Time::ZERO {
         return Err(BuildError::new(key, format!("{prefix}a link of {} needs a delay of at least 1ps", link.rate)));
     }
@@ -111,7 +111,7 @@ pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Res
     Ok(())
 }
 
-/// Refuses more nodes than packets can address, before anything is allocated for them.
+/// Refuses more nodes than packets can address, before memory is allocated for them.
 pub(crate) fn check_size(keys: &[&'static str], nodes: u64) -> Result<(), BuildError> {
     if nodes > MAX_NODES as u64 {
         let named: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();

@@ -1,4 +1,4 @@
-//! Any network, written out node by node and link by link.
+//! Topology `custom`: any network, node by node and link by link.
 
 use super::builder::{Builder, check_link, check_size};
 use super::{BuildError, Fib, TopologyEntry, extra_delay, find_port, shared_buffer};
@@ -43,7 +43,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     let mut ids: HashMap<&str, NodeId> = HashMap::new();
     for (key, names) in [("hosts", &host_names), ("switches", &switch_names)] {
         for name in names {
-            // `all` means all hosts wherever hosts are named, and `->` makes a link of two names.
+            // `all` is the group of all hosts, and `->` joins two names to a link.
             if name.is_empty() || name == "all" || name.contains("->") {
                 return Err(BuildError::new(key, format!("`{name}` is no legal name: not empty, not `all`, no `->` inside")));
             }
@@ -84,7 +84,7 @@ fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> BuildErro
     BuildError::new("links", format!("no host or switch is called `{name}`{hint}"))
 }
 
-/// A host has one interface: a second one would need a choice of interface per flow that TCP endpoints here do not make.
+/// Checks that every host has one interface. TCP endpoints do not choose an interface per flow.
 fn check_hosts(network: &Network) -> Result<(), BuildError> {
     if !network.nodes.iter().any(|n| n.host) {
         return Err(BuildError::new("hosts", "there are no hosts; at least two are needed for traffic"));

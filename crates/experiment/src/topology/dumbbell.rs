@@ -1,4 +1,4 @@
-//! Hosts left and right of one link between two switches.
+//! Topology `dumbbell`: hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};

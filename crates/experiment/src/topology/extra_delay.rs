@@ -1,4 +1,4 @@
-//! Hosts that are further away: longer round trips for some of them, in one line for any topology.
+//! Parameter `extra-delay` of all topologies: hosts with longer links, and so longer round trips.
 
 use super::BuildError;
 use crate::network::{Network, PortConfig};
@@ -6,17 +6,17 @@ use forebay_types::param::{Kind, Param, optional};
 use forebay_types::{NodeId, Time};
 use std::collections::BTreeMap;
 
-/// The parameter that every topology has.
+/// Parameter of every topology.
 pub(super) const EXTRA_DELAY: Param = optional(
     "extra-delay",
     Kind::Text,
     "",
-    "hosts whose links are longer, such as \"s0..s7: 100us, recv: 1ms\": a host, a range or a group of the topology, and what each direction's delay grows by, so that round trips differ",
+    "additional delay of the links of some hosts, such as \"s0..s7: 100us, recv: 1ms\": a host, a range or a group of the topology, and the delay added in each direction, so that round trips differ",
 );
 
-/// Lengthens the links of hosts, as `extra-delay` says.
+/// Adds the extra delay of `list` to the links of hosts.
 pub(super) fn apply(network: &mut Network, list: &str) -> Result<(), BuildError> {
-    // Which part of the text a host was in before.
+    // Part of the text in which a host was named before.
     let mut named_in: BTreeMap<NodeId, &str> = BTreeMap::new();
     for text in list.split(',').map(str::trim).filter(|t| !t.is_empty()) {
         let fail = |message: String| BuildError::new(EXTRA_DELAY.key, format!("\"{text}\": {message}"));

@@ -1,10 +1,10 @@
-//! Whether the faults of a network are possible ones.
+//! Validation of the faults of a network.
 
 use super::reverse;
 use crate::faults::{BIT_ERRORS, Failure, LATEST};
 use crate::network::Network;
 
-/// The first mistake in them: the field, and why it cannot be so.
+/// Checks the faults. The error is the field and the reason.
 pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
     let mistake = |field: String, reason: String| Err((field, reason));
     let ports = network.ports.len();
@@ -66,7 +66,7 @@ mod tests {
             check(&n).map_err(|(field, _)| field.rsplit("faults.").next().unwrap_or("").to_owned())
         };
         let field = |text: &str| Err(text.to_owned());
-        // One after the other, the next at the very moment, and two links at a time.
+        // Consecutive failures, adjacent failures, and failures of two links at once.
         assert_eq!(
             checked(&[at(there, 1, Some(2)), at(back, 2, None), at(other, 1, None)], &[(there, 1e-6), (back, 1e-6)]),
             Ok(())

@@ -1,4 +1,4 @@
-//! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
+//! Topology `leaf-spine`: two tiers, every leaf (top-of-rack) switch linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
@@ -25,7 +25,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "oversubscription",
                 Kind::Float(0.01, 1000.0),
                 "",
-                "hosts-per-leaf * host rate / (spines * fabric rate). PortSets the fabric rate when `fabric` is left out (default 1, \
+                "hosts-per-leaf * host rate / (spines * fabric rate). Sets the fabric rate when `fabric` is left out (default 1, \
                  non-blocking); with `fabric` it must agree with the rate given there",
             ),
             shared_buffer::TOTAL,

@@ -1,15 +1,14 @@
-//! Questions about a built network that workloads, observers and reports ask.
+//! Lookups in a built network for workloads, observers and reports.
 
 use crate::network::Network;
 use forebay_types::{IndexVec, NodeId, PortId, Rate};
 
-/// All hosts, in node order. The n-th of them is "host n" in flow lists.
+/// All hosts in node order. Flow lists number them in this order.
 pub fn hosts(network: &Network) -> Vec<NodeId> {
     network.nodes.enumerate().filter(|(_, node)| node.host).map(|(id, _)| id).collect()
 }
 
-/// The port called `name`: a short name of the topology such as `bottleneck`, or `from->to` with two node names (the first such
-/// link when several run in parallel).
+/// Port called `name`: a short name of the topology such as `bottleneck`, or `from->to` with two node names (the first of several parallel links).
 pub fn find_port(network: &Network, name: &str) -> Option<PortId> {
     if let Some((_, port)) = network.named_ports.iter().find(|(n, _)| n == name) {
         return Some(*port);
@@ -20,8 +19,7 @@ pub fn find_port(network: &Network, name: &str) -> Option<PortId> {
     network.ports.position(|p| p.from == from && p.to == to)
 }
 
-/// The port of the other direction of the same link: of several in parallel between two nodes the one with the same number. `None` for a
-/// link of one direction.
+/// Port of the reverse direction of the same link; parallel links are matched by number. `None` for a link of one direction.
 pub fn reverse(network: &Network, port: PortId) -> Option<PortId> {
     let (from, to) = (network.ports[port].from, network.ports[port].to);
     let between = |a, b| network.ports.enumerate().filter(move |(_, p)| p.from == a && p.to == b).map(|(id, _)| id);
@@ -29,7 +27,7 @@ pub fn reverse(network: &Network, port: PortId) -> Option<PortId> {
     between(to, from).nth(number)
 }
 
-/// The short name of `port` if the topology gave it one, else `from->to`.
+/// Short name of `port` if the topology gives one, else `from->to`.
 pub fn port_label(network: &Network, port: PortId) -> String {
     if let Some((name, _)) = network.named_ports.iter().find(|(_, p)| *p == port) {
         return name.clone();
@@ -38,7 +36,7 @@ pub fn port_label(network: &Network, port: PortId) -> String {
     format!("{}->{}", network.nodes[p.from].name, network.nodes[p.to].name)
 }
 
-/// For each node the egress port if it is a host, else `None`. Hosts have exactly one.
+/// Egress port of each host; `None` for switches. Hosts have exactly one.
 pub fn attached_port(network: &Network) -> IndexVec<NodeId, Option<PortId>> {
     let mut ports = IndexVec::repeat(None, network.nodes.len());
     for (id, p) in network.ports.enumerate() {
@@ -49,7 +47,7 @@ pub fn attached_port(network: &Network) -> IndexVec<NodeId, Option<PortId>> {
     ports
 }
 
-/// The rack of each node: for a host the node it is attached to, for a switch itself.
+/// Rack of each node: for a host the node that it is attached to, for a switch itself.
 pub fn racks(network: &Network) -> IndexVec<NodeId, NodeId> {
     let attached = attached_port(network);
     attached.enumerate().map(|(node, port)| port.map_or(node, |p| network.ports[p].to)).collect()

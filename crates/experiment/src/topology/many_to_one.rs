@@ -1,4 +1,4 @@
-//! Many senders, one switch, one receiver: the incast topology.
+//! Topology `many-to-one`: many senders, one switch, one receiver, as in incast.
 
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};

@@ -1,9 +1,12 @@
-//! Topologies: each turns a handful of parameters into nodes and ports.
+//! Topologies. Each builds nodes and ports from a few parameters.
 //!
-//! To add one: one file here and one line in [`REGISTRY`].
+//! To add a topology, add a file and a line in [`REGISTRY`].
 //!
-//! Conventions that all of them keep: hosts come before switches in [`Network::nodes`], so that the n-th host is node n; a
-//! link is two ports, one per direction; only switch ports carry the configured buffer and queue, a host's own port never drops.
+//! Conventions of all topologies:
+//!
+//! * Hosts come before switches in [`Network::nodes`], so that the n-th host is node n.
+//! * A link is two ports, one per direction.
+//! * Only switch ports have the configured buffer and queue. A host's own port never drops.
 
 pub mod address;
 mod builder;
@@ -36,23 +39,23 @@ pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 use crate::network::Network;
 use forebay_types::param::{Entry, Values};
 
-/// Why checked parameters do not make a network: which key, and what would be legal.
+/// Reason why checked parameters do not make a network: the key, and what would be legal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
-    /// The parameter to change.
+    /// Parameter to change.
     pub key: &'static str,
-    /// What is wrong and what is legal.
+    /// Explanation, with the legal values.
     pub message: String,
 }
 
 impl BuildError {
-    /// The error that names `key`.
+    /// Error at `key`.
     pub fn new(key: &'static str, message: impl Into<String>) -> BuildError {
         BuildError { key, message: message.into() }
     }
 }
 
-/// A topology in the registry.
+/// Topology in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyEntry {
     /// Name, summary, parameters.
@@ -61,7 +64,7 @@ pub struct TopologyEntry {
     pub build: fn(&Values) -> Result<Network, BuildError>,
 }
 
-/// What people call networks, and the kind that is meant.
+/// Common other names of topologies, each with the kind that it means.
 pub const ALSO_CALLED: &[(&str, &str)] = &[
     ("star", "many-to-one"),
     ("incast", "many-to-one"),
@@ -84,7 +87,7 @@ pub const ALSO_CALLED: &[(&str, &str)] = &[
 pub const REGISTRY: &[TopologyEntry] =
     &[many_to_one::ENTRY, dumbbell::ENTRY, multi_hop::ENTRY, leaf_spine::ENTRY, fat_tree::ENTRY, custom_network::ENTRY];
 
-/// The entry called `name`.
+/// Entry called `name`.
 pub fn find(name: &str) -> Option<&'static TopologyEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }

@@ -1,12 +1,12 @@
-//! Two bottlenecks in a row (TRIM Fig. 10; the DCTCP publication's multi-hop experiment is the same drawing with other rates).
+//! Topology `multi-hop`: two bottlenecks in a row (TRIM Fig. 10; the multi-hop experiment of the DCTCP publication differs only in its rates).
 //!
 //! ```text
 //!  a, c --- sw1 ==link1== sw2 ==link2== front-end
 //!                          |
 //!                        b, d
 //! ```
-//! Groups a and b send to the front-end, the i-th host of c to the i-th host of d: a crosses both bottlenecks, c only the first,
-//! b only the second.
+//! Groups a and b send to the front-end, the i-th host of c to the i-th host of d. Group a crosses both bottlenecks, c only the first, b only the
+//! second.
 
 use super::builder::{Builder, check_size, link};
 use super::{BuildError, MAX_NODES, TopologyEntry, extra_delay, shared_buffer};
@@ -54,7 +54,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     let [a, b, c] = ["a", "b", "c"].map(|k| values.int(k) as usize);
     check_size(&["a", "b", "c"], (a + b + 2 * c + 3) as u64)?;
     if a + b + c == 0 {
-        return Err(BuildError::new("a", "groups a, b and c are all empty; nobody could send"));
+        return Err(BuildError::new("a", "groups a, b and c are all empty: no host could send"));
     }
     let mut net = Builder::new(values)?;
     let (a, b, c, d) = (net.hosts("a", a), net.hosts("b", b), net.hosts("c", c), net.hosts("d", c));
@@ -71,7 +71,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     net.name_port("link1-back", back);
     net.name_port("link2", to_front_end);
     for (name, hosts) in [("a", a), ("b", b), ("c", c), ("d", d), ("front-end", vec![front_end])] {
-        // An empty group would only make a workload that refers to it fail later and less clearly.
+        // An empty group would make a workload that refers to it fail later, with a less clear error.
         if !hosts.is_empty() {
             net.group(name, hosts);
         }

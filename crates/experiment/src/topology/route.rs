@@ -1,27 +1,27 @@
-//! The path of a connection when nothing else is on it: what congestion controls may know of it.
+//! Properties of the unloaded path of a connection, as congestion controls may use them.
 
 use super::Fib;
 use crate::network::{Network, PortConfig};
 use crate::transport::Stack;
 use forebay_types::{NodeId, QueueLen, Time};
 
-/// The path from a host to another and back.
+/// Path from a host to another and back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Route {
     /// RTT of a full data packet and its ACK.
     pub idle_rtt: Time,
-    /// What the RTT of a SYN and its SYN-ACK lacks against that: the serialisation of the larger packet.
+    /// Difference between that RTT and the RTT of a SYN and its SYN-ACK: the serialisation of the larger packet.
     pub handshake_deficit: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,
-    /// Rate of the narrowest link in packets of full size per second.
+    /// Rate of the slowest link in packets of full size per second.
     pub packets_per_s: f64,
-    /// Buffer before that link in packets of full size, the smallest where several are as narrow; infinite if unlimited.
+    /// Buffer before that link in packets of full size, the smallest of several equally slow links; infinite if unlimited.
     pub buffer: f64,
 }
 
 impl Route {
-    /// From host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`, in packets of `stack`.
+    /// Path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`, in packets of `stack`.
     pub fn of(network: &Network, fib: &Fib, (src, dst): (NodeId, NodeId), (forth, back): (u16, u16), stack: &Stack) -> Route {
         let ports = |from, to, hash: u16| {
             let path = fib.path(network, from, to, u32::from(hash));
@@ -38,11 +38,11 @@ impl Route {
             // TRIM section 5: buffers in bytes are converted by floor(bytes / packet size).
             Some(QueueLen::Bytes(b)) => (b / full) as f64,
         };
-        // TRIM A11: C and B are those of the bottleneck, the port where flows meet. A host's own interface is none: it has no buffer that
-        // could overflow, and a sender behind a slow link of its own shares the switch's port with as many others as fit into it.
+        // TRIM A11: C and B are those of the bottleneck, the port that flows share. A host's own interface is no bottleneck: its queue cannot
+        // overflow. A sender behind a slow link shares the switch's port with as many others as fit into it.
         let meet = |p: &&PortConfig| !network.nodes[p.from].host;
         let narrowest = ports(src, dst, forth).filter(meet).min_by_key(|p| p.rate.0).map(|p| p.rate.0);
-        // Two hosts without a switch between them have only their own.
+        // Two directly connected hosts have only their own ports.
         let narrowest = narrowest.or_else(|| ports(src, dst, forth).map(|p| p.rate.0).min()).unwrap_or(1);
         let buffer =
             ports(src, dst, forth).filter(meet).filter(|p| p.rate.0 == narrowest).map(packets).fold(f64::INFINITY, f64::min);

@@ -1,20 +1,20 @@
-//! Why a network cannot be routed, and the bounds of the tables from which that follows.
+//! Errors of networks that cannot be routed, and the bounds of the tables.
 
 use std::fmt;
 
-/// Largest number of equal-cost ports: the count has 8 bits of an entry.
+/// Maximum number of equal-cost ports: the count has 8 bits of an entry.
 pub(super) const MAX_CHOICES: usize = 255;
 
-/// Why a network cannot be routed.
+/// Reason why a network cannot be routed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteError {
-    /// Names of two hosts with no path from the first to the second.
+    /// No path leads from the first host to the second.
     NoPath(String, String),
     /// A switch has more equal-cost ports towards one destination than an entry can hold.
     TooManyChoices(String, usize),
     /// The distinct sets of equal-cost ports do not fit 24 bits.
     TooManySets,
-    /// The tables have more entries than 32 bits number: so many switches, to so many with hosts.
+    /// The tables have more entries than 32 bits can number: switches, and switches with hosts.
     TooManySwitches(usize, usize),
 }
 

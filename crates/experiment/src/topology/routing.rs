@@ -1,9 +1,9 @@
 //! Shortest-path forwarding with equal-cost multipath (ECMP), precomputed into small tables.
 //!
-//! All hosts behind one switch are reached the same way from everywhere else, so the table has one column per such switch, not
-//! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
+//! All hosts behind one switch are reached by the same ports from everywhere else. The table has one column per such switch, not per host: 164 KB
+//! instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. Smaller tables matter because the packet path is bound by cache misses.
 //!
-//! What packets carry of their destination and for the hash of switches is in `address.rs`.
+//! `address.rs` defines the destination and hash bits in packets.
 
 use super::address;
 use super::route_error::{MAX_CHOICES, RouteError};
@@ -12,10 +12,10 @@ use crate::network::Network;
 use forebay_types::{IndexVec, NodeId, PortId};
 
 const NONE: u32 = u32::MAX;
-/// The last hop to a node that is no host.
+/// Last hop to a node that is no host.
 const NO_NODE: NodeId = NodeId::new(NONE);
-/// An item of a table that the packet path reads, checked in debug builds only: checks take 3.1, 6.0, 3.9, 6.5 and 3.9 instructions a
-/// transmission more in the benchmark's cases s1, s2, s3, ft16 and lossy.
+/// Item of a table on the packet path, with bounds checks in debug builds only. Checks would take 3.1, 6.0, 3.9, 6.5 and 3.9 more instructions per
+/// transmission in the benchmark's cases s1, s2, s3, ft16 and lossy.
 ///
 /// # Safety
 /// `index` is below the length of `table`.
@@ -29,27 +29,27 @@ unsafe fn item<T>(table: &[T], index: u32) -> &T {
 /// Forwarding tables of all switches.
 #[derive(Debug, Clone)]
 pub struct Fib {
-    /// Per node: row of a switch, `NONE` for a host.
+    /// Row of each switch, `NONE` for hosts.
     row: Vec<u32>,
-    /// Per node: the only port of a host.
+    /// Port of each host.
     host_port: IndexVec<NodeId, Option<PortId>>,
-    /// Per node: how to reach a host.
+    /// Last hop to each host.
     target: Vec<Target>,
     columns: usize,
-    /// The switches that hosts hang on, by column.
+    /// Switches with hosts, by column.
     destinations: Vec<NodeId>,
-    /// `row * columns + column`: where the equal-cost ports start in `choices` (upper 24 bits) and how many they are (lower 8).
+    /// Entry at `row * columns + column`: start of the equal-cost ports in `choices` (upper 24 bits) and their number (lower 8).
     entries: Vec<u32>,
-    /// PortSets of ports, each in the order of port numbers; equal sets are stored once. First each port alone, at the place of its own number.
+    /// Sets of ports, each in the order of port numbers; equal sets are stored once. Each single port is at the place of its own number.
     choices: Vec<PortId>,
-    /// True if numbers of hosts take more bits than those that packets have for them alone.
+    /// True for wide networks (`address.rs`).
     wide: bool,
 }
 
-/// How to reach one host.
+/// Last hop to a host.
 #[derive(Debug, Clone, Copy)]
 struct Target {
-    /// The node whose port leads to the host.
+    /// Node whose port leads to the host.
     last_hop: NodeId,
     /// Entry at that node.
     last_entry: u32,
@@ -57,20 +57,20 @@ struct Target {
     column: u32,
 }
 
-/// Which of `count` equal-cost ports a flow with `hash` takes at the switch `salt`, in `0..count`.
+/// Index, in `0..count`, of the equal-cost port that a flow with `hash` takes at the switch `salt`.
 ///
-/// The salt is mixed in before the hash is scrambled: with one and the same function at every tier, all flows that meet at a
-/// switch would have made equal choices before and would crowd on one of its ports (polarisation).
+/// The salt is mixed in before the hash is scrambled. With the same function at every tier, all flows that arrive at a switch would have made equal
+/// choices before. They would share one of its ports (hash polarisation).
 #[inline]
 pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
     let x = (hash ^ salt.wrapping_mul(0x9E37_79B9)) as u64;
     let x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    // Multiply-shift instead of a remainder: no division on the packet path.
+    // Multiply-shift avoids a division on the packet path.
     (((x >> 32) * count as u64) >> 32) as u32
 }
 
-/// The forwarding tables seen from one switch, for many packets in a row.
+/// Forwarding tables of one switch, for many packets in a row.
 #[derive(Clone, Copy)]
 pub struct SwitchView<'a> {
     fib: &'a Fib,
@@ -88,19 +88,18 @@ impl SwitchView<'_> {
         self.port(self.entry(dst), hash, |place| self.fib.choices[place as usize])
     }
 
-    /// The port of `entry` that a flow with `hash` takes: one `of` the set of ports, by its place, or the only one, which is at the place of its own
-    /// number.
+    /// Port of `entry` for a flow with `hash`: `of` the set of ports by place, or the only one, which is at the place of its own number.
     #[inline(always)]
     fn port(self, entry: u32, hash: u32, of: impl Fn(u32) -> PortId) -> PortId {
         let (first, count) = (entry >> 8, entry & 0xFF);
         if count > 1 { of(first + ecmp_choice(hash, self.switch.get(), count)) } else { PortId::new(first) }
     }
 
-    /// As [`Fib::next_port`], without checks: for the packet path.
+    /// Same as [`Fib::next_port`] without checks, for the packet path.
     ///
     /// # Safety
-    /// The node is a switch and `dst` a host of the network that the tables were built for. Then every number in them is the place of an
-    /// item: [`Fib::new`] has found a way from each switch that packets reach to each host.
+    /// The node is a switch, and `dst` a host of the network of these tables. [`Fib::new`] has found a path from each reachable switch to each host,
+    /// so every number in the tables is the place of an item.
     #[inline(always)]
     pub unsafe fn next_port_unchecked(self, dst: NodeId, hash: u32) -> PortId {
         // SAFETY: what the caller promises.
@@ -133,7 +132,7 @@ impl Fib {
             switches.push(n);
         }
 
-        // The switches that hosts hang on are the destinations.
+        // Switches with hosts are the destinations.
         let mut sets = PortSets::default();
         let mut destinations = Vec::new();
         let mut column_of = vec![NONE; nodes];
@@ -161,8 +160,8 @@ impl Fib {
         Ok(fib)
     }
 
-    /// Fills in the entries of all switches from which a way over the `usable` ports leads to the destinations, which are in the order of
-    /// columns; the others keep theirs. `found` receives for each column the switches from which one does.
+    /// Fills in the entries of all switches with a path over `usable` ports to the destinations, which are in the order of columns. Other entries are
+    /// kept. `found` receives, for each column, the switches with a path.
     fn fill(
         &mut self,
         network: &Network,
@@ -176,7 +175,7 @@ impl Fib {
         let nodes = network.nodes.len();
         let mut distance = vec![NONE; nodes];
         let (mut reached, mut set) = (Vec::new(), Vec::new());
-        // A switch uses the same ports towards most destinations: remember its last set, to hash few of them.
+        // A switch uses the same ports towards most destinations. Comparing with its last set avoids most hashing.
         let mut last_entry = vec![0; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
             reached.iter().for_each(|&n: &NodeId| distance[n.index()] = NONE);
@@ -215,16 +214,16 @@ impl Fib {
         Ok(())
     }
 
-    /// These tables, which are those of the intact network, without the ports that are not `usable`: shortest ways over what is left. A flow
-    /// moves only if its way went over such a port (`spread`). Where no way is left, packets go the way they went, up to where it ends.
-    /// Also returns how many pairs of a sender and a receiver have no way.
+    /// Returns these tables, those of the intact network, without the ports that are not `usable`: shortest paths over the remaining ports. A flow
+    /// moves only if its path used such a port (`spread`). Without any path, packets go the previous way to the dead link. Also returns the number of
+    /// pairs of sender and receiver without a path.
     ///
     /// # Errors
-    /// More sets of ports than tables hold.
+    /// More sets of ports than the tables can hold.
     pub fn avoiding(&self, network: &Network, usable: &dyn Fn(PortId) -> bool) -> Result<(Fib, u64), RouteError> {
         let mut fib = self.clone();
         let destinations = std::mem::take(&mut fib.destinations);
-        // Hosts behind each node that can still send, and those that can still receive.
+        // Numbers of hosts behind each node that can still send, and that can still receive.
         let (mut senders, mut receivers) = (vec![0u64; network.nodes.len()], vec![0u64; network.nodes.len()]);
         let (mut hosts, mut connected) = (0i64, 0i64);
         for host in super::hosts(network) {
@@ -235,7 +234,7 @@ impl Fib {
             let near = network.ports[out].to;
             senders[near.index()] += u64::from(sends);
             receivers[self.target[host.index()].last_hop.index()] += u64::from(receives);
-            // Two hosts back to back; and the pair of a host with itself, which is counted below and is none.
+            // Two directly connected hosts; and the pair of a host with itself, which is counted below and must not be.
             connected += i64::from(network.nodes[near].host && sends && into.is_some());
             connected -= i64::from(!network.nodes[near].host && sends && receives && self.reaches(near, host));
         }
@@ -248,13 +247,13 @@ impl Fib {
         Ok((fib, (hosts * (hosts - 1) - connected).cast_unsigned()))
     }
 
-    /// The equal-cost ports of `switch` towards the host `dst`: index of the first in [`Fib::choices`] << 8 | their number.
+    /// Equal-cost ports of `switch` towards the host `dst`: index of the first in [`Fib::choices`] << 8 | their number.
     #[inline]
     pub fn entry(&self, switch: NodeId, dst: NodeId) -> u32 {
         self.at(switch).entry(dst)
     }
 
-    /// The sets of ports that entries point into.
+    /// Sets of ports that entries point into.
     pub fn choices(&self) -> &[PortId] {
         &self.choices
     }
@@ -264,34 +263,34 @@ impl Fib {
         &self.choices[first..first + count]
     }
 
-    /// The port on which `switch` forwards a packet of a flow with `hash` to the host `dst`.
+    /// Port on which `switch` forwards a packet of a flow with `hash` to the host `dst`.
     #[inline]
     pub fn next_port(&self, switch: NodeId, dst: NodeId, hash: u32) -> PortId {
         self.at(switch).next_port(dst, hash)
     }
 
-    /// What switches hash of the packets that host `from` sends to host `to` on the connection of this number, in order of creation.
+    /// ECMP hash of the packets from `from` to `to` on a connection, numbered by order of creation.
     pub fn flow_hash(&self, connection: u64, from: NodeId, to: NodeId) -> u16 {
         address::carried(self.wide, address::drawn(connection, from, to), to)
     }
 
-    /// Another hash for a packet that carries `before`, of which `drawn` says the way.
+    /// New hash for a packet with hash `before`; `drawn` chooses the path.
     pub fn redrawn(&self, drawn: u16, before: u16) -> u16 {
         address::redrawn(self.wide, drawn, before)
     }
 
-    /// Returns true if packets are read as those of a wide network ([`destination`](address::destination)).
+    /// Returns true if the network is wide ([`destination`](address::destination)).
     pub fn is_wide(&self) -> bool {
         self.wide
     }
 
-    /// The tables as `switch` uses them.
+    /// Tables of `switch`.
     #[inline]
     pub fn at(&self, switch: NodeId) -> SwitchView<'_> {
         SwitchView { fib: self, switch, first: self.row[switch.index()].wrapping_mul(self.columns as u32) }
     }
 
-    /// The port on which the host `host` sends; `None` for switches.
+    /// Port of the host `host`; `None` for switches.
     #[inline]
     pub fn host_port(&self, host: NodeId) -> Option<PortId> {
         self.host_port[host]
@@ -303,14 +302,14 @@ impl Fib {
         ports.map(|p| p.delay.0 + p.rate.tx_time(bytes).0).sum()
     }
 
-    /// All ports that a packet from host `src` to host `dst` of a flow with `hash` passes; empty when `src` is `dst`.
+    /// Ports on the path of a packet from host `src` to host `dst` of a flow with `hash`; empty if `src` is `dst`.
     pub fn path(&self, network: &Network, src: NodeId, dst: NodeId, hash: u32) -> Vec<PortId> {
         let mut path = Vec::new();
         let mut node = src;
         while node != dst {
             let port = match self.host_port[node] {
                 None => Some(self.next_port(node, dst, hash)),
-                // A host sends, but does not forward.
+                // Hosts do not forward.
                 port => port.filter(|_| node == src),
             };
             let Some(port) = port else { break };
@@ -320,14 +319,14 @@ impl Fib {
         path
     }
 
-    /// Puts into `ports` those that all packets from host `src` to host `dst` pass, whatever their hash, in the order of the way. The sender's
-    /// own interface is left out, unless it is the only one. Where links fail, ways change, all but their last port.
+    /// Fills `ports` with the ports that all packets from host `src` to host `dst` pass, whatever their hash, in path order. The sender's own
+    /// interface is included only if it is the only port. If links fail, paths change, and only the last port is common.
     pub fn common_ports(&self, network: &Network, (src, dst): (NodeId, NodeId), ports: &mut Vec<PortId>) {
         ports.clear();
         let Some(own) = self.host_port(src).filter(|_| src != dst) else { return };
         let mut node = network.ports[own].to;
         while node != dst && !network.nodes[node].host {
-            // Where ways part, they meet again at the last port at the latest.
+            // Paths that diverge meet again at the last port at the latest.
             let (next, last) = (self.ports_of(self.entry(node, dst)), self.ports_of(self.target[dst.index()].last_entry));
             let next = if network.faults.failures.is_empty() { next } else { last };
             let port = if let [port] = next { *port } else { last[0] };
@@ -339,8 +338,8 @@ impl Fib {
         }
     }
 
-    /// Checks every pair of hosts, but hosts that send into the same switch, or receive from the same one, only as far as they can
-    /// differ: two of each stand for all, so that leaving out the pair of a host with itself hides no other pair.
+    /// Checks that every host reaches every other. Of the hosts that send into the same switch, or receive from the same switch, two stand for all.
+    /// Two are needed because the pair of a host with itself is left out.
     fn check_all_reachable(&self, network: &Network) -> Result<(), RouteError> {
         let hosts = super::hosts(network);
         let mut per_column = vec![0; self.columns];
@@ -369,7 +368,7 @@ impl Fib {
                 *count += 1;
                 *count <= 2
             }
-            // Not behind any switch: stands for itself.
+            // A host without a switch stands for itself.
             None => true,
         }
     }

@@ -1,15 +1,15 @@
-//! What forwarding tables are built from: the neighbours of the switches, and sets of equal-cost ports, of which equal ones are stored once.
+//! Inputs of forwarding tables: the neighbours of switches, and sets of equal-cost ports. Equal sets are stored once.
 
 use super::route_error::{MAX_CHOICES, RouteError};
 use crate::network::Network;
 use forebay_types::{NodeId, PortId};
 use std::collections::HashMap;
 
-/// What is stored instead of the ports `left`, where they are a part of the ports `before`: each of those has an equal share of the hash
-/// values, and only the shares of the ports that are gone are dealt out among what is left, so that no other flow moves (resilient hashing,
-/// as switches have it). `None`: nothing is to be kept.
+/// Replacement of the ports `before` by the remaining ports `left`, a subset of them (resilient hashing, as in switches). Each port has an equal
+/// share of the hash values. Only the shares of missing ports are divided among the remaining ones, so that no other flow moves. `None` if nothing is
+/// to be kept.
 ///
-/// Our choice: a share is cut into as many pieces as there are ports left, where an entry has the places for it, else into fewer.
+/// Our choice: a share is cut into as many pieces as there are ports left, or fewer if an entry has no room.
 pub(super) fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> {
     if left.len() >= before.len() || !left.iter().all(|port| before.contains(port)) {
         return None;
@@ -26,14 +26,14 @@ pub(super) fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> 
     Some(slots)
 }
 
-/// For each switch its neighbours among the switches and the ports between them, in order of port numbers.
+/// Neighbours of each switch among the switches, with the ports between them, in order of port numbers.
 pub(super) struct Adjacency {
     start: Vec<u32>,
     links: Vec<(NodeId, PortId)>,
 }
 
 impl Adjacency {
-    /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
+    /// Index by sender (`outgoing`) or by receiver. Links with hosts are left out, because hosts do not forward.
     pub(super) fn new(network: &Network, outgoing: bool, usable: &dyn Fn(PortId) -> bool) -> Adjacency {
         let is_host = |n: NodeId| network.nodes[n].host;
         let inner = || {
@@ -61,14 +61,14 @@ impl Adjacency {
     }
 }
 
-/// Finds sets of ports that are stored already.
+/// Index of the stored sets of ports.
 #[derive(Default)]
 pub(super) struct PortSets {
     several: HashMap<Box<[PortId]>, u32>,
 }
 
 impl PortSets {
-    /// The entry of a set, which is stored if no equal one is. In `choices` each port alone is at the place of its own number.
+    /// Entry of a set, which is stored if it is new. In `choices` each single port is at the place of its own number.
     pub(super) fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
         let known = match set {
             [port] => Some(port.get()),

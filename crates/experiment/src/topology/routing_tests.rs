@@ -46,7 +46,7 @@ fn every_pair_of_every_topology_is_connected() {
     }
 }
 
-/// Held against the ports that the ways of many hashes have in common.
+/// Compared with the ports that the paths of many hashes have in common.
 #[test]
 fn certain_ports_are_on_every_way() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
@@ -90,7 +90,7 @@ fn certain_ports_are_on_every_way() {
     assert_eq!(certain, [crate::topology::find_port(&n, "leaf2->h5").unwrap()], "ways change where links fail");
 }
 
-/// Links die one after the other: paths avoid them, a flow moves only if its path went over one, and those that move are spread.
+/// Links fail one after the other: paths avoid them, a flow moves only if its path used one, and the moved flows are spread.
 #[test]
 fn around_dead_links_only_their_flows_move() {
     let racks = [("leaves", Value::Int(4)), ("hosts-per-leaf", Value::Int(3)), ("spines", Value::Int(5))];
@@ -116,13 +116,13 @@ fn around_dead_links_only_their_flows_move() {
                 }
             }
         }
-        // Over all that is left, each its share.
+        // Equal shares over the remaining ports.
         let (least, most) = (moved.values().min().unwrap(), moved.values().max().unwrap());
         assert!(moved.len() >= 3 && f64::from(*most) < 1.1 * f64::from(*least), "{link}: {moved:?}");
     }
 }
 
-/// Where no way is left the pairs are counted, and a path still ends: where the dead link begins.
+/// Pairs without a path are counted, and their packets end at the dead link.
 #[test]
 fn pairs_without_a_way_are_counted() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
@@ -138,7 +138,7 @@ fn pairs_without_a_way_are_counted() {
         cut
     };
     assert_eq!(cut(&[]), 0);
-    // The two hosts of a leaf and the four others, either way; one way; a host and all others.
+    // Two hosts of a leaf and the four others in both directions; in one direction; one host and all others.
     assert_eq!(cut(&["leaf0->spine0", "spine0->leaf0"]), 16);
     assert_eq!(cut(&["leaf0->spine0"]), 8);
     assert_eq!(cut(&["h0->leaf0", "leaf0->h0"]), 10);
@@ -220,7 +220,7 @@ fn choices_are_even_even_for_hashes_that_merely_count() {
                     counts[ecmp_choice(i.wrapping_mul(step), salt, count) as usize] += 1;
                 }
                 let u = unevenness(&counts);
-                // Far above what chance gives, far below what a stuck bit gives.
+                // Far above random variation, far below the effect of a stuck bit.
                 assert!(u < 12.0, "count {count} salt {salt} step {step}: {u}");
             }
         }

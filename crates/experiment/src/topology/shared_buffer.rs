@@ -1,4 +1,4 @@
-//! Shared packet memory of switches: the parameters that every topology offers.
+//! Parameters of the shared packet memory of switches, which every topology has.
 
 use super::{BuildError, switches};
 use forebay_queues::{SharedBuffer, SharedPolicy};
@@ -16,7 +16,7 @@ pub(crate) const SWITCH: Param = optional(
     "shared-switch",
     Kind::Choice(switches::NAMES),
     "",
-    "the switches of `forebay list switches`: sets `shared-buffer`, and `shared-alpha` where one was published",
+    "switch of `forebay list switches`: sets `shared-buffer`, and `shared-alpha` if it was published",
 );
 /// Dynamic threshold.
 pub(crate) const ALPHA: Param = optional(
@@ -33,13 +33,13 @@ pub(crate) const PER_PORT: Param = optional(
     "static threshold instead of `shared-alpha`: bytes of `shared-buffer` that one port may hold",
 );
 
-/// The shared memory of each switch, `None` when the scenario sets none.
+/// Shared memory of each switch; `None` if the scenario sets none.
 pub(crate) fn from_values(values: &Values) -> Result<Option<SharedBuffer>, BuildError> {
     let named = values.opt_text(SWITCH.key).and_then(|name| switches::switch(&name));
     let (total, mut alpha, per_port) =
         (values.opt_bytes(TOTAL.key), values.opt_float(ALPHA.key), values.opt_bytes(PER_PORT.key).map(|b| b.0));
     if let (Some(_), Some(switch)) = (total, named) {
-        let text = format!("`{}` is a size, and `{}` = \"{}\" another: leave one out", TOTAL.key, SWITCH.key, switch.name);
+        let text = format!("`{}` and `{}` = \"{}\" set different sizes: remove one", TOTAL.key, SWITCH.key, switch.name);
         return Err(BuildError::new(SWITCH.key, text));
     }
     if alpha.is_none() && per_port.is_none() {

@@ -1,15 +1,15 @@
-//! Switches by name: how much packet memory their ports share, so that a scenario can name the box instead of a number.
+//! Switches by name, with the size of their shared packet memory.
 
-/// A switch, or the chip in it, as its data sheet or a publication describes it.
+/// Switch, or the chip in it, by its data sheet or a publication.
 #[derive(Debug, Clone, Copy)]
 pub struct Switch {
     /// Name in `shared-switch = "..."`.
     pub name: &'static str,
     /// Memory that all ports share, in bytes.
     pub memory: u64,
-    /// Factor of the dynamic threshold, where one was published; it is a setting of the operator, and the default is 1.
+    /// Factor of the dynamic threshold, if published. Operators can set it; the default is 1.
     pub alpha: Option<f64>,
-    /// One line: ports, memory, and where these numbers stand.
+    /// One line: ports, memory, and the source of these numbers.
     pub about: &'static str,
 }
 
@@ -63,38 +63,46 @@ pub(super) const NAMES: &[&str] = &{
     names
 };
 
-/// The switch called `name`.
+/// Switch called `name`.
 pub fn switch(name: &str) -> Option<&'static Switch> {
     SWITCHES.iter().find(|s| s.name == name)
 }
 
-/// A rate that network interfaces have, with the marking threshold that goes with it.
+/// Rate of a network interface, with its marking threshold.
 #[derive(Debug, Clone, Copy)]
 pub struct Speed {
-    /// As a scenario writes it.
+    /// Name in scenarios.
     pub name: &'static str,
     /// DCTCP's marking threshold in full packets.
     pub k: u32,
-    /// One line: the standard, and where the threshold comes from.
+    /// One line: the standard, and the source of the threshold.
     pub about: &'static str,
 }
 
 /// The rates of Ethernet from 1 to 400 Gbps.
 ///
-/// Thresholds were published for 1 and 10 Gbps (DCTCP, section 4 there; the kernel's documentation of DCTCP repeats them). For
-/// others none is known to us: 65 packets are scaled with the rate, as equation 13 there has K grow with the bandwidth-delay product.
+/// Thresholds were published for 1 and 10 Gbps (DCTCP, section 4; repeated by the kernel's documentation). For other rates we know of none: 65
+/// packets are scaled with the rate, since K grows with the bandwidth-delay product in equation 13.
 pub const SPEEDS: &[Speed] = &[
     Speed { name: "1Gbps", k: 20, about: "IEEE 802.3z and 802.3ab; K = 20 packets (DCTCP, SIGCOMM 2010)" },
     Speed { name: "10Gbps", k: 65, about: "IEEE 802.3ae; K = 65 packets (DCTCP, SIGCOMM 2010)" },
-    Speed { name: "25Gbps", k: 163, about: "IEEE 802.3by; K unknown: 163 packets, those of 10 Gbps scaled with the rate" },
-    Speed { name: "40Gbps", k: 260, about: "IEEE 802.3ba; K unknown: 260 packets, those of 10 Gbps scaled with the rate" },
-    Speed { name: "50Gbps", k: 325, about: "IEEE 802.3cd; K unknown: 325 packets, those of 10 Gbps scaled with the rate" },
-    Speed { name: "100Gbps", k: 650, about: "IEEE 802.3ba; K unknown: 650 packets, those of 10 Gbps scaled with the rate" },
-    Speed { name: "200Gbps", k: 1300, about: "IEEE 802.3bs; K unknown: 1300 packets, those of 10 Gbps scaled with the rate" },
-    Speed { name: "400Gbps", k: 2600, about: "IEEE 802.3bs; K unknown: 2600 packets, those of 10 Gbps scaled with the rate" },
+    Speed { name: "25Gbps", k: 163, about: "IEEE 802.3by; no published K: 163 packets, those of 10 Gbps scaled with the rate" },
+    Speed { name: "40Gbps", k: 260, about: "IEEE 802.3ba; no published K: 260 packets, those of 10 Gbps scaled with the rate" },
+    Speed { name: "50Gbps", k: 325, about: "IEEE 802.3cd; no published K: 325 packets, those of 10 Gbps scaled with the rate" },
+    Speed { name: "100Gbps", k: 650, about: "IEEE 802.3ba; no published K: 650 packets, those of 10 Gbps scaled with the rate" },
+    Speed {
+        name: "200Gbps",
+        k: 1300,
+        about: "IEEE 802.3bs; no published K: 1300 packets, those of 10 Gbps scaled with the rate",
+    },
+    Speed {
+        name: "400Gbps",
+        k: 2600,
+        about: "IEEE 802.3bs; no published K: 2600 packets, those of 10 Gbps scaled with the rate",
+    },
 ];
 
-/// The speed called `name`.
+/// Speed called `name`.
 pub fn speed(name: &str) -> Option<&'static Speed> {
     SPEEDS.iter().find(|s| s.name == name)
 }

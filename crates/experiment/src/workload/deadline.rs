@@ -5,25 +5,25 @@ use crate::traffic::Deadline;
 use forebay_types::Time;
 use forebay_types::param::{Kind, Param, Values, optional};
 
-/// How long a message may take.
+/// Deadline of messages.
 pub(super) const DEADLINE: Param = optional(
     "deadline",
     Kind::Time,
     "",
-    "when a message should have arrived, counted from its start; a message that is late is finished all the same. Default: none",
+    "deadline of a message, counted from its start; late messages are still completed. Default: none",
 );
-/// The same where messages belong to a query: the client waits since it asked.
+/// Deadline of messages of a query, counted from the request.
 pub(super) const QUERY_DEADLINE: Param = optional(
     "deadline",
     Kind::Time,
     "",
-    "when each answer should have arrived, counted from the request; one that is late is finished all the same. Default: none",
+    "deadline of each answer, counted from the request; late answers are still completed. Default: none",
 );
-/// Which messages have it.
+/// Maximum size of messages with a deadline.
 pub(super) const DEADLINE_MAX_SIZE: Param =
     optional("deadline-max-size", Kind::Bytes, "", "only messages of at most this size have the deadline. Default: all");
 
-/// The deadline that the parameters describe.
+/// Deadline from the parameters.
 pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> {
     let max_size = values.opt_bytes(DEADLINE_MAX_SIZE.key).map(|b| b.0);
     match deadline_of_all(values)? {
@@ -33,10 +33,10 @@ pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> 
     }
 }
 
-/// As [`deadline`], for workloads whose messages all have the same size.
+/// Same as [`deadline`], for workloads whose messages all have the same size.
 pub(super) fn deadline_of_all(values: &Values) -> Result<Option<Deadline>, BuildError> {
     match values.opt_time(DEADLINE.key) {
-        Some(Time::ZERO) => Err(BuildError::new(DEADLINE.key, "no message arrives in no time; leave it out for no deadline")),
+        Some(Time::ZERO) => Err(BuildError::new(DEADLINE.key, "must be above zero; leave it out for no deadline")),
         after => Ok(after.map(|after| Deadline { after, max_size: u64::MAX })),
     }
 }

@@ -1,14 +1,14 @@
 //! Decimal numbers as exact integers, never through a binary float: 0.1 s is 100 000 000 000 ps, on every machine.
 
-/// A non-negative number times a power of ten, rounded half up to an integer.
+/// Non-negative number times a power of ten, rounded half up to an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scaled {
     pub value: u64,
-    /// True if nothing was rounded away.
+    /// True if the value is exact.
     pub exact: bool,
 }
 
-/// Longest text that can be a number; `printf("%.17g")` and the like stay far below.
+/// Maximum length of a number; `printf("%.17g")` and similar formats are much shorter.
 const MAX_LEN: usize = 64;
 
 /// Reads `text` (digits, optional fraction, optional exponent) and multiplies by 10^`power`. The error completes "`text` ...".
@@ -27,7 +27,7 @@ pub(super) fn scaled(text: &str, power: i32) -> Result<Scaled, &'static str> {
         return Err("is not a finite decimal number");
     }
     let mut mantissa = 0u128;
-    // Digits beyond the 36th cannot matter: 10^36 ps is far outside simulated time and 10^-36 of anything is nothing.
+    // Digits beyond the 36th have no effect: 10^36 ps is far outside simulated time, and 10^-36 of a unit is negligible.
     let mut power = i32::from(exponent) + power - frac.len() as i32;
     let mut exact = true;
     for b in digits() {

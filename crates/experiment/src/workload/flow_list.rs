@@ -1,4 +1,4 @@
-//! Lists of flows in the dialects that circulate.
+//! Flow lists in common formats.
 //!
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
@@ -15,10 +15,10 @@ use forebay_types::{NodeId, Time};
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// Most flows of a list; they are held in memory, 32 bytes each.
+/// Maximum number of flows of a list; each takes 32 bytes of memory.
 pub(super) const MAX_FLOWS: u64 = 50_000_000;
 
-/// How the list is written.
+/// Format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// A first line with one number is HPCC, anything else CSV.
@@ -27,8 +27,7 @@ pub(super) enum Format {
     Csv,
 }
 
-/// Reads a list, sorted by start; flows that start together keep their order. Errors are `line: message`, or a message about the
-/// whole file.
+/// Reads a list, sorted by start; simultaneous flows keep their order. Errors are `line: message`, or a message about the whole file.
 pub(super) fn read(reader: impl BufRead, format: Format, network: &Network, limit: u64) -> Result<Vec<ReplayFlow>, String> {
     let mut lines = Lines::new(reader);
     let first = match lines.next() {
@@ -113,7 +112,7 @@ fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, l
     Ok(flows)
 }
 
-/// The texts of one flow; `power` is the number of zeros that turn the unit of `start` into picoseconds.
+/// Fields of one flow; `power` is the power of ten that converts the unit of `start` into picoseconds.
 struct Row<'a> {
     src: &'a str,
     dst: &'a str,
@@ -134,7 +133,7 @@ impl Row<'_> {
         if bytes.value == 0 || !bytes.exact {
             return Err(format!("size `{}` is not a whole number of bytes, at least 1", self.bytes));
         }
-        // Finer digits than picoseconds are rounded: programs print times with 16 digits whatever they mean.
+        // Digits below a picosecond are rounded: programs print times with 16 digits.
         let start = Time(scaled(self.start, self.power).map_err(|e| format!("start `{}` {e}", self.start))?.value);
         if start > LATEST {
             return Err(format!("start `{}` is beyond the end of simulated time, {}", self.start, LATEST));
@@ -155,7 +154,7 @@ impl Row<'_> {
     }
 }
 
-/// Which column holds what.
+/// Positions of the columns.
 struct Columns {
     count: usize,
     src: usize,
@@ -234,7 +233,7 @@ fn unquote(field: &str) -> &str {
     field.strip_prefix('"').and_then(|f| f.strip_suffix('"')).unwrap_or(field)
 }
 
-/// Finds hosts by name or by index.
+/// Lookup of hosts by name or index.
 struct Hosts<'a> {
     nodes: Vec<NodeId>,
     names: HashMap<&'a str, NodeId>,
@@ -258,7 +257,7 @@ impl<'a> Hosts<'a> {
             return Ok(host);
         }
         self.by_index(text).map_err(|e| {
-            // In node order, so that the hint does not depend on the order of a hash map.
+            // Node order makes the hint independent of the order of a hash map.
             let mut known: Vec<_> = self.names.iter().map(|(name, node)| (*node, *name)).collect();
             known.sort_unstable();
             match nearest(text, known.into_iter().map(|k| k.1)) {

@@ -1,4 +1,4 @@
-//! Barrier-synchronised blocks: one receiver asks many senders at once and waits for all of them.
+//! Workload `incast`: barrier-synchronised blocks, which one receiver requests from many senders at once.
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};

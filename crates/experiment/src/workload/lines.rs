@@ -1,11 +1,11 @@
-//! Lines of a text file that may be anything: bounded in length, checked for encoding, numbered.
+//! Lines of an untrusted text file: bounded in length, checked for encoding, numbered.
 
 use std::io::{BufRead, Read};
 
-/// A line longer than this is no row of any table read here.
+/// Maximum length of a line.
 const MAX_LINE: u64 = 4_096;
 
-/// Reads one line after the other into the same buffer.
+/// Reader of lines with a reused buffer.
 pub(super) struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
@@ -22,7 +22,7 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// The next line that is neither blank nor a `#` comment, trimmed; `None` at the end.
+    /// Next line that is neither blank nor a `#` comment, trimmed; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&str>, String> {
         loop {
             self.buffer.clear();
@@ -43,7 +43,7 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        // Checked above; borrowed anew because a borrow cannot leave the loop on one path only.
+        // Checked above; borrowed again because the borrow checker does not accept a borrow that leaves the loop on one path only.
         Ok(std::str::from_utf8(&self.buffer).ok().map(|l| l.trim_start_matches('\u{feff}').trim()))
     }
 }

@@ -1,4 +1,4 @@
-//! From a load to an arrival rate: flows per second = load * reference rate / (8 * mean bytes of a flow).
+//! Conversion of a load to an arrival rate: flows per second = load * reference rate / (8 * mean bytes of a flow).
 
 use super::{BuildError, Context};
 use crate::topology::{attached_port, find_port, racks, uplink_rate};
@@ -6,11 +6,10 @@ use forebay_types::param::Values;
 use forebay_types::{NodeId, SizeDist, math};
 use std::collections::BTreeSet;
 
-/// One flow per nanosecond. Gaps are rounded down to picoseconds, which at this rate adds one arrival in 2000.
+/// One flow per nanosecond. Rounding gaps down to picoseconds adds one arrival in 2000 at this rate.
 pub(super) const MAX_FLOWS_PER_SEC: f64 = 1e9;
 
-/// The arrival rate that the parameters `rate`, or `load`, `load-of` and `load-at` ask for; `crossing` is the share of flows that leave
-/// the switch of their source.
+/// Arrival rate by the parameters `rate`, or `load`, `load-of` and `load-at`. `crossing` is the share of flows that leave the switch of their source.
 pub(super) fn flows_per_sec(
     values: &Values,
     context: &Context<'_>,
@@ -73,13 +72,13 @@ fn uplinks(context: &Context<'_>, from: &[NodeId], crossing: f64) -> Result<f64,
     Ok(sum / crossing)
 }
 
-/// Mean wire bytes of a flow's data segments: its size plus `header` for each segment of at most `mss` payload bytes.
-/// ACKs, SYNs, FINs and retransmissions are not counted: they are what the transport adds, not what is offered.
+/// Mean wire bytes of a flow's data segments: its size plus `header` for each segment of at most `mss` payload bytes. ACKs, SYNs, FINs and
+/// retransmissions are not counted, because they are not offered traffic.
 pub fn mean_wire_bytes(sizes: &SizeDist, mss: u32, header: u32) -> f64 {
     sizes.mean().max(1.0) + mean_segments(sizes, f64::from(mss)) * f64::from(header)
 }
 
-/// E[ceil(size / mss)], in closed form where there is one.
+/// E[ceil(size / mss)], in closed form if there is one.
 fn mean_segments(sizes: &SizeDist, mss: f64) -> f64 {
     let mean = match sizes {
         SizeDist::Const(n) => (*n as f64 / mss).ceil(),
@@ -108,7 +107,7 @@ fn segments_between(lo: u64, hi: u64, mss: f64) -> f64 {
 
 /// Mean of ceil(x / mss) for x uniform on the reals between `a` and `b`.
 fn uniform_segments(a: f64, b: f64, mss: f64) -> f64 {
-    // Too narrow for the difference of the integrals to be exact, and so narrow that the middle is as good.
+    // The interval is too narrow for an exact difference of the integrals, and its middle is as accurate.
     if b - a <= 1e-6 * b {
         return ((a + b) / 2.0 / mss).ceil().max(1.0);
     }
@@ -126,7 +125,7 @@ fn log_uniform_segments(lo: u64, hi: u64, mss: f64) -> f64 {
         return (hi / mss).ceil();
     }
     let span = math::ln(hi) - math::ln(lo);
-    // Where there are a million terms, half a segment per flow is exact to one part in ten thousand.
+    // With a million terms, half a segment per flow is exact to one part in ten thousand.
     if hi / mss > 1e6 {
         return (hi - lo) / span / mss + 0.5;
     }

@@ -1,4 +1,4 @@
-//! One flow per pair of hosts, endless or of one size.
+//! Workload `long`: one flow per pair of hosts, endless or of one size.
 
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};

@@ -1,6 +1,6 @@
-//! Workloads: each turns parameters into one of the traffic kinds the engine generates.
+//! Workloads. Each builds one of the kinds of traffic that backends generate.
 //!
-//! To add one: one file here and one line in [`REGISTRY`].
+//! To add a workload, add a file and a line in [`REGISTRY`].
 
 mod deadline;
 mod decimal;
@@ -32,7 +32,7 @@ use forebay_types::param::{Entry, Kind, Param, Values, optional};
 
 pub use crate::topology::BuildError;
 
-/// What a workload may know about the rest of the scenario while it is built.
+/// Parts of the scenario that the builder of a workload can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// The built network.
@@ -43,27 +43,35 @@ pub struct Context<'a> {
     pub duration: Option<Time>,
 }
 
-/// A workload in the registry.
+/// Workload in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkloadEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
     /// True if its flows use a transport; otherwise the scenario cannot choose one.
     pub transport: bool,
-    /// Builds it from checked parameters.
+    /// Builder from checked parameters.
     pub build: fn(&Values, &Context<'_>) -> Result<WorkloadKind, BuildError>,
 }
 
 /// All workloads, in the order `forebay list` shows them.
-pub const REGISTRY: &[WorkloadEntry] =
-    &[long_flows::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY, udp::ENTRY];
+pub const REGISTRY: &[WorkloadEntry] = &[
+    long_flows::ENTRY,
+    incast::ENTRY,
+    poisson::ENTRY,
+    on_off::ENTRY,
+    requests::ENTRY,
+    queries::ENTRY,
+    replay::ENTRY,
+    udp::ENTRY,
+];
 
-/// The entry called `name`.
+/// Entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// Of workloads whose requests are messages of the simulator.
+/// Latency of requests that are not sent over the network.
 const REQUEST_LATENCY: Param = optional(
     "request-latency",
     Kind::Time,
@@ -71,7 +79,7 @@ const REQUEST_LATENCY: Param = optional(
     "one-way latency of a request, above zero. Default: propagation and serialisation of an ACK-sized packet on the empty path",
 );
 
-/// The value of [`REQUEST_LATENCY`], above zero: a request needs time to reach another host.
+/// Value of [`REQUEST_LATENCY`], above zero: a request takes time to reach another host.
 fn request_latency(values: &Values) -> Result<Option<Time>, BuildError> {
     match values.opt_time("request-latency") {
         Some(Time::ZERO) => {
@@ -83,7 +91,7 @@ fn request_latency(values: &Values) -> Result<Option<Time>, BuildError> {
     }
 }
 
-/// Refuses work without end when the scenario has no end either; `key` is what would limit it.
+/// Refuses endless work in a scenario without duration; `key` is the parameter that would limit it.
 fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(), BuildError> {
     if limited || context.duration.is_some() {
         return Ok(());

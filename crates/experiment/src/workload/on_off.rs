@@ -1,4 +1,4 @@
-//! Trains on persistent connections: write, pause, write again.
+//! Workload `on-off`: trains on persistent connections with pauses between them.
 
 use super::deadline::{DEADLINE, DEADLINE_MAX_SIZE, deadline};
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
@@ -8,9 +8,9 @@ use crate::traffic::{LastTrain, WorkloadKind};
 use forebay_types::param::{Entry, Kind, Values, optional, required};
 use forebay_types::{Bytes, SizeDist, Time};
 
-/// Most trains of a workload whose sizes are drawn beforehand; they are held in memory, 8 bytes each.
+/// Maximum number of trains whose sizes are drawn in advance; each takes 8 bytes of memory.
 const MAX_PIECES: u64 = 20_000_000;
-/// Smallest upper bound of the gap between trains without an end.
+/// Minimum upper bound of the gap between endless trains.
 const MIN_GAP: Time = Time::from_ns(1);
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -24,13 +24,13 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             PATTERN_SEED,
             PER_PAIR,
             required("sizes", Kind::SizeDist, "payload bytes of a train"),
-            required("gaps", Kind::TimeDist, "length of a pause; the first pause precedes the first train"),
+            required("gaps", Kind::TimeDist, "length of a pause; a pause also precedes the first train"),
             optional(
                 "gap-from",
                 Kind::Choice(&["completion", "start"]),
                 "completion",
-                "a pause runs from the moment the train before it is acknowledged (closed loop), or from the moment that train was \
-                 written (open loop: trains queue up on a slow connection)",
+                "start of a pause: when the previous train is acknowledged (closed loop), or when it was written (open loop: trains \
+                 queue up on a slow connection)",
             ),
             optional(
                 "trains",
@@ -39,12 +39,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "trains on each connection, `last-size` not counted. Default: until the end",
             ),
             optional("start", Kind::Time, "0s", "start of the first pause"),
-            optional(
-                "jitter",
-                Kind::Time,
-                "0s",
-                "each connection opens and starts later by a random time, uniform between 0 and this",
-            ),
+            optional("jitter", Kind::Time, "0s", "random delay of the start of each connection, uniform between 0 and this"),
             optional(
                 "total",
                 Kind::Bytes,
@@ -57,8 +52,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "connections",
                 Kind::Choice(&["persistent", "per-train"]),
                 "persistent",
-                "persistent: all trains of a pair on one connection, which keeps its window; per-train: each train opens a connection of its \
-                 own (a pause shorter than a link's delay may then grow to that)",
+                "persistent: all trains of a pair on one connection, which keeps its window; per-train: a new connection for each train \
+                 (a pause shorter than a link's delay may then grow to that delay)",
             ),
             optional(
                 "last-size",
@@ -70,7 +65,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "last-total",
                 Kind::Bytes,
                 "",
-                "instead of `last-size`: the last train brings what the connection has written to this many bytes",
+                "instead of `last-size`: total bytes of a connection, the last train included, which sets the size of that train",
             ),
             optional(
                 "last-at",
@@ -103,7 +98,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         fits("last-at", at, Time::ZERO, 0, Time::ZERO)?;
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
-    // Without time between writes an endless open loop would not advance, or hardly.
+    // An endless open loop without gaps would not advance simulated time.
     if !after_completion && trains.is_none() && gaps.longest() < MIN_GAP {
         let text = format!("endless trains with `gap-from = \"start\"` need a longest gap of at least {MIN_GAP}");
         return Err(BuildError::new("gaps", text));
@@ -114,7 +109,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     Ok(WorkloadKind::OnOff { pairs, sizes, gaps, after_completion, trains, start, last, total, fresh, jitter, deadline })
 }
 
-/// When the last train is written, and how large it is.
+/// Time and size of the last train.
 fn last(values: &Values, sizes: &SizeDist, trains: Option<u32>, fresh: bool) -> Result<Option<(Time, LastTrain)>, BuildError> {
     let bytes = |key| values.opt_bytes(key).map(|b| b.0);
     let at = values.opt_time("last-at");
@@ -128,17 +123,17 @@ fn last(values: &Values, sizes: &SizeDist, trains: Option<u32>, fresh: bool) -> 
         (Some(size), None) => ("last-size", LastTrain::Bytes(size)),
         (None, Some(total)) => {
             let Some(trains) = trains else {
-                return Err(BuildError::new("last-total", "needs `trains`: trains without end would leave nothing"));
+                return Err(BuildError::new("last-total", "needs `trains`: endless trains would leave no remainder"));
             };
             let most = u128::from(sizes.largest()) * u128::from(trains);
             if most >= u128::from(total) {
                 return Err(BuildError::new(
                     "last-total",
-                    format!("{trains} trains of up to {} can take all of it; legal: above {most}B", Bytes(sizes.largest())),
+                    format!("{trains} trains of up to {} can use all of it; legal: above {most}B", Bytes(sizes.largest())),
                 ));
             }
             if fresh {
-                let reason = "the rest is that of a connection: leave out either this or `connections = \"per-train\"`";
+                let reason = "the total is per connection: remove either this or `connections = \"per-train\"`";
                 return Err(BuildError::new("last-total", reason));
             }
             ("last-total", LastTrain::UpToTotal(total))
@@ -150,7 +145,7 @@ fn last(values: &Values, sizes: &SizeDist, trains: Option<u32>, fresh: bool) -> 
     }
 }
 
-/// What the trains of a connection add up to, and the smallest of them.
+/// Total size of the trains of a connection, and the minimum of each.
 fn total(values: &Values, sizes: &SizeDist, pairs: u64, trains: Option<u32>) -> Result<Option<(u64, u64)>, BuildError> {
     let Some(total) = values.opt_bytes("total").map(|b| b.0) else { return Ok(None) };
     let min_size = values.bytes("min-size").0;

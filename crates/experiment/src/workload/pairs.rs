@@ -1,4 +1,4 @@
-//! Who talks to whom: hosts of the scenario, or those the topology suggests, combined into pairs.
+//! Pairs of sending and receiving hosts: hosts of the scenario, or default groups of the topology, combined by a pattern.
 
 use super::{BuildError, Context};
 use crate::streams::RngStream;
@@ -7,9 +7,9 @@ use forebay_types::param::{Kind, Param, Values, optional};
 use forebay_types::{IndexVec, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most pairs of one workload; each is a connection with its own state.
+/// Maximum number of pairs of a workload; each is a connection with its own state.
 const MAX_PAIRS: u64 = 10_000_000;
-/// Shuffles to try until no host is paired with itself; each succeeds with probability 1/e when it is possible at all.
+/// Shuffles until no host is paired with itself; each succeeds with probability 1/e if success is possible.
 const TRIES: u32 = 200;
 
 /// Sending hosts.
@@ -19,13 +19,13 @@ pub(super) const FROM: Param =
 pub(super) const TO: Param =
     optional("to", Kind::Hosts, "", "receiving hosts. Default: the topology's group `receiver`, else `right`, else all hosts");
 
-/// How sources and destinations are combined.
+/// Pattern that combines sources and destinations.
 pub(super) const PATTERN: Param = optional(
     "pattern",
     Kind::Choice(&["pairwise", "permutation", "all-to-one", "all-pairs", "other-rack", "each-other-rack"]),
     "pairwise",
     "pairwise: the i-th source to the i-th destination (one of the lists may be a single host); permutation: a random one-to-one \
-     assignment with nobody sending to itself; all-to-one: every source to the only destination; all-pairs: every source to every \
+     assignment in which no host sends to itself; all-to-one: every source to the only destination; all-pairs: every source to every \
      other destination; other-rack: every source to a random destination at another switch; each-other-rack: every source to one random \
      destination at each other switch",
 );
@@ -34,12 +34,12 @@ pub(super) const PATTERN_SEED: Param = optional(
     "pattern-seed",
     Kind::Int(0, i64::MAX),
     "1",
-    "seed of the random patterns; the scenario's own seed does not change who talks to whom",
+    "seed of the random patterns; the scenario's own seed does not change the pairs",
 );
 /// Parallel connections.
 pub(super) const PER_PAIR: Param = optional("per-pair", Kind::Int(1, 100_000), "1", "parallel connections of each pair");
 
-/// The hosts of parameter `key`, or else of the first group in `groups` that the topology has, or else all hosts.
+/// Hosts of parameter `key`, or else of the first group in `groups` that the topology has, or else all hosts.
 pub(super) fn hosts_or_group(
     values: &Values,
     key: &'static str,
@@ -56,7 +56,7 @@ pub(super) fn hosts_or_group(
     Ok(hosts)
 }
 
-/// The first of `names` that is a group of the topology.
+/// First of `names` that is a group of the topology.
 pub(super) fn group(context: &Context<'_>, names: &[&str]) -> Option<Vec<NodeId>> {
     names.iter().find_map(|name| context.network.host_groups.iter().find(|(n, _)| n == name)).map(|(_, hosts)| hosts.clone())
 }
@@ -123,7 +123,7 @@ pub(super) fn pairs(
     Ok(base.into_iter().flat_map(|pair| std::iter::repeat_n(pair, repeat as usize)).collect())
 }
 
-/// Every source with a random destination in one of the other racks, or in each of them.
+/// Each source with a random destination in one of the other racks, or in each of them.
 fn other_racks(
     values: &Values,
     context: &Context<'_>,
@@ -148,7 +148,7 @@ fn other_racks(
         let count: usize = others.clone().map(Vec::len).sum();
         if count == 0 {
             let host = name(context, f);
-            return Err(BuildError::new(to_key, format!("host `{host}` finds no destination at another switch than its own")));
+            return Err(BuildError::new(to_key, format!("host `{host}` has no destination at another switch")));
         }
         let mut k = rng.below(count as u64) as usize;
         for hosts in others {
@@ -162,7 +162,7 @@ fn other_racks(
     Ok(pairs)
 }
 
-/// Redrawing the whole permutation until it has no fixed point makes every such permutation equally likely.
+/// Random permutation without fixed point. Redrawing the whole permutation makes all of them equally likely.
 fn permutation(from: &[NodeId], to: &[NodeId], seed: u64, to_key: &'static str) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
     if from.len() != to.len() {
         return Err(BuildError::new(

@@ -1,4 +1,4 @@
-//! Open loop: flows of a size distribution arrive at random times, at a given load.
+//! Workload `poisson`: open loop, flows with random sizes arrive at random times, at a given load.
 
 use super::deadline::{DEADLINE, DEADLINE_MAX_SIZE, deadline};
 use super::load::{MAX_FLOWS_PER_SEC, flows_per_sec};
@@ -78,7 +78,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     {
         return Err(BuildError::new(
             "to",
-            format!("host `{}` is among the sources and would have nobody to send to", name(context, only)),
+            format!("host `{}` is among the sources and would have no destination", name(context, only)),
         ));
     }
     let other = values.text("racks") == "other";
@@ -106,12 +106,12 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 
 /// Pairs of different hosts.
 struct Pairs {
-    /// Share of them that are attached to different switches.
+    /// Share of pairs that are attached to different switches.
     crossing: f64,
 }
 
 impl Pairs {
-    /// Counts by switches, not pair by pair: there can be 10^9.
+    /// Counts by switches, because there can be 10^9 pairs.
     fn count(context: &Context<'_>, from: &[NodeId], to: &[NodeId]) -> Pairs {
         let rack = racks(context.network);
         let mut members: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -124,7 +124,7 @@ impl Pairs {
     }
 }
 
-/// A host listed twice would be drawn twice as often and counted twice in the load.
+/// Refuses hosts that are listed twice: they would be drawn twice as often and counted twice in the load.
 fn distinct(hosts: Vec<NodeId>, key: &'static str, context: &Context<'_>) -> Result<Vec<NodeId>, BuildError> {
     let mut sorted = hosts.clone();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Partition and aggregate: an aggregator asks several workers at once and waits for all answers.
+//! Workload `queries`: partition and aggregate; an aggregator queries several workers at once and waits for all answers.
 
 use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
@@ -9,32 +9,32 @@ use forebay_types::param::{Entry, Kind, Values, optional};
 use forebay_types::{NodeId, Time, TimeDist};
 use std::collections::BTreeSet;
 
-/// Most connections of one workload, one for each aggregator and worker.
+/// Maximum number of connections of a workload, one for each aggregator and worker.
 const MAX_CONNECTIONS: u64 = 4_000_000;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "queries",
-        summary: "aggregators ask a number of workers at once and wait for all answers (partition/aggregate), as a Poisson process or in turn",
+        summary: "aggregators query workers in parallel and wait for all answers (partition/aggregate), as a Poisson process or one query after the other",
         params: &[
             optional(
                 "aggregators",
                 Kind::Hosts,
                 "",
-                "asking hosts. Default: the topology's group `receiver`, else `right`, else all hosts, so that everyone asks everyone",
+                "hosts that send queries. Default: the topology's group `receiver`, else `right`, else all hosts, each of which then queries all others",
             ),
             optional(
                 "workers",
                 Kind::Hosts,
                 "",
-                "answering hosts, a persistent connection from each to each aggregator but itself. Default: the topology's group `senders`, \
+                "hosts that answer, a persistent connection from each to each aggregator but itself. Default: the topology's group `senders`, \
                  else `left`, else all hosts",
             ),
             optional(
                 "fan-out",
                 Kind::Int(1, MAX_NODES as i64),
                 "",
-                "workers asked in a query, drawn anew for each. Default: all of them",
+                "workers per query, drawn at random for each query. Default: all of them",
             ),
             optional("response", Kind::SizeDist, "", "payload bytes of each answer; either this or `total`"),
             optional(
@@ -81,13 +81,10 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
             format!("makes {connections} connections; at most {MAX_CONNECTIONS} are supported"),
         ));
     }
-    // An aggregator does not ask itself.
+    // An aggregator does not query itself.
     let most = workers.len() - usize::from(!asking.is_disjoint(&answering));
     if most == 0 {
-        return Err(BuildError::new(
-            "workers",
-            format!("aggregator `{}` has nobody to ask but itself", name(context, workers[0])),
-        ));
+        return Err(BuildError::new("workers", format!("aggregator `{}` has no worker but itself", name(context, workers[0]))));
     }
     let fan_out = match values.opt_int("fan-out") {
         Some(n) if n as usize > most => {

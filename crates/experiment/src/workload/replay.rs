@@ -1,4 +1,4 @@
-//! A given list of flows: a trace, another simulator's input, or the result of an earlier run.
+//! Workload `replay`: a list of flows, such as a trace, the input of another simulator, or an earlier result.
 
 use super::flow_list::{Format, MAX_FLOWS, read};
 use super::{BuildError, Context, WorkloadEntry};
@@ -37,7 +37,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let path = values.path("file");
     let shown = path.display();
     let format = values.choice("format", FORMAT);
-    // A pipe would be waited for without end, and is not there any more when the file is read again.
+    // Reading a pipe could block without end, and its content is gone at the second reading.
     if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
         return Err(BuildError::new(
             "file",

@@ -1,4 +1,4 @@
-//! Closed loop of requests and responses, both carried by the network.
+//! Workload `requests`: closed loop of requests and responses, both over the network.
 
 use super::deadline::{DEADLINE_MAX_SIZE, QUERY_DEADLINE, deadline};
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
@@ -10,7 +10,7 @@ use forebay_types::param::{Entry, Kind, Values, optional, required};
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "requests",
-        summary: "clients send requests over the network, servers answer, clients think and repeat",
+        summary: "clients send requests over the network, servers answer, and clients repeat after a think time",
         params: &[
             optional(
                 "clients",
@@ -22,14 +22,14 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "servers",
                 Kind::Hosts,
                 "",
-                "answering hosts. Default: the topology's group `receiver`, else `right`, else all hosts",
+                "hosts that answer. Default: the topology's group `receiver`, else `right`, else all hosts",
             ),
             PATTERN,
             PATTERN_SEED,
             PER_PAIR,
             optional("request", Kind::SizeDist, "100B", "payload bytes of a request"),
             required("response", Kind::SizeDist, "payload bytes of a response"),
-            optional("think", Kind::TimeDist, "0s", "pause of a client between the end of a response and its next request"),
+            optional("think", Kind::TimeDist, "0s", "think time of a client between the end of a response and its next request"),
             optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
             QUERY_DEADLINE,

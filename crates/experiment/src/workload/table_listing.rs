@@ -1,4 +1,4 @@
-//! Checks that `data/cdf/README.md` and `SHA256SUMS` describe the tables that are there.
+//! Test that `data/cdf/README.md` and `SHA256SUMS` describe the size tables.
 
 use forebay_types::SizeTable;
 
@@ -9,8 +9,8 @@ const TABLES: [(&str, &str); 2] = [
     ("datamining.cdf", include_str!("../../../../data/cdf/datamining.cdf")),
 ];
 
-/// First `bits` fractional bits of the `root`-th root of a prime, which is where SHA-256 takes its constants from: the largest x
-/// with x^root <= prime * 2^(32 * root), without its whole part.
+/// First 32 fractional bits of the `root`-th root of a prime, a constant of SHA-256: the largest x with x^root <= prime * 2^(32 * root), without its
+/// whole part.
 fn root_fraction(prime: u128, root: u32) -> u32 {
     // The whole part of the roots used here has at most 5 bits.
     let mut x: u128 = 0;
@@ -23,7 +23,7 @@ fn root_fraction(prime: u128, root: u32) -> u32 {
     x as u32
 }
 
-/// FIPS 180-4. Here because the check is worth 40 lines and not a dependency.
+/// SHA-256 (FIPS 180-4), to avoid a dependency.
 fn sha256(data: &[u8]) -> String {
     let primes: Vec<u128> = (2..312u128).filter(|n| (2..*n).all(|d| !n.is_multiple_of(d))).collect();
     let k: Vec<u32> = primes.iter().map(|&p| root_fraction(p, 3)).collect();

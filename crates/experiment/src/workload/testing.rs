@@ -1,4 +1,4 @@
-//! A small world for tests of workloads.
+//! Small scenarios for tests of workloads.
 
 use super::{BuildError, Context, find};
 use crate::network::Network;
@@ -47,7 +47,7 @@ impl World {
         Context { network: &self.network, tcp: &self.tcp, duration: self.duration }
     }
 
-    /// Builds workload `name`; what is not given has its default.
+    /// Builds workload `name`, with defaults for missing parameters.
     pub(super) fn build(&self, name: &str, given: &[(&'static str, Value)]) -> Result<WorkloadKind, BuildError> {
         let w = find(name).unwrap();
         (w.build)(&values(w.entry, given), &self.context())

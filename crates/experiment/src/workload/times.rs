@@ -1,13 +1,12 @@
-//! Keeps every moment that a workload can reach inside simulated time.
+//! Checks that all times of a workload are within simulated time.
 
 use super::{BuildError, Context};
 use forebay_types::Time;
 
-/// Latest start: half of what a [`Time`] holds, so that sums of two such times and the timers after them fit.
+/// Latest start: half of the range of [`Time`], so that sums of two such times and later timers fit.
 pub(super) const LATEST: Time = Time(Time::NEVER.0 / 2);
 
-/// Refuses `count` starts from `start`, `step` apart, and `extra` after the last, when the last would be too late; `key` is to
-/// blame.
+/// Refuses `count` starts from `start`, `step` apart, and `extra` after the last, if the last is too late; the error names `key`.
 pub(super) fn fits(key: &'static str, start: Time, step: Time, count: u64, extra: Time) -> Result<(), BuildError> {
     let last = u128::from(start.0) + u128::from(step.0) * u128::from(count) + u128::from(extra.0);
     if last > u128::from(LATEST.0) {
@@ -24,7 +23,7 @@ pub(super) fn stops_later(start: Time, stop: Option<Time>) -> Result<(), BuildEr
     }
 }
 
-/// As [`fits`], for repetitions that the end of the scenario cuts off: then only the next one must fit.
+/// Same as [`fits`] for repetitions. If the scenario has a duration, only the next repetition must fit.
 pub(super) fn repeats_fit(
     key: &'static str,
     context: &Context<'_>,

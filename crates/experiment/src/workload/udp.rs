@@ -1,4 +1,4 @@
-//! Unresponsive sources: datagrams at a rate, whatever happens to them.
+//! Workload `udp`: unresponsive sources that send datagrams at a constant rate.
 
 use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, name, pairs};
 use super::{BuildError, Context, WorkloadEntry, times};
@@ -10,49 +10,48 @@ use std::collections::BTreeMap;
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "udp",
-        summary: "datagrams at a constant rate from each source, never answered and never slowed down: unresponsive background",
+        summary: "datagrams at a constant rate from each source, without congestion control: unresponsive background",
         params: &[
             FROM,
             TO,
             PATTERN,
             PATTERN_SEED,
             PER_PAIR,
-            required("rate", Kind::Rate, "rate of each source on the wire, headers included; while it is on"),
+            required("rate", Kind::Rate, "rate of each source on the wire while it sends, headers included"),
             optional("packet", Kind::Bytes, "1500B", "bytes of a packet on the wire"),
-            optional("header", Kind::Bytes, "28B", "of those, headers (IPv4 and UDP: 28 B); the rest is payload"),
+            optional(
+                "header",
+                Kind::Bytes,
+                "28B",
+                "bytes of `packet` that are headers (IPv4 and UDP: 28 B); the rest is payload",
+            ),
             optional(
                 "packet-jitter",
                 Kind::Time,
                 "0s",
-                "each packet is sent later than its turn by a random time, uniform between 0 and this; the rate stays. At most the time \
-                 from packet to packet",
+                "random delay of each packet, uniform between 0 and this; the rate does not change. At most the time between packets",
             ),
-            optional(
-                "on",
-                Kind::TimeDist,
-                "",
-                "length of the periods in which a source sends, with `off`. Default: it sends all the time",
-            ),
-            optional("off", Kind::TimeDist, "", "length of the pauses between them"),
+            optional("on", Kind::TimeDist, "", "length of the sending periods, with `off`. Default: continuous sending"),
+            optional("off", Kind::TimeDist, "", "length of the pauses between sending periods"),
             optional("start", Kind::Time, "0s", "time of the first packet"),
-            optional("jitter", Kind::Time, "0s", "each source starts later by a random time, uniform between 0 and this"),
+            optional("jitter", Kind::Time, "0s", "random delay of the start of each source, uniform between 0 and this"),
             optional(
                 "stop",
                 Kind::Time,
                 "",
-                "no packet from here on. Default: the end of simulated time, which comes when all other work is done if the scenario has no `duration`",
+                "no packet from here on. Default: the end of simulated time, or the end of all other work if the scenario has no `duration`",
             ),
             optional(
                 "service",
                 Kind::Int(0, 7),
                 "0",
-                "class of service of the packets, 7 is the most urgent; queues with classes look at it",
+                "class of service of the packets, 7 is the most urgent; queues with classes use it",
             ),
             optional(
                 "ect",
                 Kind::Bool,
                 "false",
-                "whether queues may mark packets instead of dropping them; nobody reacts to marks",
+                "ECN-capable: queues may mark packets instead of dropping them; the source does not react to marks",
             ),
         ],
     },
@@ -76,13 +75,13 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     if packet_jitter > gap {
         return Err(BuildError::new(
             "packet-jitter",
-            format!("is longer than {gap}, the time from packet to packet: packets would overtake"),
+            format!("is longer than {gap}, the time between packets: packets would be reordered"),
         ));
     }
     let periods = match (values.opt_time_dist("on"), values.opt_time_dist("off")) {
         (None, None) => None,
         (Some(on), Some(off)) if on.longest() > Time::ZERO => Some((on, off)),
-        (Some(_), Some(_)) => return Err(BuildError::new("on", "a source that is never on sends nothing")),
+        (Some(_), Some(_)) => return Err(BuildError::new("on", "is zero, so the source would send nothing")),
         (Some(_), None) => return Err(BuildError::new("off", "`on` needs `off`")),
         (None, Some(_)) => return Err(BuildError::new("on", "`off` needs `on`")),
     };
@@ -95,7 +94,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     Ok(WorkloadKind::Udp { pairs, datagram, rate, packet_jitter, periods, start, jitter, stop })
 }
 
-/// Nothing would ever slow a source down, so that the packets that its interface cannot carry would pile up in the host.
+/// Refuses sources faster than their interface: without congestion control, packets would pile up in the host.
 fn fits_interfaces(context: &Context<'_>, pairs: &[(NodeId, NodeId)], rate: Rate) -> Result<(), BuildError> {
     let mut sources: BTreeMap<NodeId, u64> = BTreeMap::new();
     pairs.iter().for_each(|p| *sources.entry(p.0).or_default() += 1);

@@ -77,7 +77,8 @@ impl SimState {
         self.receivers[slot].join(spec.group);
         if self.receivers[slot].is_tuned() {
             let ways = (spec.dst, spec.src);
-            let back = self.fabric.fib().path_time(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
+            let back =
+                self.fabric.fib().path_time(&self.network, ways, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
             self.receivers[slot].enter_path(Time(back));
         }
         self.generations[slot] = own;

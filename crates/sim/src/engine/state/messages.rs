@@ -28,10 +28,7 @@ impl SimState {
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
             let finite = message.behind.is_some();
-            assert!(
-                !finite || message.delivered.is_due(now),
-                "conservation: a message was acknowledged before it was delivered"
-            );
+            assert!(!finite || message.delivered.is_due(now), "conservation: a message was acknowledged before it was delivered");
             self.partition.open -= 1;
             self.partition.done += u64::from(finite);
             let sender = &mut self.senders[conn];
