@@ -283,7 +283,7 @@ fn topology_table(kind: &str) -> Table {
 /// The ends of a link's own keys, each beside usual values of the others.
 fn link_ends() -> Vec<(&'static str, String)> {
     let usual = Table::of("rate = \"500Mbps\"\ndelay = \"5us\"\nbuffer = \"30pkt\"");
-    let ends_of = |key: &'static str, kind: Kind| ends(kind).into_iter().map(move |value| (key, value));
+    let ends_of = |key: &'static str, kind: Kind| bounds(kind).into_iter().map(move |value| (key, value));
     let delays = ["\"0s\"", "\"1ps\"", "\"10s\"", "\"60s\""].map(|d| ("delay", d.to_owned()));
     let all = ends_of("rate", Kind::Rate).chain(ends_of("buffer", Kind::QueueLen)).chain(delays);
     all.map(|(key, value)| (key, usual.with(key, &value).inline())).collect()

@@ -1,10 +1,10 @@
-//! The worlds that this program has. A further one is a crate and a line in the list.
+//! List of the backends of this program. To add a backend, add a crate and a line in the list.
 
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use std::sync::OnceLock;
 
-/// All worlds, the default first.
+/// All backends, the default first.
 const REGISTRY: &[&dyn World] = &[
     &forebay_sim::world::Simulator,
     &forebay_model::backend::world::Models,
@@ -12,13 +12,13 @@ const REGISTRY: &[&dyn World] = &[
     &forebay_testbed::world::Testbed,
 ];
 
-/// What scenarios are read against.
+/// Backends that scenarios are checked against.
 pub fn all() -> &'static Worlds {
     static ALL: OnceLock<Worlds> = OnceLock::new();
     ALL.get_or_init(|| Worlds::new(REGISTRY))
 }
 
-/// The kernel that the world `linux` runs from now on, by its name in `forebay kernel list`; `None`: the one that it takes by itself.
+/// Sets the kernel of the backend `linux`, by its name in `forebay kernel list`; `None`: the default.
 pub fn choose_kernel(name: Option<String>) {
     forebay_linux::kernel::choose(name);
 }

@@ -1,12 +1,12 @@
-//! Scenario files: TOML in, checked simulator configurations out, errors that point at the line.
+//! Scenario files: from TOML to checked experiments, with errors that point at the line.
 //!
-//! [`load`] reads a file and its overrides, [`Scenario::resolve`] checks everything against the registries of topologies,
-//! workloads, queues and congestion controls and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] says which scenarios a
-//! `[sweep]` stands for. Nothing here knows the parameters of a
-//! particular congestion control or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
+//! [`load`] reads a file and its overrides. [`Scenario::resolve`] checks everything against the registries of topologies, workloads, queues and
+//! congestion controls, and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] lists the scenarios of a `[sweep]`. This crate
+//! does not depend on the parameters of a particular congestion control or topology: an entry in a registry is enough to be read, checked, listed and
+//! documented.
 //!
-//! Three floors, each of which knows only itself and those below: `text` reads TOML with its places, `schema` knows what may stand in
-//! a table, `resolve` builds experiments.
+//! Three layers, each of which uses only itself and those below: `text` reads TOML with positions, `schema` reads tables and values, `resolve` builds
+//! experiments.
 
 mod resolve;
 mod schema;
@@ -15,10 +15,10 @@ mod text;
 pub use resolve::advise::{Goal, Objective};
 pub use resolve::scenario::{Resolved, Variant};
 pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
+pub use schema::bounds::bounds;
 pub use schema::cx::FileRead;
 pub use schema::describe::{Item, ParamDoc, Section, describe};
 pub use schema::docs::docs;
-pub use schema::ends::ends;
 pub use text::error::{Errors, ScenarioError};
 pub use text::load::{Scenario, load};
 pub use text::source::Source;

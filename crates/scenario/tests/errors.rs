@@ -131,7 +131,7 @@ fn one_change_one_error() {
         (
             "senders = 8",
             "senders = 8\nfailure = { link = \"s1->sw\", down = \"2ms\", up = \"2ms\" }",
-            &["up before it is down", "after `down`, 2ms"],
+            &["comes up before it goes down", "after `down`, 2ms"],
             8,
         ),
         (
@@ -346,7 +346,7 @@ fn groups_are_checked() {
         (groups(a, b), "needs the key `transport`"),
         (groups(a, b), "or give the groups `hosts` or a `share`"),
         (with("hosts = \"s0..s3\"", "share = 0.5"), "`share` beside the `hosts` of the group `a`"),
-        (with("hosts = \"s0..s3\"", "share = 0.5"), "one of the two decides"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "use one of the two"),
         (with("hosts = \"s0..s3\"", "hosts = [\"s5\", \"s3\"]"), "host `s3` is in the transport groups `a` and `b`"),
         (
             with("hosts = \"s0..s3\"", "hosts = \"s4..s6\""),

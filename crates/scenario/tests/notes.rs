@@ -57,7 +57,7 @@ fn tags_that_no_queue_reads_are_noted() {
     let notes = |queue: &str| {
         let sets = ["transport.shim=prin".to_owned(), format!("topology.bottleneck.queue={queue}")];
         let r = resolve_with(VALID, &sets.each_ref().map(String::as_str)).unwrap_or_else(|e| panic!("{}", e.render()));
-        r.notes.iter().filter(|n| n.contains("no queue looks at tags")).count()
+        r.notes.iter().filter(|n| n.contains("no queue uses tags")).count()
     };
     assert_eq!((notes("drop-tail"), notes("protect"), notes("strict-priority")), (1, 0, 0));
 }
@@ -78,20 +78,20 @@ kind = "long"
 size = "1MB"
 "#;
     let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(said.contains("buffer at most 6MB of the shared one"), "{said}");
+    assert!(said.contains("buffer at most 6MB of the shared buffer"), "{said}");
     assert!(
-        said.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; one port alone can hold 6MB"),
+        said.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; a single port can hold 6MB"),
         "{said}"
     );
     let own = resolve_with(text, &["topology.bottleneck.buffer=100pkt"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(own.contains("buffer 100pkt, at most 6MB of the shared one"), "{own}");
+    assert!(own.contains("buffer 100pkt, at most 6MB of the shared buffer"), "{own}");
 }
 
 #[test]
 fn a_congestion_control_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
     let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("it takes a single mark for a window of them"));
-    assert!(!said(&["transport.cc=dctcp"]).contains("it takes a single mark"));
+    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as for a window of them"));
+    assert!(!said(&["transport.cc=dctcp"]).contains("a single mark counts as"));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn what_goes_wrong_is_explained_and_echoed() {
     let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
     let said = r.explain();
     for line in [
-        "  packets are sprayed over all shortest ways",
-        "  the link of bottleneck is down from 5ms to 20ms; switches know at once",
+        "  packets are sprayed over all shortest paths",
+        "  the link of bottleneck is down from 5ms to 20ms; switches reroute at once",
         "  s1->sw damages one bit in 1.000e7",
     ] {
         assert!(said.lines().any(|l| l == line), "{said}");

@@ -1,4 +1,4 @@
-//! Values that every crate uses: quantities with units, identifiers, random numbers and distributions, and the registry of parameters.
+//! Values used by all crates: quantities with units, identifiers, random numbers and distributions, and the registry of parameters.
 
 pub mod param;
 mod sampling;

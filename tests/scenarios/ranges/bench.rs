@@ -189,7 +189,7 @@ impl Bench {
         modes.retain(|(_, draft)| variants(&draft.text()).is_ok());
         let keys: Vec<String> = modes[0].1.clone().table(place).0.iter().map(|(k, _)| k.clone()).collect();
         for p in params {
-            let (values, before) = (ends(p.kind), self.ran);
+            let (values, before) = (bounds(p.kind), self.ran);
             for value in &values {
                 for (mode, draft) in &modes {
                     let name = format!("{what} {} = {value}{mode}", p.key);

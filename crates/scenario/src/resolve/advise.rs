@@ -1,13 +1,13 @@
-//! `[advise]`: what `forebay advise` is to improve. It changes nothing of a run, and is no part of what a result depends on.
+//! `[advise]`: objective of `forebay advise`. It does not change a run, and results do not depend on it.
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::text::doc::TomlTable;
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, either};
+use crate::text::words::{alternatives, did_you_mean};
 use std::fmt;
 
-/// The number that is to become better.
+/// Number to improve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal {
     /// Mean completion time.
@@ -16,14 +16,14 @@ pub enum Goal {
     P50,
     /// 99th percentile of completion times.
     P99,
-    /// Payload that arrives, a second.
+    /// Delivered payload per second.
     Goodput,
 }
 
-/// Words of the goals.
+/// Names of the goals.
 const GOALS: &[(&str, Goal)] = &[("mean", Goal::Mean), ("p50", Goal::P50), ("p99", Goal::P99), ("goodput", Goal::Goodput)];
 
-/// What is to become better for which class of traffic.
+/// Number to improve, for a class of traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objective {
     /// The number.
@@ -48,13 +48,13 @@ impl Objective {
     /// Reads `p99 of reads`, for a scenario with these classes.
     ///
     /// # Errors
-    /// What is wrong, and what is legal.
+    /// The error, and the legal form.
     pub fn parse(text: &str, classes: &[&str]) -> Result<Objective, (String, String)> {
         let form = || {
             format!(
                 "write \"p99 of CLASS\": {} of a class, here {}",
-                either(GOALS.iter().map(|g| g.0)),
-                either(classes.iter().copied())
+                alternatives(GOALS.iter().map(|g| g.0)),
+                alternatives(classes.iter().copied())
             )
         };
         let Some((goal, class)) = text.trim().split_once(" of ") else {

@@ -1,4 +1,4 @@
-//! What `forebay check` says about a file that is right: what will run, and the file with every default written out.
+//! Explanation of a correct scenario for `forebay check`: the runs, and the file with all defaults.
 
 use crate::resolve::scenario::{Resolved, Variant};
 use crate::text::words::grouped;
@@ -12,7 +12,7 @@ use forebay_types::{Bytes, GroupId, NodeId, PortId, Time};
 use std::fmt::Write as _;
 
 impl Resolved {
-    /// A summary in words, one fact a line.
+    /// Summary in words, one fact per line.
     pub fn explain(&self) -> String {
         let mut out = String::new();
         let labels: Vec<&str> = self.variants.iter().map(|v| v.label.as_str()).collect();
@@ -22,7 +22,7 @@ impl Resolved {
         let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(runs as usize, "run"));
         let Some(v) = self.variants.first() else { return out };
         if !self.is_default_world {
-            let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());
+            let _ = writeln!(out, "backend `{}`: {}", self.world.name(), self.world.summary());
         }
         let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));
         let _ = writeln!(out, "runs {end}");
@@ -60,21 +60,21 @@ impl Resolved {
     }
 }
 
-/// Most failures and links with bit errors that are named one by one.
+/// Maximum number of failures and links with bit errors that are listed one by one.
 const NAMED: usize = 5;
 
-/// What goes wrong in the network.
+/// Description of failures, bit errors and packet spraying.
 fn faults(v: &Variant) -> Vec<String> {
     let faults = &v.config.network.faults;
     let port = |id: PortId| v.port_names.get(id.index()).map_or("?", String::as_str);
     let mut lines = Vec::new();
     if faults.balance == Balance::Packet {
-        lines.push("packets are sprayed over all shortest ways".to_owned());
+        lines.push("packets are sprayed over all shortest paths".to_owned());
     }
     let failures = faults.failures.iter().map(|f| {
         let up = f.up.get().map_or_else(|| "to the end".to_owned(), |up| format!("to {up}"));
         let known = if f.reroute == Time::ZERO { "at once".to_owned() } else { format!("{} later", f.reroute) };
-        format!("the link of {} is down from {} {up}; switches know {known}", port(f.port), f.down)
+        format!("the link of {} is down from {} {up}; switches reroute {known}", port(f.port), f.down)
     });
     let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {:.3e}", port(c.port), 1.0 / c.bit_errors));
     let all = faults.failures.len() + faults.corruption.len();
@@ -85,17 +85,17 @@ fn faults(v: &Variant) -> Vec<String> {
     lines
 }
 
-/// What a port can hold: its own buffer, and what the switch's shared one leaves it.
+/// Buffer of a port: its own, and its limit in the switch's shared buffer.
 fn buffer(p: &PortConfig, shared: Option<SharedBuffer>) -> String {
     let own = p.buffer.map(|b| b.to_string());
-    let shared = shared.map(|s| format!("at most {} of the shared one", Bytes(s.alone())));
+    let shared = shared.map(|s| format!("at most {} of the shared buffer", Bytes(s.alone())));
     match (own, shared) {
         (None, None) => "unlimited".to_owned(),
         (own, shared) => own.into_iter().chain(shared).collect::<Vec<_>>().join(", "),
     }
 }
 
-/// The shared buffers, each with the switches that have one like it.
+/// Shared buffers, with the switches that have them.
 fn shared_buffers(network: &Network) -> Vec<(SharedBuffer, String)> {
     let mut found: Vec<(SharedBuffer, usize)> = Vec::new();
     for shared in network.nodes.iter().filter_map(|n| n.shared_buffer) {
@@ -115,10 +115,10 @@ fn shared_buffer(s: SharedBuffer) -> String {
         SharedPolicy::Static { per_port } => format!("{} for each port", Bytes(per_port)),
         SharedPolicy::Dynamic { alpha } => format!("dynamic threshold with alpha {alpha}"),
     };
-    format!("{}, {how}; one port alone can hold {}", Bytes(s.total), Bytes(s.alone()))
+    format!("{}, {how}; a single port can hold {}", Bytes(s.total), Bytes(s.alone()))
 }
 
-/// Which transports carry a workload, where there is more than one.
+/// Transports of a workload, if there are several.
 fn over(v: &Variant, w: &Workload) -> String {
     let names: Vec<String> = (v.transports.iter().enumerate())
         .filter(|(i, _)| w.uses(GroupId::from_index(*i)))
@@ -137,7 +137,7 @@ fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}{plural}") }
 }
 
-/// How much traffic a workload makes.
+/// Amount of traffic of a workload.
 fn traffic(kind: &WorkloadKind) -> String {
     let times = |n: &Option<u32>, what: &str| n.map_or(format!("{what} until the end"), |n| format!("{n} {what}"));
     match kind {
@@ -165,11 +165,11 @@ fn traffic(kind: &WorkloadKind) -> String {
             };
             let often = match arrival {
                 Arrival::Rate(per_sec) => format!("{per_sec} queries/s of each"),
-                Arrival::Gap(_) => "one query after the other".to_owned(),
+                Arrival::Gap(_) => "one query at a time".to_owned(),
             };
             let limit = n.map_or(String::new(), |n| format!(", {n} each"));
             let (asking, of) = (count(aggregators.len(), "aggregator"), count(workers.len(), "worker"));
-            format!("{asking} to {fan_out} of {of} at once, {often}{limit}: {size}")
+            format!("{asking} to {fan_out} of {of} in parallel, {often}{limit}: {size}")
         }
         WorkloadKind::Udp { pairs, datagram, rate, periods, .. } => {
             let when = if periods.is_some() { " on and off" } else { "" };
@@ -180,7 +180,7 @@ fn traffic(kind: &WorkloadKind) -> String {
 }
 
 impl Variant {
-    /// The scenario with every default written out, as a file that can be run again.
+    /// Scenario with all defaults, as a file that can be run again.
     pub fn toml(&self) -> String {
         toml(&self.echo)
     }

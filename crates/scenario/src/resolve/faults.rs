@@ -1,7 +1,7 @@
-//! What `[topology]` says beside its kind: how flows are balanced, the queue of hosts, links that fail and links that damage packets.
+//! Keys of `[topology]` for every kind: load balancing, the queue of hosts, link failures and bit errors.
 
 use crate::resolve::observe::Ports;
-use crate::resolve::topology::{Built, port_names};
+use crate::resolve::topology::{BuiltNetwork, port_names};
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
@@ -13,11 +13,11 @@ use forebay_experiment::topology::reverse;
 use forebay_types::{PortId, Time, TimeOrNever};
 use serde_json::Value as Json;
 
-/// Most failures of one file. Our choice: a link that flaps every millisecond for a minute and a half.
+/// Maximum number of failures. Our choice: a link that flaps every millisecond for a minute and a half.
 const MAX_FAILURES: usize = 100_000;
 
-/// Reads them into the network. What was written becomes part of its echo.
-pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut Built, duration: Option<Time>) -> Option<()> {
+/// Reads these keys into the network and its echo.
+pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, duration: Option<Time>) -> Option<()> {
     let names = port_names(&built.network);
     let ports = Ports::new(&built.network, &names);
     let mut ok = true;
@@ -31,7 +31,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut Built, duration
     if let Some(item) = table.get("failure") {
         match list(cx, item, MAX_FAILURES, |cx, node| failure(cx, node, &ports, duration)) {
             Some(list) => {
-                ok &= apart(cx, &ports, &list);
+                ok &= check_overlap(cx, &ports, &list);
                 faults.failures = list.into_iter().map(|(f, _)| f).collect();
             }
             None => ok = false,
@@ -77,7 +77,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut Built, duration
     ok.then_some(())
 }
 
-/// A table, or a list of tables, each with what stands in it.
+/// Reads a table or a list of tables; returns each with its node.
 fn list<'n, T>(
     cx: &mut Cx,
     item: &'n Item,
@@ -99,7 +99,7 @@ fn list<'n, T>(
     (found.len() == nodes.len()).then_some(found)
 }
 
-/// The port that the item called `key` names; without one an error that shows how it is written.
+/// Port named by the key `key`; otherwise an error with an example.
 fn port(cx: &mut Cx, fields: &mut Fields<'_>, key: &str, ports: &Ports<'_>) -> Option<PortId> {
     let item = required(cx, fields, key, "write {} = \"leaf0->spine1\", the name of a port in the results")?;
     match item.node.text() {
@@ -136,7 +136,7 @@ fn failure(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) 
             let legal = down.is_none_or(|down| down < up);
             if !legal {
                 let label = format!("legal: after `down`, {}", quantity::time_text(down.unwrap_or_default()));
-                let message = format!("`up` is {}: the link is up before it is down", quantity::time_text(up));
+                let message = format!("`up` is {}: the link comes up before it goes down", quantity::time_text(up));
                 cx.sink.error(i.node.at, message, label, None);
             }
             legal.then_some(up.into())
@@ -150,13 +150,13 @@ fn failure(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) 
     if let (Some(down), Some(end)) = (down, duration)
         && down >= end
     {
-        cx.note(format!("a link fails at {}, when the run has ended", quantity::time_text(down)));
+        cx.note(format!("a link fails at {}, after the end of the run", quantity::time_text(down)));
     }
     Some(Failure { port: port?, down: down?, up: up?, reroute: reroute? })
 }
 
-/// A link that is down cannot go down.
-fn apart(cx: &mut Cx, ports: &Ports<'_>, list: &[(Failure, &Node)]) -> bool {
+/// Checks that failures of a link do not overlap.
+fn check_overlap(cx: &mut Cx, ports: &Ports<'_>, list: &[(Failure, &Node)]) -> bool {
     let link = |f: &Failure| reverse(ports.network, f.port).map_or(f.port, |back| f.port.min(back));
     let mut sorted: Vec<(PortId, Time, TimeOrNever, &Node)> = list.iter().map(|(f, n)| (link(f), f.down, f.up, *n)).collect();
     sorted.sort_by_key(|s| (s.0, s.1));

@@ -1,11 +1,11 @@
-//! Which connections belong to a `[[transport.group]]`: those of its `hosts`, or a `share` of all. Workloads that name a group do not ask.
+//! Connections of a `[[transport.group]]`: those of its `hosts`, or a `share` of all. Workloads that name a group use that one.
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::hosts;
 use crate::schema::quantity;
 use crate::text::source::At;
-use crate::text::words::{either, short};
+use crate::text::words::{alternatives, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;
@@ -13,21 +13,21 @@ use forebay_types::{GroupId, NodeId};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
-/// How far the shares may be from 1 in all: thirds are written with three decimals.
+/// Tolerance of the sum of shares: thirds are written with three decimals.
 const ROUNDING: f64 = 0.002;
 
-/// What one group says about its members.
+/// Membership keys of a group.
 #[derive(Default)]
 pub(crate) struct Member {
     hosts: Option<(Vec<NodeId>, Json, At)>,
     share: Option<(f64, At)>,
 }
 
-/// How the groups of a file divide the connections of a workload that names none.
+/// Rule that assigns the connections of a workload that names no group.
 #[derive(Debug, Clone)]
 pub(crate) enum Rule {
-    /// They do not.
-    Unsaid,
+    /// No rule: every workload names a group.
+    ByName,
     /// By the sending host of a connection: (host, group).
     Hosts(Vec<(NodeId, GroupId)>),
     /// By share: (group, share).
@@ -54,18 +54,17 @@ pub(crate) fn member(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Member> {
     Some(Member { hosts: hosts?, share: share? })
 }
 
-/// The rule that the groups make together, in their order.
+/// Rule of all groups, in their order.
 pub(crate) fn rule<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)> + Clone) -> Option<Rule> {
     let first = groups.clone().find(|(_, m)| m.hosts.is_some());
     let shares: Vec<(usize, f64, At)> =
         groups.clone().enumerate().filter_map(|(g, (_, m))| m.share.map(|(share, at)| (g, share, at))).collect();
     match (first, shares.first()) {
-        (None, None) => Some(Rule::Unsaid),
+        (None, None) => Some(Rule::ByName),
         (Some((name, _)), Some(&(_, _, at))) => {
-            let help =
-                "use `hosts` in all groups or `share` in all: a connection from one of the hosts would have two groups to go to";
+            let help = "use `hosts` in all groups or `share` in all: otherwise a connection from one of the hosts would belong to two groups";
             let message = format!("`share` beside the `hosts` of the group `{}`", short(name));
-            cx.sink.error(at, message, "one of the two decides", Some(help.to_owned()));
+            cx.sink.error(at, message, "use one of the two", Some(help.to_owned()));
             None
         }
         (None, Some(_)) => {
@@ -73,7 +72,7 @@ pub(crate) fn rule<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a M
             if (sum - 1.0).abs() > ROUNDING {
                 let at = shares.last().map_or(At::default(), |s| s.2);
                 let message = format!("the shares of the transport groups add up to {}", (sum * 1e6).round() / 1e6);
-                cx.sink.error(at, message, "together they must be 1", None);
+                cx.sink.error(at, message, "the sum must be 1", None);
                 return None;
             }
             Some(Rule::Share(shares.iter().map(|s| (GroupId::from_index(s.0), s.1)).collect()))
@@ -91,7 +90,7 @@ fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>)
         for &host in hosts {
             match of.insert(host, (group, name)) {
                 None => list.push((host, group)),
-                // The same host twice in one list says nothing new.
+                // A host may be repeated within a list.
                 Some((before, _)) if before == group => {}
                 Some((_, other)) => {
                     let host = cx.hosts.as_ref().map_or("?", |h| h.name(host)).to_owned();
@@ -119,27 +118,34 @@ impl Member {
 }
 
 impl Rule {
-    /// The rule for the engine; `None` when the groups have none.
+    /// Assignment for the experiment; `None` without a rule.
     pub(crate) fn assign(&self, network: &Network) -> Option<Assign> {
         match self {
-            Rule::Unsaid => None,
+            Rule::ByName => None,
             Rule::Hosts(list) => Some(Assign::by_host(network.nodes.len(), list.iter().copied())),
             Rule::Share(parts) => Some(Assign::share(parts.iter().copied())),
         }
     }
 
-    /// The first group that can get a connection.
+    /// First group that can get a connection.
     pub(crate) fn first(&self) -> GroupId {
         match self {
-            Rule::Unsaid => GroupId::new(0),
+            Rule::ByName => GroupId::new(0),
             Rule::Hosts(list) => list.first().map_or(GroupId::new(0), |m| m.1),
             Rule::Share(parts) => parts.first().map_or(GroupId::new(0), |p| p.0),
         }
     }
 }
 
-/// Every host that sends in `kind` must have a group.
-pub(crate) fn covered(cx: &mut Cx, class: &str, at: At, kind: &WorkloadKind, assign: &Assign, groups: &[&str]) -> Option<()> {
+/// Checks that every sending host of `kind` has a group.
+pub(crate) fn check_membership(
+    cx: &mut Cx,
+    class: &str,
+    at: At,
+    kind: &WorkloadKind,
+    assign: &Assign,
+    groups: &[&str],
+) -> Option<()> {
     let mut missing: Option<NodeId> = None;
     kind.each_sender(|host| {
         if missing.is_none() && !assign.covers(host) {
@@ -153,7 +159,7 @@ pub(crate) fn covered(cx: &mut Cx, class: &str, at: At, kind: &WorkloadKind, ass
     let message = format!("the workload `{}` sends from host `{}`, which is in no transport group", short(class), short(&host));
     let help = format!(
         "add it to the `hosts` of {}, or choose a group for the whole workload with `transport`",
-        either(groups.iter().copied())
+        alternatives(groups.iter().copied())
     );
     cx.sink.error(at, message, "no transport for this host", Some(help));
     None

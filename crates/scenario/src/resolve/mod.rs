@@ -1,5 +1,5 @@
-//! The highest floor: a scenario becomes experiments. Each section is checked and built, and what comes out is one variant for each
-//! transport to compare, its echo with every default, an explanation in words, and the points of a sweep.
+//! Top layer: from a scenario to experiments. Each section is checked and built. The result is one variant for each transport to compare, its echo
+//! with all defaults, an explanation in words, and the points of a sweep.
 
 pub(crate) mod advise;
 pub(crate) mod explain;

@@ -1,4 +1,4 @@
-//! `[observe]`: what to record beyond totals.
+//! `[observe]`: data recorded beyond totals.
 
 use crate::resolve::topology::switch_ports;
 use crate::schema::cx::Cx;
@@ -7,23 +7,23 @@ use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, either, short};
+use crate::text::words::{alternatives, did_you_mean, short};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_types::{PortId, Time};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
-/// Most samples of queues in one run. Our choice: about 10 GB in memory is more than anyone plots.
+/// Maximum number of queue samples of a run. Our choice: about 10 GB of memory.
 const MAX_SAMPLES: u64 = 200_000_000;
-/// Shortest interval of queue samples in a run of unknown length. Idle time has samples, too.
-const LEAST_INTERVAL: Time = Time::from_us(1);
-/// Most links whose names are compared with one that is wrong.
+/// Minimum interval of queue samples in a run of unknown length. Idle time has samples too.
+const MIN_INTERVAL: Time = Time::from_us(1);
+/// Maximum number of links that are searched for a similar name.
 const MAX_NAMES: usize = 20_000;
-/// Most flows with a TCP time series.
+/// Maximum number of flows with a TCP time series.
 const MAX_SERIES: usize = 10_000;
 
-/// The ports of the network by name.
+/// Ports of the network by name.
 pub(crate) struct Ports<'a> {
     pub(crate) network: &'a Network,
     names: HashMap<String, PortId>,
@@ -32,7 +32,7 @@ pub(crate) struct Ports<'a> {
 impl<'a> Ports<'a> {
     pub(crate) fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
         let mut names: HashMap<String, PortId> = HashMap::new();
-        // The plain form `from->to` of a port with a short name, then the names in use.
+        // The plain form `from->to` of a port with a short name; then the names in use.
         for (id, p) in network.ports.enumerate() {
             if let (Some(a), Some(b)) = (network.nodes.get(p.from), network.nodes.get(p.to)) {
                 names.entry(format!("{}->{}", a.name, b.name)).or_insert(id);
@@ -76,7 +76,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// The port that is called so; else an error, in which `several` are the names of many ports that would be legal in the same place.
+    /// Port with this name; otherwise an error that also lists `several`, the legal names of sets of ports.
     pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str, several: &[&str]) -> Option<PortId> {
         let found = self.names.get(name).copied();
         if found.is_none() {
@@ -85,7 +85,7 @@ impl<'a> Ports<'a> {
             let known = short_names().chain(several.iter().copied()).chain(links.iter().map(String::as_str));
             let label = did_you_mean(name, known).unwrap_or_else(|| "unknown port".into());
             let words: Vec<&str> = several.iter().copied().chain(short_names()).collect();
-            let words = if words.is_empty() { String::new() } else { format!("{}, or ", either(words)) };
+            let words = if words.is_empty() { String::new() } else { format!("{}, or ", alternatives(words)) };
             let help = format!("legal: {words}any link as \"from->to\"{}", self.examples());
             cx.sink.error(node.at, format!("{what}: there is no port `{}`", short(name)), label, Some(help));
         }
@@ -98,7 +98,7 @@ impl<'a> Ports<'a> {
         format!("{}->{}", nodes[p.from].name, nodes[p.to].name)
     }
 
-    /// Some links between switches, or where there are none some of hosts.
+    /// Examples of links: between switches, or of hosts if there are none.
     fn examples(&self) -> String {
         let inner = |id: &PortId| {
             let (p, nodes) = (&self.network.ports[*id], &self.network.nodes);
@@ -112,7 +112,7 @@ impl<'a> Ports<'a> {
             [first, .., last] => vec![self.ends(*first), self.ends(*last)],
             all => all.iter().map(|id| self.ends(*id)).collect(),
         };
-        if shown.is_empty() { String::new() } else { format!(", such as {}", either(shown.iter().map(String::as_str))) }
+        if shown.is_empty() { String::new() } else { format!(", such as {}", alternatives(shown.iter().map(String::as_str))) }
     }
 }
 
@@ -213,10 +213,10 @@ fn queue(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) ->
                         None,
                     );
                 }
-                if duration.is_none() && t < LEAST_INTERVAL {
+                if duration.is_none() && t < MIN_INTERVAL {
                     let message =
                         format!("`every` of a queue is {t}, and the run has no `duration` to limit the number of samples");
-                    let label = format!("legal without `duration`: at least {LEAST_INTERVAL}");
+                    let label = format!("legal without `duration`: at least {MIN_INTERVAL}");
                     cx.sink.error(item.node.at, message, label, None);
                 }
                 series.extend(list.into_iter().map(|p| (p, t)));

@@ -1,10 +1,10 @@
-//! From the document to configurations the engine runs: everything checked, every default filled in.
+//! From the document to experiments: checks everything and fills in all defaults.
 
 use crate::resolve::advise::{Objective, advise};
 use crate::resolve::faults::faults;
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
-use crate::resolve::topology::{Built, port_names, topology};
+use crate::resolve::topology::{BuiltNetwork, port_names, topology};
 use crate::resolve::transport::{Transports, transports};
 use crate::resolve::workload;
 use crate::schema::cx::{Cx, FileRead};
@@ -25,37 +25,36 @@ use forebay_queues::{Marking, QueueEntry};
 use forebay_types::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 
-/// A checked scenario.
+/// Checked scenario.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// Name of the scenario; legal as the name of a folder.
+    /// Name of the scenario; a legal name of a folder.
     pub name: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// Number of runs with independent seeds that the scenario asks for, 1 to 10 000.
+    /// Number of runs with independent seeds, 1 to 10 000.
     pub runs: u32,
-    /// What runs it; it supports all variants.
+    /// Backend, which supports all variants.
     pub world: &'static dyn World,
-    /// True if that is the world of scenarios that name none.
+    /// True if that is the default backend.
     pub is_default_world: bool,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
-    /// What `[advise]` is to improve.
+    /// Objective of `[advise]`.
     pub objective: Option<Objective>,
-    /// What a user should know about how the file was read.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Every file that the scenario names, such as size tables and lists of flows: with the echo of a variant and a seed, all that a
-    /// run depends on.
+    /// Files that the scenario names, such as size tables and flow lists. With the echo of a variant and a seed, they determine a run.
     pub files: Vec<FileRead>,
 }
 
 impl Resolved {
-    /// Seed of run `run` (from 0): consecutive numbers, so that each run can be repeated alone with `--seed`.
+    /// Seed of run `run` (from 0). Seeds are consecutive, so that each run can be repeated alone with `--seed`.
     pub fn run_seed(&self, run: u32) -> u64 {
         self.seed.wrapping_add(u64::from(run))
     }
 
-    /// How many runs of each variant are made: [`Resolved::runs`], or one where they would all be equal.
+    /// Number of runs of each variant: [`Resolved::runs`], or one if all would be equal.
     pub fn repetitions(&self) -> u32 {
         if self.world.uses_seeds() { self.runs } else { 1 }
     }
@@ -64,11 +63,11 @@ impl Resolved {
 /// One configuration to run.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// What distinguishes it from the others: its congestion control.
+    /// Name that distinguishes it from the others: its congestion control.
     pub label: String,
     /// Names of its transport groups, in the order of `config.groups`.
     pub transports: Vec<String>,
-    /// What the engine runs; its seed is that of the first run.
+    /// Experiment; its seed is that of the first run.
     pub config: Experiment,
     /// The scenario with every default written out, in the keys of the scenario file.
     pub echo: Json,
@@ -81,10 +80,10 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// Checks everything and builds the configurations. A scenario with a sweep stands for many: see [`Scenario::at`].
+    /// Checks everything and builds the experiments. For scenarios with a sweep see [`Scenario::at`].
     ///
     /// # Errors
-    /// All mistakes of the file, in its order.
+    /// All errors of the file, in its order.
     pub fn resolve(&self) -> Result<Resolved, Errors> {
         let mut cx = Cx::new(self.worlds, Sink::new(self.sources.clone()), self.base.clone());
         let resolved = resolve(self, &mut cx);
@@ -162,7 +161,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     for t in &transports {
         marks_exist(cx, &built, t);
         shims_see_marks(cx, &built, t);
-        doubts(cx, &built, t);
+        note_unusual_settings(cx, &built, t);
         let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
         if traffic.len() < drafts.len() {
             continue;
@@ -210,7 +209,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let (runs, world) = (u32::try_from(runs?).ok()?, world?);
     if runs > 1 && !world.uses_seeds() {
         cx.note(format!(
-            "a prediction, not a simulation: the world `{}` draws no random numbers, and one run stands for all {runs}",
+            "a prediction, not a simulation: the backend `{}` is deterministic, and one run stands for all {runs}",
             world.name()
         ));
     }
@@ -229,7 +228,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     })
 }
 
-/// A table of the top level.
+/// Table of the top level.
 fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &'a TomlTable)> {
     let item = fields.get(key)?;
     match &item.node.raw {
@@ -246,7 +245,7 @@ fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &
     }
 }
 
-/// Every finite buffer holds the largest packet of every transport.
+/// Checks that every finite buffer holds the largest packet of every transport.
 fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
     let packet = transports.iter().flat_map(|t| &t.groups).map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(0);
     for site in cx.buffers.clone() {
@@ -267,20 +266,20 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
     }
 }
 
-/// A congestion control that lives on marks needs a queue that sets them and a stack that asks for them.
-fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
+/// Checks that a congestion control that needs marks has a marking queue and a stack with ECN.
+fn marks_exist(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
     for ((_, cc, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
         if !built.marks() && built.queue_named {
-            // The scenario chose it: the documents compare DCTCP on drop-tail too.
-            cx.note(format!("`{cc}` runs without marks, as no switch port sets any: it reacts to losses only"));
+            // The scenario chose this queue: publications compare DCTCP on drop-tail too.
+            cx.note(format!("`{cc}` runs without marks, since no switch port marks: it reacts to losses only"));
         } else if !built.marks() {
             let always = |q: &&QueueEntry| q.marking == Marking::Always;
             let queue = forebay_queues::REGISTRY.iter().find(always).map_or("", |q| q.entry.name);
             let ports = || built.network.ports.iter().filter(|p| !built.network.nodes[p.from].host);
             let slowest = ports().map(|p| p.rate).min().unwrap_or(Rate(10_000_000_000));
-            let (k, of) = (usual_threshold(slowest), slowest);
+            let (k, of) = (common_threshold(slowest), slowest);
             let help = format!(
-                "give a link a marking queue, such as queue = {{ kind = \"{queue}\", k = \"{k}pkt\" }}, usual at {of}; others mark when their `k` is set"
+                "give a link a marking queue, such as queue = {{ kind = \"{queue}\", k = \"{k}pkt\" }}, common at {of}; other queues mark if `k` is set"
             );
             cx.sink.error(
                 *at,
@@ -296,9 +295,9 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
     }
 }
 
-/// Packets at which switches of a rate usually begin to mark: 20 at 1 Gbps and 65 at 10 Gbps (Alizadeh et al., SIGCOMM 2010, section 3.5
-/// and 4), and above in proportion to the rate, as the product of rate and delay grows (our choice; RFC 8257, section 5, names no values).
-fn usual_threshold(rate: Rate) -> u64 {
+/// Common marking threshold of switches in packets: 20 at 1 Gbps and 65 at 10 Gbps (Alizadeh et al., SIGCOMM 2010, sections 3.5 and 4). Above 10 Gbps
+/// it grows with the rate, as the bandwidth-delay product does (our choice; RFC 8257, section 5, gives no values).
+fn common_threshold(rate: Rate) -> u64 {
     const GBPS: u64 = 1_000_000_000;
     match rate.0 {
         ..=GBPS => 20,
@@ -307,32 +306,32 @@ fn usual_threshold(rate: Rate) -> u64 {
     }
 }
 
-/// A shim that learns of congestion from marks is of little use without.
-fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
+/// Adds a note if a shim needs marks and no port marks.
+fn shims_see_marks(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
     for g in transports.groups.iter().filter(|_| !built.marks()) {
         if let Some(shim) = g.tcp.shims.iter().find(|s| shim::entry(cx.worlds, s).is_some_and(|e| e.wants_marks)) {
             let (shim, name) = (shim.name, &g.name);
-            cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
+            cx.note(format!("`{name}`: no switch port marks, so `{shim}` detects congestion by lost probes only"));
         }
     }
 }
 
-/// Legal settings that are seldom meant.
-fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
+/// Adds notes about legal but unusual settings.
+fn note_unusual_settings(cx: &mut Cx, built: &BuiltNetwork, transports: &Transports) {
     let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
     for g in &transports.groups {
         let t = &g.tcp;
         let tags = |s: &&Chosen| shim::entry(cx.worlds, s).is_some_and(|e| e.place == Place::Tag);
         if let (Some(s), false) = (t.shims.iter().find(tags), read) {
             cx.note(format!(
-                "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
+                "`{}`: the shim `{}` tags packets, but no queue uses tags; strict-priority, protect, pushout and pfabric do",
                 g.name, s.name
             ));
         }
         if let Some(cc) = cx.worlds.cc(t.cc.name).filter(|l| l.ecn == Ecn::Dctcp && t.ecn == Ecn::Classic) {
             cx.note(format!(
-                "`{}`: `{}` reads how many packets were marked (RFC 8257), and `ecn = \"classic\"` repeats the first mark until the sender \
-                 has answered (RFC 3168): it takes a single mark for a window of them",
+                "`{}`: `{}` needs the number of marked packets (RFC 8257), but `ecn = \"classic\"` echoes the first mark until the sender \
+                 responds (RFC 3168): a single mark counts as a whole window of marks",
                 g.name, cc.entry.name
             ));
         }

@@ -1,4 +1,4 @@
-//! `shim = ...`: what a transport has beside its congestion control and its stack.
+//! `shim = ...`: shims of a transport.
 
 use crate::resolve::topology::build_error;
 use crate::schema::choice::choice;
@@ -11,7 +11,7 @@ use forebay_experiment::worlds::Worlds;
 use forebay_types::param::{Entry, Values};
 use serde_json::Value as Json;
 
-/// A shim as chosen.
+/// Configured shim.
 #[derive(Clone)]
 pub(crate) struct Shim {
     pub entry: &'static ShimEntry<()>,
@@ -20,18 +20,18 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// As the experiment has it.
+    /// Converts to the form of an experiment.
     pub(crate) fn chosen(&self) -> Chosen {
         Chosen { name: self.entry.entry.name, values: self.values.clone() }
     }
 }
 
-/// The entry of a chosen shim.
+/// Entry of a configured shim.
 pub(crate) fn entry(worlds: &'static Worlds, shim: &Chosen) -> Option<&'static ShimEntry<()>> {
     worlds.shim(shim.name)
 }
 
-/// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` when the key is not there.
+/// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` if the key is missing.
 pub(crate) fn shims(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Option<Vec<Shim>>> {
     let Some(item) = fields.get("shim") else { return Some(None) };
     if item.node.text() == Some("none") {
@@ -68,7 +68,7 @@ fn one(cx: &mut Cx, node: &Node) -> Option<Shim> {
     }
 }
 
-/// How the echo shows a list of shims.
+/// Echo of a list of shims.
 pub(crate) fn echo(list: &[Shim]) -> Json {
     match list {
         [] => "none".into(),

@@ -1,4 +1,4 @@
-//! `[topology]`: parameters to nodes and ports.
+//! `[topology]`: from parameters to nodes and ports.
 
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx, DEFAULTS};
@@ -16,27 +16,27 @@ use serde_json::{Map, Value as Json};
 const SHARED: &[(&str, &str)] =
     &[("total", "shared-buffer"), ("switch", "shared-switch"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
 
-/// Keys of `[topology]` that every kind has and that say what happens to its links and hosts.
+/// Keys of `[topology]` for every kind, read in `resolve/faults.rs`.
 const FAULTS: [&str; 4] = ["balance", "host-queue", "failure", "corruption"];
 
-/// The built network.
-pub(crate) struct Built {
+/// Network of the scenario.
+pub(crate) struct BuiltNetwork {
     pub network: Network,
     pub echo: Json,
-    /// True if some link of the file names its queue.
+    /// True if a link of the file names its queue.
     pub queue_named: bool,
 }
 
-impl Built {
-    /// Returns true if some switch port can mark.
+impl BuiltNetwork {
+    /// Returns true if a switch port can mark.
     pub(crate) fn marks(&self) -> bool {
         self.network.ports.iter().any(|p| !self.network.nodes[p.from].host && p.queue.marks())
     }
 }
 
 /// Reads and builds `[topology]`.
-pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<Built> {
-    let table = flattened(cx, table)?;
+pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<BuiltNetwork> {
+    let table = flatten_shared_buffer(cx, table)?;
     let mut fields = Fields::new("[topology]", at, &table);
     let entries: Vec<&'static Entry> = topology::REGISTRY.iter().map(|e| &e.entry).collect();
     if let Some(item) = table.get("kind")
@@ -51,7 +51,7 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<Built> 
     fields.what = format!("the topology `{}`", entry.name);
     let checked =
         choice::params_with(cx, &mut fields, entry.params, parameter::read, &format!("the topology `{}`", entry.name), kind_at);
-    // They need the ports: `resolve/faults.rs`.
+    // These keys need the ports: `resolve/faults.rs`.
     for key in FAULTS {
         fields.get(key);
     }
@@ -73,10 +73,10 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<Built> 
         Value::Links(list) => list.iter().any(|l| l.link.queue.is_some()),
         _ => false,
     });
-    Some(Built { network, echo: Json::Object(echo), queue_named })
+    Some(BuiltNetwork { network, echo: Json::Object(echo), queue_named })
 }
 
-/// Reports what a builder refused, at the key it names.
+/// Reports an error of a builder at the key that it names.
 pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &TomlTable, kind_at: At) {
     let item = table.get(e.key);
     let message =
@@ -85,8 +85,8 @@ pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &TomlTable, kind_a
     cx.sink.error(item.map_or(kind_at, |i| i.node.at), message, label, None);
 }
 
-/// The table form of the shared memory, written as the plain keys that topologies have.
-fn flattened(cx: &mut Cx, table: &TomlTable) -> Option<TomlTable> {
+/// Converts the table form of the shared memory to the plain keys of topologies.
+fn flatten_shared_buffer(cx: &mut Cx, table: &TomlTable) -> Option<TomlTable> {
     let mut out = TomlTable::default();
     for item in &table.items {
         let Raw::Table(shared) = &item.node.raw else {
@@ -114,7 +114,7 @@ fn flattened(cx: &mut Cx, table: &TomlTable) -> Option<TomlTable> {
     Some(out)
 }
 
-/// Shared memory must hold a packet too.
+/// Registers shared memory, which must hold a packet too.
 fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
     for (key, value) in &values.0 {
         if let (Value::Bytes(b), true) = (value, key.starts_with("shared-")) {
@@ -122,7 +122,7 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
             cx.buffers.push(BufferSite { key, len: QueueLen::Bytes(b.0), at });
         }
     }
-    // A lone port may hold alpha times the pool.
+    // A single busy port may hold alpha times the pool.
     let value = |key: &str| values.0.iter().find(|(k, _)| *k == key).map(|(_, v)| v);
     if let (Some(Value::Bytes(total)), Some(Value::Float(alpha)), Some(Value::Unset)) =
         (value("shared-buffer"), value("shared-alpha"), value("shared-per-port"))
@@ -133,7 +133,7 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
     }
 }
 
-/// A name for every port: the topology's own, or `from->to`; parallel links are numbered.
+/// Name of every port: the topology's own, or `from->to`; parallel links are numbered.
 pub(crate) fn port_names(network: &Network) -> Vec<String> {
     let mut seen = std::collections::HashMap::new();
     let mut names: Vec<String> = Vec::with_capacity(network.ports.len());
@@ -152,7 +152,7 @@ pub(crate) fn port_names(network: &Network) -> Vec<String> {
     names
 }
 
-/// The ports that leave switches.
+/// Egress ports of switches.
 pub(crate) fn switch_ports(network: &Network) -> Vec<PortId> {
     let of_switch = |p: &PortConfig| network.nodes.get(p.from).is_some_and(|n| !n.host);
     network.ports.enumerate().filter(|(_, p)| of_switch(p)).map(|(id, _)| id).collect()

@@ -1,4 +1,4 @@
-//! `[transport]`: stack, congestion control, and every property of TCP; several congestion controls to compare, or several groups side by side.
+//! `[transport]`: stack, congestion control, and all properties of TCP; several congestion controls to compare, or several groups side by side.
 
 use crate::resolve::members::{Member, Rule, member, rule};
 use crate::resolve::shim::{self, Shim};
@@ -18,19 +18,19 @@ use forebay_types::param::{Entry, Values};
 use forebay_types::{GroupId, IndexVec, Time};
 use serde_json::{Map, Value as Json};
 
-/// Most congestion controls that one file compares, and most groups that run side by side.
+/// Maximum number of congestion controls to compare, and of groups.
 const MAX_CONGESTION_CONTROLS: usize = 64;
 
-/// Most groups that a variant is named after.
+/// Maximum number of groups in the name of a variant.
 const MAX_NAMED: usize = 3;
 
-/// A congestion control as chosen, and where.
+/// Configured congestion control, with its position.
 #[derive(Clone)]
 struct CongestionControl {
     entry: &'static CcEntry<()>,
     params: Values,
     json: Json,
-    /// Keys of `[transport]` that hold for this congestion control only, and where they stand.
+    /// Keys of `[transport]` for this congestion control only, with their positions.
     own: Values,
     own_json: Map<String, Json>,
     places: Vec<(String, At)>,
@@ -38,7 +38,7 @@ struct CongestionControl {
     at: At,
 }
 
-/// One group as written, its congestion control still open when the file compares several.
+/// Group as written; its congestion control is open if the file compares several.
 struct Draft {
     name: Option<String>,
     stack: Profile,
@@ -46,23 +46,23 @@ struct Draft {
     values: Values,
     shims: Option<Vec<Shim>>,
     member: Member,
-    /// Where each key of the group and of `[transport]` stands.
+    /// Positions of the keys of the group and of `[transport]`.
     places: Vec<(String, At)>,
     at: At,
 }
 
-/// The transports of one variant.
+/// Transports of one variant.
 pub(crate) struct Transports {
     /// Name of the variant: its congestion control.
     pub label: String,
     pub groups: IndexVec<GroupId, Group>,
-    /// True if group i needs marks, its congestion control, and where the congestion control was chosen.
+    /// For each group: true if it needs marks, its congestion control, and the position of that choice.
     pub needs_marks: Vec<(bool, &'static str, At)>,
     /// Echo of `[transport]`.
     pub echo: Json,
     /// True if the file has `[[transport.group]]`.
     pub named: bool,
-    /// How workloads that name no group are divided over the groups.
+    /// Rule that assigns workloads without a group to the groups.
     pub rule: Rule,
 }
 
@@ -102,9 +102,9 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &TomlTable)>) -> Opti
         return None;
     }
     let rule = rule(cx, drafts.iter().map(|d| (d.name.as_deref().unwrap_or(""), &d.member)))?;
-    // Without an open congestion control there is nothing to compare.
+    // If every group has its own congestion control there is nothing to compare.
     let (congestion_controls, labels) = if drafts.iter().all(|d| d.cc.is_some()) {
-        (vec![drafts[0].cc.clone()?], vec![together(&drafts)])
+        (vec![drafts[0].cc.clone()?], vec![group_label(&drafts)])
     } else {
         let labels = labels(&congestion_controls);
         (congestion_controls, labels)
@@ -238,7 +238,7 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
     (list.len() == nodes.len()).then_some(list)
 }
 
-/// The group's values, and where it has none those of `[transport]`.
+/// Values of the group, with those of `[transport]` as defaults.
 fn merged(base: &Values, own: Values) -> Values {
     let pairs = own.0.into_iter().zip(&base.0);
     Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_types::param::Value::Unset { b.clone() } else { v })).collect())
@@ -267,7 +267,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: Strin
         if let Some(list) = shims {
             echo.insert("shim".into(), shim::echo(list));
         } else if let [brought] = tcp.shims.as_slice() {
-            // The congestion control brings one, with its defaults.
+            // The congestion control adds this shim, with its defaults.
             echo.insert("shim".into(), brought.name.into());
         }
         echoes.push(echo);
@@ -285,7 +285,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &CongestionControl, label: Strin
     Transports { label, groups, needs_marks, echo, named, rule: rule.clone() }
 }
 
-/// What single ranges cannot express.
+/// Checks relations between several keys.
 fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
     if tcp.handshake && u64::from(tcp.init_cwnd) * u64::from(tcp.mss) > 65_535 {
         let first = 65_535 / tcp.mss;
@@ -295,7 +295,7 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
             tcp.init_cwnd
         ));
     }
-    // The place is the first of the keys that the file sets; a profile's default has none.
+    // The position is that of the first of the keys in the file; a profile's default has none.
     let mut error = |keys: &[&str], message: String, label: &str| {
         let place = keys.iter().find_map(|k| places.iter().find(|p| p.0 == *k));
         cx.sink.error(place.map_or(at, |p| p.1), message, label, None);
@@ -341,17 +341,17 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
 }
 
 impl CongestionControl {
-    /// Returns true if a comparison of the two would compare nothing.
+    /// Returns true if both are configured the same.
     fn same_as(&self, other: &CongestionControl) -> bool {
         self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
     }
 
-    /// `None` when it does not say: then it has what it brings, or what [transport] has.
+    /// Shims; `None` if not given: then those that it adds, or those of [transport].
     fn shim_names(&self) -> Option<Vec<Json>> {
         self.shims.as_ref().map(|list| list.iter().map(|s| s.json.clone()).collect())
     }
 
-    /// Its name, its shims, and the keys of `[transport]` it sets.
+    /// Name, shims, and the keys of `[transport]` that it sets.
     fn label(&self) -> String {
         let mut out = self.entry.entry.name.to_owned();
         self.shims.iter().flatten().for_each(|s| out.push_str(&format!("+{}", s.entry.entry.name)));
@@ -367,13 +367,13 @@ fn setting(key: &str, value: &Json) -> String {
     format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// Name of the only variant of a file in which every group has its own congestion control: the groups, if they are few.
-fn together(drafts: &[Draft]) -> String {
+/// Name of the only variant of a file in which every group has its own congestion control: the groups, if there are few.
+fn group_label(drafts: &[Draft]) -> String {
     let names: Vec<&str> = drafts.iter().filter_map(|d| d.name.as_deref()).collect();
     if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
 }
 
-/// Names of the variants: the congestion controls, with those of their parameters and of their shims' that tell two of the same name apart.
+/// Names of the variants: the congestion controls, with the parameters that distinguish those with equal names.
 fn labels(congestion_controls: &[CongestionControl]) -> Vec<String> {
     let label = |l: &CongestionControl| {
         let alike: Vec<&CongestionControl> = congestion_controls.iter().filter(|o| o.label() == l.label()).collect();

@@ -1,6 +1,6 @@
 //! `[[workload]]`: traffic, read once and built for each variant.
 
-use crate::resolve::members::{Rule, covered};
+use crate::resolve::members::{Rule, check_membership};
 use crate::resolve::topology::build_error;
 use crate::resolve::transport::Transports;
 use crate::schema::choice;
@@ -9,7 +9,7 @@ use crate::schema::fields::Fields;
 use crate::schema::names;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, either, grouped, short};
+use crate::text::words::{alternatives, did_you_mean, grouped, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::{End, Workload, WorkloadKind};
@@ -19,10 +19,10 @@ use forebay_types::param::{Entry, Values};
 use forebay_types::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
-/// Most `[[workload]]` tables of one file.
+/// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
 
-/// A workload with checked parameters, not yet bound to a network and a transport.
+/// Workload with checked parameters, not yet bound to a network and a transport.
 pub(crate) struct Draft<'a> {
     entry: &'static WorkloadEntry,
     values: Values,
@@ -70,7 +70,7 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
     fields.what = format!("the workload `{}`", entry.name);
     let class = match fields.get("class") {
         Some(i) => names::label(cx, "`class`", &i.node),
-        // Two workloads of a kind stay apart in the results unless the file says otherwise.
+        // Two workloads of a kind have different names in the results by default.
         None => Some(match before.iter().filter(|d| d.entry.entry.name == entry.name).count() {
             0 => entry.name.to_owned(),
             n => format!("{}-{}", entry.name, n + 1),
@@ -90,7 +90,7 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
     Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table, kind_at, echo })
 }
 
-/// A scenario without `duration` has some work that ends, beside endless background.
+/// Checks that a scenario without `duration` has finite work, not only background traffic.
 pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workload], duration: Option<Time>) -> Option<()> {
     if duration.is_some() || !traffic.iter().all(|w| w.kind.end() == End::WithOthers) {
         return Some(());
@@ -112,12 +112,12 @@ impl Draft<'_> {
         self.entry.transport
     }
 
-    /// The workload as the echo shows it.
+    /// Echo of the workload.
     pub(crate) fn echo(&self) -> Json {
         Json::Object(self.echo.clone())
     }
 
-    /// Builds the traffic on `network` with the transports of one variant.
+    /// Builds the traffic on `network` with the transports of a variant.
     pub(crate) fn build(
         &self,
         cx: &mut Cx,
@@ -126,13 +126,13 @@ impl Draft<'_> {
         transports: &Transports,
     ) -> Option<Workload> {
         let (group, transport) = self.transport(cx, network, transports)?;
-        // Our choice: where connections differ in their headers, loads are computed with those of the first transport.
+        // Our choice: if connections have different header sizes, loads are computed with that of the first transport.
         let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
         match (self.entry.build)(&self.values, &context) {
             Ok(kind) => {
                 self.check(cx, &kind, duration)?;
                 let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
-                covered(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
+                check_membership(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
                 Some(Workload { class: self.class.clone(), transport, kind })
             }
             Err(e) => {
@@ -142,20 +142,20 @@ impl Draft<'_> {
         }
     }
 
-    /// Its transports: the first of them, and the rule.
+    /// First transport of the workload, and its assignment rule.
     fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(GroupId, Assign)> {
         if !self.entry.transport {
             return self.no_transport(cx, transports);
         }
         let names = || transports.groups.iter().map(|g| g.name.as_str());
         let group = match self.transport {
-            None if !matches!(transports.rule, Rule::Unsaid) => {
+            None if !matches!(transports.rule, Rule::ByName) => {
                 return Some((transports.rule.first(), transports.rule.assign(network)?));
             }
             None if transports.groups.len() == 1 => Some(GroupId::new(0)),
             None => {
                 let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
-                let help = format!("legal: {}; or give the groups `hosts` or a `share`", either(names()));
+                let help = format!("legal: {}; or give the groups `hosts` or a `share`", alternatives(names()));
                 cx.sink.error(self.kind_at, message, "`transport` is missing", Some(help));
                 None
             }
@@ -167,14 +167,15 @@ impl Draft<'_> {
             Some(item) => {
                 let Some(name) = item.node.text() else {
                     let message = "`transport` is the name of one transport group, in quotes";
-                    let help = format!("legal: {}; to mix groups, give each a `share` and leave this key out", either(names()));
+                    let help =
+                        format!("legal: {}; to mix groups, give each a `share` and leave this key out", alternatives(names()));
                     cx.sink.error(item.node.at, message, "no name", Some(help));
                     return None;
                 };
                 let found = transports.groups.position(|g| g.name == name);
                 if found.is_none() {
                     let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown group".into());
-                    let help = Some(format!("legal: {}", either(names())));
+                    let help = Some(format!("legal: {}", alternatives(names())));
                     cx.sink.error(item.node.at, format!("there is no transport group `{}`", short(name)), label, help);
                 }
                 found
@@ -183,8 +184,8 @@ impl Draft<'_> {
         Some((group, Assign::One(group)))
     }
 
-    /// For traffic that uses none: it gets a group behind those of the scenario. The first stands for what a workload may ask of a
-    /// transport.
+    /// Group of traffic without transport, which comes after those of the scenario. The first group supplies the properties of a transport that a
+    /// workload may need.
     fn no_transport(&self, cx: &mut Cx, transports: &Transports) -> Option<(GroupId, Assign)> {
         let (kind, name) = (self.entry.entry.name, Group::DATAGRAMS);
         if let Some(item) = self.transport {
@@ -193,14 +194,15 @@ impl Draft<'_> {
         }
         if transports.groups.iter().any(|g| g.name == name) {
             let help = Some("give that group another name".to_owned());
-            let message = format!("a transport group is called `{name}`, as the results call the traffic of `{kind}`");
-            cx.sink.error(self.kind_at, message, "the results would mix both", help);
+            let message =
+                format!("a transport group is called `{name}`, which is the name of the traffic of `{kind}` in the results");
+            cx.sink.error(self.kind_at, message, "the results would not distinguish them", help);
             return None;
         }
         Some((GroupId::new(0), Assign::One(transports.groups.next_id())))
     }
 
-    /// What holds for traffic of every kind, whoever built it.
+    /// Checks for traffic of every kind.
     fn check(&self, cx: &mut Cx, kind: &WorkloadKind, duration: Option<Time>) -> Option<()> {
         let to_itself = match kind {
             WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Requests { pairs, .. } => {

@@ -1,4 +1,4 @@
-//! `world = "..."`: what runs the scenario, and what of it that world cannot do.
+//! `world = "..."`: backend of the scenario, and the parts of it that the backend does not support.
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
@@ -15,33 +15,33 @@ pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn
     worlds.find(word(&item.node, "`world`", &names, &mut cx.sink)?)
 }
 
-/// Says for each key of the scenario what `world` cannot do about it; and which variants it refuses, where it runs others.
+/// Reports each key that `world` does not support, and the variants concerned if it supports others.
 pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, variants: &[(&str, &Experiment)]) {
-    let mut said: Vec<(Unsupported, Vec<&str>)> = Vec::new();
+    let mut unsupported: Vec<(Unsupported, Vec<&str>)> = Vec::new();
     for (label, experiment) in variants {
         for what in world.supports(experiment) {
-            match said.iter_mut().find(|s| s.0 == what) {
-                // A world may say the same of two transport groups of a variant.
+            match unsupported.iter_mut().find(|s| s.0 == what) {
+                // A backend may report the same for two transport groups of a variant.
                 Some(s) if s.1.last() == Some(label) => {}
                 Some(s) => s.1.push(label),
-                None => said.push((what, vec![label])),
+                None => unsupported.push((what, vec![label])),
             }
         }
     }
-    for (what, of) in said {
+    for (what, of) in unsupported {
         let named: Vec<String> = of.iter().map(|label| format!("`{label}`")).collect();
-        let whom = if of.len() == variants.len() {
+        let subject = if of.len() == variants.len() {
             "this".into()
         } else {
             format!("the variant{} {}", if of.len() == 1 { "" } else { "s" }, named.join(", "))
         };
-        let message = format!("the world `{}` does not run {whom}: {}", world.name(), what.reason);
+        let message = format!("the world `{}` does not run {subject}: {}", world.name(), what.reason);
         let help = Some(format!("change `{}`, or choose another world: `forebay list worlds`", what.key));
-        cx.sink.error(place(root, what.key), message, "asked for here", help);
+        cx.sink.error(place(root, what.key), message, "not supported", help);
     }
 }
 
-/// Where `path`, such as `transport.slow-start`, stands: the key itself, wherever below its section, or else the section.
+/// Position of `path`, such as `transport.slow-start`: the key itself, anywhere below its section, or else the section.
 fn place(root: &TomlTable, path: &str) -> At {
     let (section, key) = path.split_once('.').unwrap_or((path, ""));
     let Some(item) = root.get(section) else { return At::default() };

@@ -1,4 +1,4 @@
-//! One choice out of a registry with its parameters: `"dctcp"`, or `{ kind = "dctcp", g = 0.0625 }`.
+//! Choice from a registry with its parameters: `"dctcp"`, or `{ kind = "dctcp", g = 0.0625 }`.
 
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, unknown};
@@ -6,24 +6,23 @@ use crate::schema::kind::kind_text;
 use crate::schema::value;
 use crate::text::doc::{Node, Raw, parse_loose};
 use crate::text::source::At;
-use crate::text::words::either;
+use crate::text::words::alternatives;
 use forebay_types::param::{Entry, Kind, Param, Value, Values};
 use serde_json::{Map, Value as Json};
 
-/// A parameter set: values for the builder, and what the echo shows.
+/// Parameter set: values for the builder, and the echo.
 pub(crate) type Checked = (Values, Map<String, Json>);
 
-/// What reads a value of a kind: [`value::read`](crate::schema::value::read), or
-/// `parameter::read` where links may stand.
+/// Reader of a value of a kind: [`value::read`](crate::schema::value::read), or `parameter::read` if links are allowed.
 pub(crate) type Read = fn(&mut Cx, Kind, &str, &Node) -> Option<(Value, Json)>;
 
-/// Reads all of `params` from `fields`, defaults filled in. `named` and `named_at` say what misses a required key.
-/// Every parameter is looked at even after one has failed, so that all errors are reported.
+/// Reads all of `params` from `fields` and fills in defaults. `named` and `named_at` describe the table in errors about missing keys. All parameters
+/// are read even after an error, so that all errors are reported.
 pub(crate) fn params(cx: &mut Cx, fields: &mut Fields<'_>, params: &[Param], named: &str, named_at: At) -> Option<Checked> {
     params_with(cx, fields, params, value::read, named, named_at)
 }
 
-/// As [`params`], each value read by `read`.
+/// Same as [`params`], with `read` as the reader of values.
 pub(crate) fn params_with(
     cx: &mut Cx,
     fields: &mut Fields<'_>,
@@ -64,23 +63,23 @@ pub(crate) fn params_with(
     ok.then_some((Values(values), echo))
 }
 
-/// The `kind` of a table and its entry in a registry.
+/// Reads `kind` of a table and finds its entry in a registry.
 pub(crate) fn kind(cx: &mut Cx, fields: &mut Fields<'_>, what: &str, entries: &[&'static Entry]) -> Option<(&'static Entry, At)> {
     let legal: Vec<&str> = entries.iter().map(|e| e.name).collect();
     let Some(item) = fields.get("kind") else {
         let message = format!("{} needs the key `kind`", fields.what);
-        cx.sink.error(fields.at, message, "`kind` is missing", Some(format!("legal: {}", either(legal))));
+        cx.sink.error(fields.at, message, "`kind` is missing", Some(format!("legal: {}", alternatives(legal))));
         return None;
     };
     named(cx, what, &item.node, entries).map(|e| (e, item.node.at))
 }
 
-/// The entry that a text names.
+/// Entry named by a text.
 fn named(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Option<&'static Entry> {
     let legal: Vec<&str> = entries.iter().map(|e| e.name).collect();
     let Some(text) = node.text() else {
         let message = format!("{what} must be a name in quotes, not {}", node.describe());
-        cx.sink.error(node.at, message, "expected a name", Some(format!("legal: {}", either(legal))));
+        cx.sink.error(node.at, message, "expected a name", Some(format!("legal: {}", alternatives(legal))));
         return None;
     };
     let found = entries.iter().find(|e| e.name == text).copied();
@@ -90,12 +89,12 @@ fn named(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Op
     found
 }
 
-/// A queue or a shim: a bare name, or a table with `kind` and parameters.
+/// Reads a queue or a shim: a bare name, or a table with `kind` and parameters.
 pub(crate) fn choice(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Option<(&'static Entry, Values, Json)> {
     choice_with(cx, what, node, entries, |_, _| Some(())).map(|(e, v, j, ())| (e, v, j))
 }
 
-/// As [`choice`], for a table that may have further keys: `more` reads them.
+/// Same as [`choice`], for a table with further keys, which `more` reads.
 pub(crate) fn choice_with<T>(
     cx: &mut Cx,
     what: &str,

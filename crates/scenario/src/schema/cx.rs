@@ -1,4 +1,4 @@
-//! What is known while a scenario is being read.
+//! Context of reading a scenario.
 
 use crate::schema::host_index::HostIndex;
 use crate::text::error::Sink;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The source number of registry defaults: errors in those have no place.
+/// Source number of registry defaults, whose errors have no position.
 pub(crate) const DEFAULTS: u32 = u32::MAX;
 
-/// A buffer size and where it was written, kept for checks against the packet size.
+/// Buffer size and its position, for checks against the packet size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferSite {
     pub key: &'static str,
@@ -20,25 +20,25 @@ pub(crate) struct BufferSite {
     pub at: At,
 }
 
-/// A file that a scenario depends on.
+/// File that a scenario depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRead {
-    /// As the scenario names it.
+    /// Name in the scenario.
     pub name: String,
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
 }
 
-/// State of one resolution.
+/// Context of one resolution.
 pub(crate) struct Cx {
-    /// The worlds, congestion controls and shims that may be named.
+    /// Backends, congestion controls and shims that may be named.
     pub worlds: &'static Worlds,
     pub sink: Sink,
     /// Folder of the scenario.
     pub base: PathBuf,
-    /// What a user should know about how the file was read.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Names of the built network, once it is built.
+    /// Names of the network, after it is built.
     pub hosts: Option<HostIndex>,
     /// All finite buffers.
     pub buffers: Vec<BufferSite>,
@@ -53,7 +53,7 @@ impl Cx {
         Cx { worlds, sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
     }
 
-    /// Notes that the scenario depends on a file, and returns its path.
+    /// Registers a file that the scenario depends on, and returns its path.
     pub(crate) fn file(&mut self, name: &str) -> PathBuf {
         let path = self.base.join(name);
         if !self.files.iter().any(|f| f.name == name) {

@@ -1,4 +1,4 @@
-//! What exists: the registries as lists, for `forebay list` and the reference.
+//! Registries as lists, for `forebay list` and the reference.
 
 use crate::schema::dist::BUILT_IN;
 use crate::schema::kind::kind_text;
@@ -9,21 +9,21 @@ use forebay_experiment::worlds::Worlds;
 use forebay_experiment::{topology, workload};
 use forebay_types::param::{Entry, Param};
 
-/// The congestion control of a scenario that names none.
+/// Default congestion control.
 pub(crate) const DEFAULT_CC: &str = "newreno";
 
 /// One registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds, in the plural: `congestion_controls`, `queues`.
+    /// Contents, in the plural: `congestion controls`, `queues`.
     pub title: &'static str,
-    /// How a scenario names one, such as `[topology] kind = "..."`.
+    /// Usage in a scenario, such as `[topology] kind = "..."`.
     pub usage: &'static str,
-    /// Its choices.
+    /// Entries.
     pub items: Vec<Item>,
 }
 
-/// One choice of a registry.
+/// Entry of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Name in the scenario file.
@@ -47,7 +47,7 @@ pub struct ParamDoc {
     pub doc: &'static str,
 }
 
-/// All registries, those of `worlds` among them, in the order `forebay list` shows them.
+/// All registries, with those of `worlds`, in the order of `forebay list`.
 pub fn describe(worlds: &Worlds) -> Vec<Section> {
     let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| plain(name, summary)).collect();
     let world = |w: &&dyn World| plain(w.name(), w.summary());
@@ -96,12 +96,12 @@ pub fn describe(worlds: &Worlds) -> Vec<Section> {
     ]
 }
 
-/// The keys of `[transport]` beside `stack`, `cc` and `group`.
+/// Keys of `[transport]` beside `stack`, `cc` and `group`.
 pub(crate) fn transport_params() -> Vec<ParamDoc> {
     PARAMS.iter().map(param).collect()
 }
 
-/// A choice without parameters.
+/// Entry without parameters.
 fn plain(name: &'static str, summary: &'static str) -> Item {
     Item { name, summary, params: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! Distributions of sizes and times, and the size tables they may come from.
+//! Distributions of sizes and times, and size tables.
 
 use crate::schema::cx::Cx;
 use crate::schema::limits::{MAX_BYTES, MAX_TIME};
@@ -6,17 +6,17 @@ use crate::schema::mixture::{self, mixture};
 use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use crate::text::load;
-use crate::text::words::{did_you_mean, either, grouped, short};
+use crate::text::words::{alternatives, did_you_mean, grouped, short};
 use forebay_types::{SizeDist, SizeTable, Time, TimeDist};
 use std::sync::Arc;
 
-/// Size tables that need no file: name, contents, where they come from (also in the files themselves).
+/// Built-in size tables: name, contents, source (also in the files themselves).
 pub(crate) const BUILT_IN: &[(&str, &str, &str)] = &[
     ("websearch", include_str!("../../../../data/cdf/websearch.cdf"), "web search cluster, DCTCP publication (SIGCOMM 2010)"),
     ("datamining", include_str!("../../../../data/cdf/datamining.cdf"), "data mining cluster, VL2 publication (SIGCOMM 2009)"),
 ];
 
-/// A distribution in the shape of the file: still without types.
+/// Distribution by its form in the file, without types.
 enum Shape<'n> {
     Const(&'n Node),
     One(&'n Item),
@@ -25,7 +25,7 @@ enum Shape<'n> {
 
 fn shape<'n>(cx: &mut Cx, what: &str, node: &'n Node, forms: &[&str]) -> Option<Shape<'n>> {
     let Raw::Table(t) = &node.raw else { return Some(Shape::Const(node)) };
-    let help = Some(format!("a distribution has exactly one of the keys {}", either(forms.iter().copied())));
+    let help = Some(format!("a distribution has exactly one of the keys {}", alternatives(forms.iter().copied())));
     let [item] = t.items.as_slice() else {
         cx.sink.error(node.at, format!("{what} has {} keys", t.items.len()), "expected one key", help);
         return None;
@@ -106,7 +106,7 @@ pub(crate) fn times(cx: &mut Cx, what: &str, node: &Node) -> Option<TimeDist> {
     }
 }
 
-/// A mixture's bare name is refused with advice.
+/// Refuses the bare name of a mixture, with advice.
 fn mixture_named(cx: &mut Cx, what: &str, node: &Node) -> Option<()> {
     let Some(name) = node.text().filter(|t| mixture::BUILT_IN.iter().any(|b| b.name == *t)) else { return Some(()) };
     let advice = format!("write {{ mixture = \"{name}\" }}");
@@ -122,7 +122,7 @@ fn ordered<T: PartialOrd>(cx: &mut Cx, what: &str, item: &Item, lo: T, hi: T) ->
     None
 }
 
-/// A built-in table, or a file relative to the scenario; says in the notes what was read.
+/// Reads a built-in table, or a file relative to the scenario, and adds a note about it.
 fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
     let name = quantity::text(cx, what, node)?;
     mixture_named(cx, what, node)?;
@@ -149,7 +149,7 @@ fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
         Err(message) => {
             let names = || BUILT_IN.iter().map(|b| b.0);
             let label = did_you_mean(name, names()).unwrap_or_else(|| "cannot be used".into());
-            let help = format!("built-in tables: {}; anything else is a file relative to the scenario", either(names()));
+            let help = format!("built-in tables: {}; anything else is a file relative to the scenario", alternatives(names()));
             cx.sink.error(node.at, message, label, Some(help));
             None
         }

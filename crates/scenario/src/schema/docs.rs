@@ -1,4 +1,4 @@
-//! The reference tables of `docs/scenario.md`, generated so that they cannot drift from the registries.
+//! Reference tables of `docs/scenario.md`, generated from the registries.
 
 use crate::schema::choice;
 use crate::schema::cx::Cx;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// The generated part of the reference, in Markdown.
+/// Generated part of the reference, in Markdown.
 pub fn docs(worlds: &'static Worlds) -> String {
     let mut out = String::new();
     for section in describe(worlds) {
@@ -42,7 +42,7 @@ pub fn docs(worlds: &'static Worlds) -> String {
     out
 }
 
-/// Parameters that all items share: they are shown once.
+/// Parameters that all items share, which are shown once.
 fn common(items: &[Item]) -> Vec<&ParamDoc> {
     match items {
         [first, rest @ ..] if !rest.is_empty() => {

@@ -1,29 +1,29 @@
-//! Reading a table key by key: a key that was not read is an unknown key.
+//! Reader of the keys of a table. Keys that were not read are unknown.
 
-use crate::schema::former;
+use crate::schema::former_keys;
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, either, short};
+use crate::text::words::{alternatives, did_you_mean, short};
 
-/// Unknown keys reported per table; a file with more is no scenario.
+/// Maximum number of unknown keys reported per table.
 const MAX_UNKNOWN: usize = 20;
 
-/// A table that is being read.
+/// Table being read.
 pub(crate) struct Fields<'a> {
-    /// How the table is called in messages, such as `[topology]`.
+    /// Name of the table in messages, such as `[topology]`.
     pub(crate) what: String,
-    /// Where the table stands.
+    /// Position of the table.
     pub(crate) at: At,
     table: &'a TomlTable,
-    asked: Vec<String>,
+    read: Vec<String>,
     removed: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads `table`, called `what` in messages.
     pub(crate) fn new(what: impl Into<String>, at: At, table: &'a TomlTable) -> Fields<'a> {
-        Fields { what: what.into(), at, table, asked: Vec::new(), removed: Vec::new() }
+        Fields { what: what.into(), at, table, read: Vec::new(), removed: Vec::new() }
     }
 
     /// Reads `node`, which must be a table.
@@ -38,13 +38,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The item called `key`, which is thereby known.
+    /// Returns the item called `key` and marks the key as known.
     pub(crate) fn get(&mut self, key: &str) -> Option<&'a Item> {
-        self.asked.push(key.to_owned());
+        self.read.push(key.to_owned());
         self.table.get(key)
     }
 
-    /// Reports `key`, which earlier versions read, if the table has it; `help` says what to write instead.
+    /// Reports the removed key `key` if the table has it; `help` is the advice.
     pub(crate) fn refuse_removed(&mut self, key: &'static str, help: &str, sink: &mut Sink) {
         self.removed.push(key);
         if let Some(item) = self.table.get(key) {
@@ -53,31 +53,31 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reports every key that was not asked for.
+    /// Reports every key that was not read.
     pub(crate) fn finish(self, sink: &mut Sink) {
-        let known = |key: &str| self.asked.iter().any(|k| k == key) || self.removed.contains(&key);
+        let known = |key: &str| self.read.iter().any(|k| k == key) || self.removed.contains(&key);
         for item in self.table.items.iter().filter(|i| !known(&i.key)).take(MAX_UNKNOWN) {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
-            let known = || self.asked.iter().map(String::as_str);
-            let label = match former::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
+            let known = || self.read.iter().map(String::as_str);
+            let label = match former_keys::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
                 Some(new) => format!("this key is now `{new}`"),
                 None => did_you_mean(&item.key, known()).unwrap_or_else(|| "unknown key".into()),
             };
-            let legal = match self.asked.is_empty() {
+            let legal = match self.read.is_empty() {
                 true => "it has no keys".to_owned(),
-                false => format!("legal keys: {}", either(self.asked.iter().map(String::as_str)).replace(" or ", ", ")),
+                false => format!("legal keys: {}", alternatives(self.read.iter().map(String::as_str)).replace(" or ", ", ")),
             };
             sink.error(item.key_at, message, label, Some(legal));
         }
     }
 }
 
-/// A word out of a list; anything else is an error that names the nearest.
+/// Reads a word of a list; otherwise an error that names the nearest.
 pub(crate) fn word<'n>(node: &'n Node, what: &str, legal: &[&str], sink: &mut Sink) -> Option<&'n str> {
     let Some(text) = node.text() else {
         sink.error(
             node.at,
-            format!("{what} must be one of the words {}, not {}", either(legal.iter().copied()), node.describe()),
+            format!("{what} must be one of the words {}, not {}", alternatives(legal.iter().copied()), node.describe()),
             "a word in quotes",
             None,
         );
@@ -90,9 +90,10 @@ pub(crate) fn word<'n>(node: &'n Node, what: &str, legal: &[&str], sink: &mut Si
     None
 }
 
-/// Reports that `text` is no legal name.
+/// Reports that `text` is not a legal name.
 pub(crate) fn unknown(at: At, what: &str, text: &str, legal: &[&str], sink: &mut Sink) {
     let label = did_you_mean(text, legal.iter().copied()).unwrap_or_else(|| "unknown name".into());
-    let help = if legal.is_empty() { "none exists yet".to_owned() } else { format!("legal: {}", either(legal.iter().copied())) };
+    let help =
+        if legal.is_empty() { "none exists yet".to_owned() } else { format!("legal: {}", alternatives(legal.iter().copied())) };
     sink.error(at, format!("{what} `{}` does not exist", short(text)), label, Some(help));
 }

@@ -1,10 +1,10 @@
-//! The names of a built network: hosts, switches and groups of hosts.
+//! Index of the names of a network: hosts, switches and groups of hosts.
 
 use forebay_experiment::network::Network;
 use forebay_types::NodeId;
 use std::collections::HashMap;
 
-/// The names of a built network.
+/// Index of the names of a network.
 #[derive(Debug, Default)]
 pub(crate) struct HostIndex {
     nodes: HashMap<String, (NodeId, bool)>,
@@ -21,22 +21,22 @@ impl HostIndex {
         HostIndex { nodes, groups }
     }
 
-    /// The node called `name`, and whether it is a host.
+    /// Node called `name`, and true if it is a host.
     pub(crate) fn node(&self, name: &str) -> Option<(NodeId, bool)> {
         self.nodes.get(name).copied()
     }
 
-    /// The hosts of the group called `name`.
+    /// Hosts of the group called `name`.
     pub(crate) fn group(&self, name: &str) -> Option<&[NodeId]> {
         self.groups.iter().find(|g| g.0 == name).map(|g| g.1.as_slice())
     }
 
-    /// The names of all groups.
+    /// Names of all groups.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &str> + Clone {
         self.groups.iter().map(|g| g.0.as_str())
     }
 
-    /// The names of hosts among the first `most` nodes, in no order.
+    /// Names of hosts among the first `most` nodes, in arbitrary order.
     pub(crate) fn some_hosts(&self, most: usize) -> impl Iterator<Item = &str> {
         self.nodes.iter().take(most).filter(|n| n.1.1).map(|n| n.0.as_str())
     }

@@ -1,16 +1,16 @@
-//! Naming hosts: `"all"`, a group of the topology, a host, a range `"h0..h7"`, or a list of those.
+//! Sets of hosts: `"all"`, a group of the topology, a host, a range `"h0..h7"`, or a list of those.
 
 use crate::schema::cx::Cx;
 use crate::schema::limits::MAX_NAMES;
 use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
-use crate::text::words::{did_you_mean, either, short};
+use crate::text::words::{alternatives, did_you_mean, short};
 use forebay_types::NodeId;
 
-/// Names searched for a likely slip; more would make an error slow.
-const NEAREST_AMONG: usize = 2_000;
+/// Maximum number of names searched for a similar one, which bounds the time of an error.
+const MAX_SEARCHED: usize = 2_000;
 
-/// The hosts `node` names, in its order; a host named twice counts twice.
+/// Reads the hosts of `node`, in its order; duplicates are kept.
 pub(crate) fn hosts(cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<NodeId>> {
     let mut list = Vec::new();
     let ok = match &node.raw {
@@ -40,7 +40,7 @@ fn wrong(cx: &mut Cx, what: &str, node: &Node) -> bool {
 }
 
 fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>) -> bool {
-    // Without a network the topology's own errors are reported, and that is enough.
+    // Without a network only the errors of the topology are reported.
     let Some(index) = cx.hosts.as_ref() else { return false };
     if let Some(ids) = index.group(text) {
         list.extend(ids);
@@ -57,8 +57,9 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
         );
         return false;
     };
-    let known_groups =
-        || format!("groups of this topology: {}; forebay check lists its hosts", either(index.groups()).replace(" or ", ", "));
+    let known_groups = || {
+        format!("groups of this topology: {}; forebay check lists its hosts", alternatives(index.groups()).replace(" or ", ", "))
+    };
     for name in names {
         match index.node(&name) {
             Some((id, true)) => list.push(id),
@@ -72,7 +73,7 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
                 return false;
             }
             None => {
-                let known = index.groups().chain(index.some_hosts(NEAREST_AMONG));
+                let known = index.groups().chain(index.some_hosts(MAX_SEARCHED));
                 let label = did_you_mean(&name, known).unwrap_or_else(|| "unknown host".into());
                 let help = known_groups();
                 cx.sink.error(node.at, format!("{what}: there is no host or group `{}`", short(&name)), label, Some(help));

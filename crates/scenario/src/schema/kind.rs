@@ -1,8 +1,8 @@
-//! What is legal for a [`Kind`], in words.
+//! Legal values of a [`Kind`], in words.
 
 use forebay_types::param::Kind;
 
-/// What is legal for a kind, as a phrase for help texts and documentation.
+/// Legal values of a kind, as a phrase for help texts and documentation.
 pub(crate) fn kind_text(kind: Kind) -> String {
     match kind {
         Kind::Time => "a time such as \"25us\"".into(),
@@ -27,7 +27,7 @@ pub(crate) fn kind_text(kind: Kind) -> String {
     }
 }
 
-/// A range of integers, as a phrase.
+/// Range of integers, as a phrase.
 pub(crate) fn range(lo: i64, hi: i64) -> String {
     match (lo, hi) {
         (i64::MIN, i64::MAX) => "any".into(),

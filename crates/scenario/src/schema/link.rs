@@ -1,4 +1,4 @@
-//! Links, and the queues on them.
+//! Links and their queues.
 
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx};
@@ -9,9 +9,9 @@ use forebay_types::param::{CustomLink, Entry, LinkValue, QueueValue, Value};
 use forebay_types::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
-/// Longest propagation delay. Our choice: no link of a data centre comes near it.
+/// Maximum propagation delay. Our choice: far above that of any data centre link.
 const MAX_DELAY: Time = Time::from_secs(60);
-/// Most links a list may have.
+/// Maximum number of links of a list.
 const MAX_LINKS: usize = 1_000_000;
 
 /// Reads `{ rate, delay, buffer, queue }`.
@@ -33,7 +33,7 @@ fn link_fields<'a>(cx: &mut Cx, what: &str, node: &'a Node) -> Option<Fields<'a>
     }
 }
 
-/// The properties that links of all topologies have.
+/// Reads the properties that links of all topologies have.
 fn properties(cx: &mut Cx, what: &str, fields: &mut Fields<'_>) -> Option<(LinkValue, Map<String, Json>)> {
     let mut echo = Map::new();
     let rate = required(cx, what, fields, "rate", "10Gbps").and_then(|i| quantity::rate(cx, "`rate`", &i.node));
@@ -76,7 +76,7 @@ fn buffer(cx: &mut Cx, item: &Item) -> Option<QueueLen> {
     Some(len)
 }
 
-/// Reads a queue discipline: a name, or a table with `kind` and its parameters. A threshold cannot lie above the buffer.
+/// Reads a queue discipline: a name, or a table with `kind` and its parameters. A threshold cannot exceed the buffer.
 pub(crate) fn queue(cx: &mut Cx, node: &Node, buffer: Option<QueueLen>) -> Option<(QueueValue, Json)> {
     let entries: Vec<&'static Entry> = forebay_queues::REGISTRY.iter().map(|e| &e.entry).collect();
     let (entry, params, json) = choice::choice(cx, "queue", node, &entries)?;
@@ -90,7 +90,7 @@ pub(crate) fn queue(cx: &mut Cx, node: &Node, buffer: Option<QueueLen>) -> Optio
             cx.sink.error(place(key), format!("`{key}` = {k} is above the buffer"), format!("legal: at most {b}"), help);
         } else if comparable && k.amount() == b.amount() && *key == "k" {
             cx.note(format!(
-                "queue {}: `{key}` equals the buffer ({b}), so a packet that meets it is dropped, not marked",
+                "queue {}: `{key}` equals the buffer ({b}), so a packet that arrives at that length is dropped, not marked",
                 entry.name
             ));
         }

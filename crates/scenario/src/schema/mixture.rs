@@ -3,15 +3,15 @@
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, TomlTable, parse_loose};
-use crate::text::words::{did_you_mean, either, grouped, short};
+use crate::text::words::{alternatives, did_you_mean, grouped, short};
 use forebay_types::Mixture;
 
-/// A mixture that has a name: of sizes, of times, or of both.
+/// Named mixture of sizes, of times, or of both.
 pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
     sizes: Option<&'static str>,
     times: Option<&'static str>,
-    /// Where it comes from, for the reference.
+    /// Source, for the reference.
     pub(crate) origin: &'static str,
 }
 
@@ -37,8 +37,7 @@ pub(crate) const BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// Reads the value of `mixture`: a list of parts, or the name of one whose text `text` finds; `read` reads the distribution of a part and
-/// `mean` gives its mean as a text.
+/// Reads the value of `mixture`: a list of parts, or a name. `read` reads the distribution of a part, and `mean` returns its mean.
 pub(crate) fn mixture<T>(
     cx: &mut Cx,
     what: &str,
@@ -53,7 +52,8 @@ pub(crate) fn mixture<T>(
         let Some(found) = BUILT_IN.iter().find(|b| b.name == name).and_then(text) else {
             let names = || BUILT_IN.iter().filter(|b| text(b).is_some()).map(|b| b.name);
             let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown mixture".into());
-            let help = format!("legal: {}, or a list of parts such as {{ share = 18, log-uniform = [..] }}", either(names()));
+            let help =
+                format!("legal: {}, or a list of parts such as {{ share = 18, log-uniform = [..] }}", alternatives(names()));
             cx.sink.error(node.at, format!("{what}: there is no mixture `{}`", short(name)), label, Some(help));
             return None;
         };
@@ -75,7 +75,7 @@ pub(crate) fn mixture<T>(
     }
 }
 
-/// One part: `share` and one distribution, or `value` for always the same.
+/// Reads a part: `share` and one distribution, or `value` for a constant.
 fn part<T>(cx: &mut Cx, what: &str, node: &Node, read: fn(&mut Cx, &str, &Node) -> Option<T>) -> Option<(f64, T)> {
     let Raw::Table(table) = &node.raw else {
         let help = Some("a part is { share = 18, log-uniform = [..] }, or { share = 18, value = .. }".to_owned());

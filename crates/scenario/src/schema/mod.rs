@@ -1,14 +1,14 @@
-//! The middle floor: what may stand in a table. Fields with their unknown keys, a value of each kind, an entry of a registry with its
-//! parameters, and the documentation that follows from the registries. Nothing here knows the sections of a scenario.
+//! Middle layer: tables and values. It reads fields and reports unknown keys, reads a value of each kind and an entry of a registry with its
+//! parameters, and documents the registries. It does not depend on the sections of a scenario.
 
+pub(crate) mod bounds;
 pub(crate) mod choice;
 pub(crate) mod cx;
 pub(crate) mod describe;
 pub(crate) mod dist;
 pub(crate) mod docs;
-pub(crate) mod ends;
 pub(crate) mod fields;
-pub(crate) mod former;
+pub(crate) mod former_keys;
 pub(crate) mod host_index;
 pub(crate) mod hosts;
 pub(crate) mod kind;

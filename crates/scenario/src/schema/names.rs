@@ -1,18 +1,18 @@
-//! Names that end up in file names and tables.
+//! Names that become part of file names and tables.
 
 use crate::schema::cx::Cx;
 use crate::schema::quantity;
 use crate::text::doc::Node;
 use crate::text::words::short;
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 100;
 
 fn legal(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// The name of a scenario: it becomes the name of a folder.
+/// Reads the name of a scenario, which is also the name of a folder.
 pub(crate) fn scenario_name(cx: &mut Cx, node: &Node) -> Option<String> {
     let name = quantity::text(cx, "`name`", node)?;
     if name.chars().all(legal) && !name.starts_with('.') && name.chars().count() <= MAX_NAME {
@@ -24,13 +24,13 @@ pub(crate) fn scenario_name(cx: &mut Cx, node: &Node) -> Option<String> {
     None
 }
 
-/// A legal name made of a file's name.
+/// Converts a file name to a legal name.
 pub(crate) fn from_stem(stem: &str) -> String {
     let name: String = stem.trim_start_matches('.').chars().take(MAX_NAME).map(|c| if legal(c) { c } else { '-' }).collect();
     if name.is_empty() { "scenario".into() } else { name }
 }
 
-/// The name of a class or a transport group: one word or line in a table.
+/// Reads the name of a class or transport group: one line in a table.
 pub(crate) fn label(cx: &mut Cx, what: &str, node: &Node) -> Option<String> {
     let text = quantity::text(cx, what, node)?;
     if text.chars().any(char::is_control) || text.chars().count() > MAX_NAME {

@@ -1,4 +1,4 @@
-//! One value of any [`Kind`], links included.
+//! Values of any [`Kind`], links included.
 
 use crate::schema::cx::Cx;
 use crate::schema::{link, value};
@@ -6,7 +6,7 @@ use crate::text::doc::Node;
 use forebay_types::param::{Kind, Value};
 use serde_json::Value as Json;
 
-/// Reads a value of `kind`; `what` names it in messages. The second part is what the echo shows.
+/// Reads a value of `kind`; `what` names it in messages. The second part is its echo.
 pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(Value, Json)> {
     match kind {
         Kind::Link => link::link(cx, what, node).map(|(l, j)| (Value::Link(l), j)),

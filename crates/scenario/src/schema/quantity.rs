@@ -1,4 +1,4 @@
-//! Quantities, numbers, texts and truth values: what needs nothing but its own text.
+//! Quantities, numbers, texts and booleans.
 
 use crate::schema::cx::Cx;
 use crate::schema::kind::{kind_text, range};
@@ -8,14 +8,14 @@ use forebay_types::param::Kind;
 use forebay_types::{Bytes, QuantityError, QueueLen, Rate, Time};
 use std::str::FromStr;
 
-/// Longest text that is looked at as a quantity.
-const LONGEST_QUANTITY: usize = 100;
+/// Maximum length of a quantity.
+const MAX_QUANTITY_LEN: usize = 100;
 
-/// Reads a text with a unit; a bare number gets the advice to add one.
+/// Reads a text with a unit; an error for a bare number advises to add one.
 fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Node, kind: Kind, unit: &str) -> Option<T> {
     let legal = Some(format!("legal: {}", kind_text(kind)));
     match &node.raw {
-        Raw::Text(s) if s.len() > LONGEST_QUANTITY => {
+        Raw::Text(s) if s.len() > MAX_QUANTITY_LEN => {
             cx.sink.error(node.at, format!("{what} holds a text of {} bytes", s.len()), "too long for a quantity", legal);
             None
         }
@@ -27,7 +27,7 @@ fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Nod
                 None
             }
         },
-        Raw::Int(_) | Raw::Float(_) | Raw::Huge(_) => {
+        Raw::Int(_) | Raw::Float(_) | Raw::OutOfRange(_) => {
             let number = node.describe();
             let advice = format!("quantities carry units: write \"{}{unit}\"", number.trim_start_matches('-'));
             cx.sink.error(node.at, format!("{what} is {number} without a unit"), advice, legal);
@@ -45,12 +45,12 @@ fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Nod
     }
 }
 
-/// A time as people write it.
+/// Display text of a time.
 pub(crate) fn time_text(t: Time) -> String {
     if t == Time::ZERO { "0s".into() } else { t.to_string() }
 }
 
-/// A time of at most `max`.
+/// Reads a time of at most `max`.
 pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Time> {
     let unit = if max > MAX_TIME { "s" } else { "us" };
     let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
@@ -70,7 +70,7 @@ pub(crate) fn rate(cx: &mut Cx, what: &str, node: &Node) -> Option<Rate> {
     quantity(cx, what, node, Kind::Rate, unit)
 }
 
-/// A size of at least one byte: nothing in a scenario is usefully empty.
+/// Reads a size of at least one byte.
 pub(crate) fn bytes(cx: &mut Cx, what: &str, node: &Node) -> Option<Bytes> {
     let b: Bytes = quantity(cx, what, node, Kind::Bytes, "B")?;
     if b.0 == 0 || b.0 > MAX_BYTES {
@@ -93,7 +93,7 @@ pub(crate) fn queue_len(cx: &mut Cx, what: &str, node: &Node) -> Option<QueueLen
 pub(crate) fn int(cx: &mut Cx, what: &str, node: &Node, lo: i64, hi: i64) -> Option<i64> {
     match &node.raw {
         Raw::Int(i) if (lo..=hi).contains(i) => return Some(*i),
-        Raw::Int(_) | Raw::Huge(_) => {
+        Raw::Int(_) | Raw::OutOfRange(_) => {
             cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: {}", range(lo, hi)), None);
         }
         Raw::Text(s) if s.trim().parse::<i64>().is_ok() => {
@@ -112,7 +112,7 @@ pub(crate) fn float(cx: &mut Cx, what: &str, node: &Node, lo: f64, hi: f64) -> O
     let f = match &node.raw {
         Raw::Float(f) => *f,
         Raw::Int(i) => *i as f64,
-        Raw::Huge(_) => f64::INFINITY,
+        Raw::OutOfRange(_) => f64::INFINITY,
         _ => {
             let message = format!("{what} must be a number, not {}", node.describe());
             cx.sink.error(node.at, message, format!("legal: {}", kind_text(Kind::Float(lo, hi))), None);
@@ -144,7 +144,7 @@ pub(crate) fn boolean(cx: &mut Cx, what: &str, node: &Node) -> Option<bool> {
     None
 }
 
-/// A text that is not empty.
+/// Reads a text that is not empty.
 pub(crate) fn text<'n>(cx: &mut Cx, what: &str, node: &'n Node) -> Option<&'n str> {
     match node.text() {
         Some(t) if t.trim().is_empty() => cx.sink.error(node.at, format!("{what} is empty"), "expected a text", None),

@@ -8,7 +8,7 @@ pub(crate) fn expand(range: &str) -> Option<Vec<String>> {
     let split = |s: &str| {
         let digits = s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
         let number: usize = s[digits..].parse().ok()?;
-        // A number with leading zeros would not come back as it was written.
+        // Leading zeros are refused, since names are rebuilt from numbers.
         (number.to_string() == s[digits..]).then(|| (s[..digits].to_owned(), number))
     };
     let ((p, a), (q, b)) = (split(from.trim())?, split(to.trim())?);

@@ -1,10 +1,10 @@
-//! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
+//! Echo of a resolved TCP configuration in the keys of scenarios, with all defaults.
 
 use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRule, Stack};
 use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
-/// Writes every key of `profile::PARAMS`; `tso` only when it is on, `isn` when it is fixed.
+/// Writes every key of `profile::PARAMS`; `tso` only if on, `isn` only if fixed.
 pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     let recovery = match c.recovery {
         Recovery::Reno => "reno",

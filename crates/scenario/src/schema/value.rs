@@ -1,4 +1,4 @@
-//! One value of each [`Kind`] but links, which hold values themselves.
+//! Values of each [`Kind`] except links, which contain values themselves.
 
 use crate::schema::cx::Cx;
 use crate::schema::dist;
@@ -12,11 +12,10 @@ use crate::text::words::short;
 use forebay_types::param::{Kind, Value};
 use serde_json::Value as Json;
 
-/// Most entries of a list of numbers.
+/// Maximum number of entries of a list of numbers.
 const MAX_LIST: usize = 64;
 
-/// Reads a value of `kind`; `what` names it in messages. The second part is what the echo shows. A link is an error here:
-/// `parameter::read` reads those too.
+/// Reads a value of `kind`; `what` names it in messages. The second part is its echo. A link is an error here; `parameter::read` reads links too.
 pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(Value, Json)> {
     let json = || node.json();
     Some(match kind {
@@ -43,7 +42,7 @@ pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(
     })
 }
 
-/// A short list, each of whose items is read by `item`.
+/// Reads a short list, with `item` as the reader of its items.
 fn list<T>(cx: &mut Cx, what: &str, node: &Node, mut item: impl FnMut(&mut Cx, &Node) -> Option<T>) -> Option<Vec<T>> {
     let Raw::Array(nodes) = &node.raw else {
         cx.sink.error(node.at, format!("{what} must be a list, not {}", node.describe()), "expected a list in brackets", None);
@@ -57,7 +56,7 @@ fn list<T>(cx: &mut Cx, what: &str, node: &Node, mut item: impl FnMut(&mut Cx, &
     items.into_iter().collect()
 }
 
-/// Node names: a list of names and of ranges `"h0..h7"`.
+/// Reads node names: a list of names and of ranges `"h0..h7"`.
 fn names(cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<String>> {
     let Raw::Array(nodes) = &node.raw else {
         let help = "write [\"a\", \"b\"]; \"h0..h7\" stands for eight names".to_owned();

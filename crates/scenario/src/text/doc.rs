@@ -1,4 +1,4 @@
-//! The document as a tree of values that know where they were written.
+//! Document as a tree of values with their positions.
 
 use crate::text::error::Sink;
 use crate::text::source::At;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Most syntax errors reported for one file; what follows is mostly noise of the first ones.
+/// Maximum number of syntax errors reported for one file; further ones usually follow from the first.
 const MAX_SYNTAX_ERRORS: usize = 10;
 
-/// A value and its place.
+/// Value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub at: At,
@@ -22,8 +22,8 @@ pub(crate) struct Node {
 pub(crate) enum Raw {
     Text(String),
     Int(i64),
-    /// An integer that does not fit.
-    Huge(String),
+    /// An integer beyond 64 bits, as text.
+    OutOfRange(String),
     Float(f64),
     Bool(bool),
     Date(String),
@@ -50,19 +50,19 @@ impl TomlTable {
         self.items.iter().find(|i| i.key == key)
     }
 
-    /// The table as written.
+    /// Table as written.
     pub(crate) fn json(&self) -> Json {
         Json::Object(self.items.iter().map(|i| (i.key.clone(), i.node.json())).collect::<Map<_, _>>())
     }
 }
 
 impl Node {
-    /// What the value is, for messages.
+    /// Description of the value for messages.
     pub(crate) fn describe(&self) -> String {
         match &self.raw {
             Raw::Text(s) => format!("the text \"{}\"", short(s)),
             Raw::Int(i) => format!("{i}"),
-            Raw::Huge(s) => short(s),
+            Raw::OutOfRange(s) => short(s),
             Raw::Float(f) => format!("{f}"),
             Raw::Bool(b) => format!("{b}"),
             Raw::Date(d) => format!("the date {d}"),
@@ -75,10 +75,10 @@ impl Node {
         if let Raw::Text(s) = &self.raw { Some(s) } else { None }
     }
 
-    /// The value as written, for the echo.
+    /// Value as written, for the echo.
     pub(crate) fn json(&self) -> Json {
         match &self.raw {
-            Raw::Text(s) | Raw::Huge(s) | Raw::Date(s) => Json::String(s.clone()),
+            Raw::Text(s) | Raw::OutOfRange(s) | Raw::Date(s) => Json::String(s.clone()),
             Raw::Int(i) => Json::from(*i),
             Raw::Float(f) => Json::from(*f),
             Raw::Bool(b) => Json::Bool(*b),
@@ -99,13 +99,13 @@ pub(crate) fn parse(text: &str, source: u32, sink: &mut Sink) -> TomlTable {
     if errors.is_empty() { convert_table(table.get_ref(), source, 0) } else { TomlTable::default() }
 }
 
-/// Reads one value, such as the right side of a `--set`. `None`: it is not TOML.
+/// Reads one value, such as the right side of a `--set`; `None` if it is not TOML.
 pub(crate) fn parse_value(text: &str, source: u32, offset: usize) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
     Some(convert(&value, source, offset))
 }
 
-/// Reads a value as in the registries' defaults and on the command line: TOML, or a bare word that stands for itself.
+/// Reads a value of the registries' defaults or the command line: TOML, or a bare word that stands for a string.
 pub(crate) fn parse_loose(text: &str, source: u32, offset: usize) -> Node {
     let at = place(source, offset, &(0..text.len()));
     let mut node = parse_value(text, source, offset).unwrap_or_else(|| Node { at, raw: Raw::Text(text.trim().to_owned()) });
@@ -122,9 +122,9 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32, offset: usize) -> Node {
         DeValue::String(s) => Raw::Text(s.to_string()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
             Ok(v) => Raw::Int(v),
-            Err(_) => Raw::Huge(i.to_string()),
+            Err(_) => Raw::OutOfRange(i.to_string()),
         },
-        DeValue::Float(f) => f.as_str().parse().map_or_else(|_| Raw::Huge(f.to_string()), Raw::Float),
+        DeValue::Float(f) => f.as_str().parse().map_or_else(|_| Raw::OutOfRange(f.to_string()), Raw::Float),
         DeValue::Boolean(b) => Raw::Bool(*b),
         DeValue::Datetime(d) => Raw::Date(d.to_string()),
         DeValue::Array(a) => Raw::Array(a.iter().map(|v| convert(v, source, offset)).collect()),

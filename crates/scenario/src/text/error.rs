@@ -1,4 +1,4 @@
-//! Errors that point at the line: all that a file has, not just the first.
+//! Errors with positions. All errors of a file are reported, not only the first.
 
 use crate::text::source::{At, Source};
 use crate::text::words::{plain, plain_lines, short};
@@ -6,13 +6,13 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// More than this many errors of one file are counted, not listed.
+/// Maximum number of listed errors of a file; further ones are counted.
 const MAX_LISTED: usize = 50;
 
-/// More than this many are not even counted.
-const MAX_KEPT: usize = 1000;
+/// Maximum number of counted errors.
+const MAX_COUNTED: usize = 1000;
 
-/// One mistake in a scenario: what is wrong, where, and what would be legal.
+/// Error in a scenario: message, position, and the legal values.
 #[derive(Debug, Clone)]
 pub struct ScenarioError {
     message: String,
@@ -22,7 +22,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// An error about a file as a whole.
+    /// Error of a file as a whole.
     pub(crate) fn whole(message: impl Into<String>, help: Option<String>) -> ScenarioError {
         ScenarioError {
             message: plain_lines(&message.into()),
@@ -32,24 +32,24 @@ impl ScenarioError {
         }
     }
 
-    /// What is wrong.
+    /// Message.
     pub fn message(&self) -> &str {
         &self.message
     }
-    /// What to do about it.
+    /// Advice.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
-    /// Name of the file (or `--set`), when the error has a place.
+    /// Name of the file (or `--set`), if the error has a position.
     pub fn file(&self) -> Option<&str> {
         self.place.as_ref().map(|p| p.0.name())
     }
-    /// One-based line and column, when the error has a place.
+    /// One-based line and column, if the error has a position.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         self.place.as_ref().map(|(s, start, _)| s.line_column(*start))
     }
 
-    /// The error with its line, in the manner of a compiler, without colours.
+    /// Error with its line, like that of a compiler, without colours.
     pub fn render(&self) -> String {
         let mut out = format!("error: {}\n", self.message);
         let mut gutter = 1;
@@ -95,25 +95,25 @@ impl Diagnostic for ScenarioError {
     }
 }
 
-/// Help, and a line for each override that the text shown with an error does not have.
+/// Adds a line to the help for each override that the shown text lacks.
 fn with_replaced(help: Option<String>, replaced: Vec<String>) -> Option<String> {
     let lines: Vec<String> = help.into_iter().chain(replaced).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Everything that is wrong with a scenario, in the order of the file.
+/// All errors of a scenario, in the order of the file.
 #[derive(Debug, Clone)]
 pub struct Errors {
     list: Vec<ScenarioError>,
 }
 
 impl Errors {
-    /// One error about a file as a whole.
+    /// Single error of a file as a whole.
     pub(crate) fn whole(message: impl Into<String>, help: Option<String>) -> Errors {
         Errors { list: vec![ScenarioError::whole(message, help)] }
     }
 
-    /// All errors with a further line of help.
+    /// Adds a line of help to all errors.
     pub(crate) fn with_help(mut self, line: &str) -> Errors {
         for e in &mut self.list {
             e.help = Some(e.help.take().map_or(line.to_owned(), |h| format!("{h}\n{line}")));
@@ -121,11 +121,11 @@ impl Errors {
         self
     }
 
-    /// The errors of several readings of one scenario, such as of the points of a sweep: the same mistake at the same place once.
+    /// Merges the errors of several readings of a scenario, such as of the points of a sweep, without duplicates.
     pub fn merged(all: impl IntoIterator<Item = Errors>) -> Errors {
         let mut list: Vec<ScenarioError> = Vec::new();
         for e in all.into_iter().flat_map(|errors| errors.list) {
-            if list.len() < MAX_KEPT && !list.iter().any(|o| o.message == e.message && o.place == e.place) {
+            if list.len() < MAX_COUNTED && !list.iter().any(|o| o.message == e.message && o.place == e.place) {
                 list.push(e);
             }
         }
@@ -164,7 +164,7 @@ impl Diagnostic for Errors {
     }
 }
 
-/// Collects errors while a scenario is read.
+/// Collector of errors while a scenario is read.
 #[derive(Debug)]
 pub(crate) struct Sink {
     sources: Vec<Arc<Source>>,
@@ -186,7 +186,7 @@ impl Sink {
         &self.sources
     }
 
-    /// Reports `message` at a place. `label` is what stands under the line, `help` further lines.
+    /// Reports `message` at a position. `label` is shown under the line, `help` below.
     pub(crate) fn error(
         &mut self,
         at: At,
@@ -195,11 +195,11 @@ impl Sink {
         help: impl Into<Option<String>>,
     ) {
         let (message, label) = (plain_lines(&message.into()), plain_lines(&label.into()));
-        // The same mistake is met once per variant of the scenario.
-        if self.list.len() >= MAX_KEPT || self.list.iter().any(|(a, e)| *a == at && e.message == message) {
+        // Each variant of the scenario reports the same error.
+        if self.list.len() >= MAX_COUNTED || self.list.iter().any(|(a, e)| *a == at && e.message == message) {
             return;
         }
-        let help = with_replaced(help.into(), self.replaced_beside(at)).map(|h| plain_lines(&h));
+        let help = with_replaced(help.into(), self.replaced_on_line(at)).map(|h| plain_lines(&h));
         let place = self.sources.get(at.source as usize).map(|s| {
             let (start, end) = s.label(at.start as usize, at.end as usize);
             (s.clone(), start, end)
@@ -207,43 +207,43 @@ impl Sink {
         self.list.push((at, ScenarioError { message, label, help, place }));
     }
 
-    /// Notes that `--set` number `by` takes the place of what stands at `at`.
+    /// Records that `--set` number `by` replaces the text at `at`.
     pub(crate) fn replaced(&mut self, by: u32, at: At) {
         if let Some(source) = self.sources.get_mut(by as usize).filter(|_| by != at.source) {
             Arc::make_mut(source).add_replaced(at);
         }
     }
 
-    /// The `--set`s that changed something of the line that is shown with an error at `at`: the line is as it was.
-    fn replaced_beside(&self, at: At) -> Vec<String> {
+    /// Lists the `--set`s that changed the line that is shown with an error at `at`; the line is shown without them.
+    fn replaced_on_line(&self, at: At) -> Vec<String> {
         let Some(shown) = self.sources.get(at.source as usize) else { return Vec::new() };
         let line = |place: u32| shown.line_column(place as usize).0;
         let beside = |old: &&At| old.source == at.source && line(old.start) <= line(at.start) && line(at.start) <= line(old.end);
-        let told = |set: &Arc<Source>| {
+        let describe = |set: &Arc<Source>| {
             let old = set.replaced().iter().find(beside)?;
             let text = shown.text().get(old.start as usize..old.end as usize)?;
-            Some(format!("`{}` in this line is not read: --set {}", short(text), short(set.text())))
+            Some(format!("`{}` in this line is replaced by --set {}", short(text), short(set.text())))
         };
-        self.sources.iter().filter_map(told).collect()
+        self.sources.iter().filter_map(describe).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The text at a place, to the end of its source; empty for a place that is in none.
+    /// Text from a position to the end of its source; empty for an unknown source.
     pub(crate) fn text_at(&self, at: At) -> &str {
         self.sources.get(at.source as usize).and_then(|s| s.text().get(at.start as usize..)).unwrap_or("")
     }
 
-    /// The errors in the order of the file, or `value` when there are none.
+    /// Returns the errors in the order of the file, or `value` if there are none.
     pub(crate) fn finish<T>(mut self, value: Option<T>) -> Result<T, Errors> {
         self.list.sort_by_key(|(at, _)| *at);
         let list: Vec<ScenarioError> = self.list.into_iter().map(|e| e.1).collect();
         match value {
             Some(v) if list.is_empty() => Ok(v),
             _ if list.is_empty() => {
-                Err(Errors::whole("the scenario could not be resolved, and no error says why: please report this", None))
+                Err(Errors::whole("the scenario could not be resolved without a reported error: please report this defect", None))
             }
             _ => Err(Errors { list }),
         }

@@ -1,24 +1,24 @@
-//! The keys of a sweep: paths into the scenario, written as one quoted key or as nested tables.
+//! Keys of a sweep: paths into the scenario, written as one quoted key or as nested tables.
 
 use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
 use crate::text::words::short;
 
-/// Deepest path; scenarios nest four levels.
+/// Maximum depth of a path; scenarios have four levels.
 pub(crate) const MAX_DEPTH: usize = 16;
 
-/// A path and what stands behind it.
+/// Path and its value.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
-    /// The path, joined by dots.
+    /// Path, joined by dots.
     pub key: String,
     pub key_at: At,
     pub node: Node,
 }
 
-/// Everything below `table` that is a value. Tables are followed: `topology.senders = [..]` is a table `topology` with a key `senders`,
-/// and means what `"topology.senders" = [..]` does. With `braces` a table written `{ .. }` is a value itself, as in `--set`.
+/// Collects all values below `table`. Tables are followed: `topology.senders = [..]` is a table `topology` with a key `senders`, and is equal to
+/// `"topology.senders" = [..]`. With `braces` a table written `{ .. }` is a value itself, as in `--set`.
 pub(crate) fn leaves(table: &TomlTable, braces: bool, sink: &mut Sink) -> Option<Vec<Leaf>> {
     let mut list = Vec::new();
     let mut ok = true;
@@ -26,7 +26,7 @@ pub(crate) fn leaves(table: &TomlTable, braces: bool, sink: &mut Sink) -> Option
     ok.then_some(list)
 }
 
-/// Recursion is bounded as the document is: the TOML reader refuses more than 80 levels.
+/// Recursion is bounded: the TOML reader refuses more than 80 levels.
 fn collect(table: &TomlTable, prefix: &str, braces: bool, list: &mut Vec<Leaf>, ok: &mut bool, sink: &mut Sink) {
     for item in &table.items {
         let key = if prefix.is_empty() { item.key.clone() } else { format!("{prefix}.{}", item.key) };
@@ -40,7 +40,7 @@ fn collect(table: &TomlTable, prefix: &str, braces: bool, list: &mut Vec<Leaf>, 
     }
 }
 
-/// A path that a sweep may vary, in its plain form.
+/// Checks that a sweep may vary a path, and returns its plain form.
 pub(crate) fn legal(key: &str, at: At, sink: &mut Sink) -> Option<String> {
     let parts: Vec<&str> = key.split('.').map(|p| p.trim().trim_matches('"')).collect();
     if parts.iter().any(|p| p.is_empty()) || parts.len() > MAX_DEPTH {
@@ -50,7 +50,7 @@ pub(crate) fn legal(key: &str, at: At, sink: &mut Sink) -> Option<String> {
     }
     let help = match parts[0] {
         "seed" | "runs" => "write `seeds = 3` or `seeds = [1, 2, 3]` in [sweep]: every point runs with each of them",
-        "name" => "points are told apart by their values; the name is that of all of them",
+        "name" => "points differ in their values and share the name",
         "sweep" => "a sweep is not part of itself",
         _ => return Some(parts.join(".")),
     };

@@ -1,4 +1,4 @@
-//! From a path or a text to a [`Scenario`]: the document with its overrides, not yet checked.
+//! Loading of a [`Scenario`] from a path or a text, with overrides, before checks.
 
 use crate::text::doc::{self, TomlTable};
 use crate::text::error::{Errors, Sink};
@@ -11,29 +11,29 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest scenario file, bytes. Flow lists and size tables are files of their own.
+/// Maximum size of a scenario file, bytes. Flow lists and size tables are files of their own.
 pub(crate) const MAX_FILE: u64 = 16_000_000;
 
-/// A scenario as written: syntax is right, meaning is not yet checked.
+/// Scenario with correct syntax, before checks.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The worlds, congestion controls and shims that it may name.
+    /// Backends, congestion controls and shims that it may name.
     pub(crate) worlds: &'static Worlds,
     pub(crate) root: TomlTable,
     pub(crate) sources: Vec<Arc<Source>>,
     /// Folder that file names in the scenario are relative to.
     pub(crate) base: PathBuf,
-    /// Name when the file gives none.
+    /// Default name.
     pub(crate) stem: String,
     /// `--seed`.
     pub(crate) seed: Option<u64>,
     /// Axes of a sweep beside those of the file.
     pub(crate) axes: Vec<Leaf>,
-    /// Which point of a sweep it is, for errors.
+    /// Point of a sweep, for errors.
     pub(crate) point: Option<String>,
 }
 
-/// Reads a scenario file, which may name what `worlds` have, and applies `--set` and `--seed`.
+/// Reads a scenario file, which may name entries of `worlds`, and applies `--set` and `--seed`.
 ///
 /// # Errors
 /// A file that cannot be read (missing, a directory, above 16 MB, not UTF-8), TOML syntax, and overrides that lead nowhere.
@@ -47,20 +47,20 @@ pub fn load(worlds: &'static Worlds, path: &Path, sets: &[String], seed: Option<
 }
 
 impl Scenario {
-    /// The file as it was read, without overrides.
+    /// Text of the file, without overrides.
     pub fn text(&self) -> &str {
         self.sources.first().map_or("", |s| s.text())
     }
 
-    /// The document with its overrides, unchecked. Dates and integers beyond 64 bits, which no key takes, become texts.
+    /// Document with its overrides, unchecked. Dates and integers beyond 64 bits, which no key accepts, become texts.
     pub fn document(&self) -> serde_json::Value {
         self.root.json()
     }
 
-    /// Reads a scenario, which may name what `worlds` have, from a text, with `name` for errors; files it names are relative to `base`.
+    /// Reads a scenario, which may name entries of `worlds`, from a text, with `name` for errors; file names in it are relative to `base`.
     ///
     /// # Errors
-    /// As [`load`], without the file system.
+    /// As of [`load`], without those of the file system.
     pub fn from_text(
         worlds: &'static Worlds,
         text: &str,
@@ -75,7 +75,7 @@ impl Scenario {
     /// Adds an axis to the scenario's sweep: `topology.senders=[8, 16]`. It replaces the axis of the same key in the grid.
     ///
     /// # Errors
-    /// A text that is no key with a list.
+    /// A text that is not a key with a list.
     pub fn add_axis(&mut self, text: &str) -> Result<(), Errors> {
         let mut sink = Sink::new(self.sources.clone());
         let leaf = set::axis(text, &mut sink);
@@ -98,7 +98,7 @@ fn parse(
     if text.len() as u64 > MAX_FILE {
         return Err(Errors::whole(format!("{name}: {} bytes; a scenario file has at most {MAX_FILE}", text.len()), None));
     }
-    // Editors on Windows put a byte order mark first; TOML allows none.
+    // Editors on Windows write a byte order mark, which TOML does not allow.
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     let source = Arc::new(Source::new(name, text));
     let mut sink = Sink::new(vec![source.clone()]);
@@ -122,7 +122,7 @@ fn parse(
     sink.finish(Some(scenario))
 }
 
-/// The text of a file; the error says what is wrong with it.
+/// Reads the text of a file.
 pub(crate) fn read(path: &Path, what: &str) -> Result<String, String> {
     let shown = path.display();
     let fail = |e: std::io::Error| match e.kind() {
@@ -133,7 +133,7 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<String, String> {
     if meta.is_dir() {
         return Err(format!("{shown} is a directory, not a {what}"));
     }
-    // A shell's `<(command)` and standard input have a writer; a pipe with a name may have none, and would be waited for without end.
+    // A shell's `<(command)` and standard input have a writer. A named pipe may have none, and reading it could block without end.
     let open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|p| path.starts_with(p));
     if !meta.is_file() && !open {
         return Err(format!("{shown} is a pipe, a socket or a device, not a {what}: copy it to a file"));
@@ -142,7 +142,7 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<String, String> {
     if meta.len() > MAX_FILE {
         return Err(too_large());
     }
-    // A pipe or a device has no length of its own: read at most the limit.
+    // Pipes and devices have no length: the read is limited.
     let mut bytes = Vec::new();
     File::open(path).map_err(fail)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > MAX_FILE {

@@ -1,5 +1,5 @@
-//! The lowest floor: a TOML text becomes a tree of values that know where they were written, and an error points at such a place.
-//! Nothing here knows which keys a scenario has.
+//! Bottom layer: converts TOML text to a tree of values with positions, and reports errors at positions. It does not depend on the keys of a
+//! scenario.
 
 pub(crate) mod doc;
 pub(crate) mod error;

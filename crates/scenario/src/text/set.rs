@@ -6,7 +6,7 @@ use crate::text::keys::{Leaf, MAX_DEPTH, legal};
 use crate::text::source::{At, Source};
 use crate::text::words::short;
 
-/// Applies one override, whose text becomes a source of its own so that later errors can point into it.
+/// Applies an override. Its text becomes a source, so that errors can point into it.
 pub(crate) fn apply(root: &mut TomlTable, text: &str, sink: &mut Sink) {
     let source = sink.add_source(Source::new("--set", text));
     let at = |start: usize, end: usize| At { source, start: start as u32, end: end as u32 };
@@ -28,7 +28,7 @@ pub(crate) fn apply(root: &mut TomlTable, text: &str, sink: &mut Sink) {
         sink.error(whole, format!("`--set {}` has no value", short(text)), "a value is missing after `=`", help());
         return;
     }
-    // A bare word stands for itself; something that starts like a list, a table or a text is a slip.
+    // A bare word is a string. A text that starts like a list, a table or a string, but is not TOML, is an error.
     if trimmed.starts_with(['[', '{', '"', '\'']) && parse_value(value_text, source, equals + 1).is_none() {
         sink.error(
             at(equals + 1, text.len()),
@@ -42,7 +42,7 @@ pub(crate) fn apply(root: &mut TomlTable, text: &str, sink: &mut Sink) {
     insert(root, &path, value, key_at, sink);
 }
 
-/// Sets the value at `path`, which errors point to at `key_at`.
+/// Sets the value at `path`; errors point to `key_at`.
 pub(crate) fn insert(table: &mut TomlTable, path: &[&str], value: Node, key_at: At, sink: &mut Sink) {
     let [key, rest @ ..] = path else { return };
     let position = table.items.iter().position(|i| i.key == *key).unwrap_or_else(|| {
@@ -85,7 +85,7 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
                 }
             }
         }
-        // `transport.cc.g=0.5` on `cc = "dctcp"`: the short form of a choice becomes its table.
+        // `transport.cc.g=0.5` on `cc = "dctcp"`: converts the short form of a choice to its table.
         Raw::Text(kind) if path.len() == 1 => {
             let kind = Node { at: node.at, raw: Raw::Text(std::mem::take(kind)) };
             let items = vec![Item { key: "kind".into(), key_at: kind.at, node: kind }];
@@ -101,8 +101,8 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
     }
 }
 
-/// Reads an axis of a sweep, `topology.senders=[8, 16]`. In a list without quotes and brackets bare words stand for themselves:
-/// `transport.cc=[newreno, dctcp]`.
+/// Reads an axis of a sweep, `topology.senders=[8, 16]`. Bare words in a list without quotes and brackets are strings: `transport.cc=[newreno,
+/// dctcp]`.
 pub(crate) fn axis(text: &str, sink: &mut Sink) -> Option<Leaf> {
     let source = sink.add_source(Source::new("--sweep", text));
     let at = |start: usize, end: usize| At { source, start: start as u32, end: end as u32 };
@@ -128,7 +128,7 @@ pub(crate) fn axis(text: &str, sink: &mut Sink) -> Option<Leaf> {
     legal(key.trim(), key_at, sink).map(|key| Leaf { key, key_at, node })
 }
 
-/// The elements of `[a, b]`, each by itself.
+/// Elements of `[a, b]`.
 fn words(list: &str, source: u32, offset: usize) -> Option<Vec<Node>> {
     let open = list.find('[')?;
     let inner = list.strip_suffix(']')?.get(open + 1..)?;

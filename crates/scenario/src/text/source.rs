@@ -1,24 +1,24 @@
-//! The texts that errors point into: the scenario file and every `--set`.
+//! Texts that errors point into: the scenario file and every `--set`.
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Lines above this many bytes are shown in part only: a 10 MB line must not flood the terminal.
-const LONG_LINE: usize = 300;
-/// Longest label, in bytes.
-const LONG_LABEL: usize = 80;
+/// Lines above this many bytes are shown in part, so that a 10 MB line does not flood the terminal.
+const MAX_LINE: usize = 300;
+/// Maximum length of a label, in bytes.
+const MAX_LABEL: usize = 80;
 /// Bytes shown on either side of a label in a long line.
 const MARGIN: usize = 60;
 
-/// A named text.
+/// Named text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     name: String,
     text: String,
-    /// What this source, a `--set`, took the place of.
+    /// Positions that this source, a `--set`, replaced.
     replaces: Vec<At>,
 }
 
-/// A place in one of the sources of a scenario.
+/// Position in one of the sources of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct At {
     /// 0: the file; i: the i-th `--set`.
@@ -30,17 +30,17 @@ pub(crate) struct At {
 }
 
 impl Source {
-    /// A source called `name` in errors.
+    /// Creates a source called `name` in errors.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source { name: name.into(), text: text.into(), replaces: Vec::new() }
     }
 
-    /// Notes that what is written at a place is no longer read, because of this source.
+    /// Records that this source replaces the text at a position.
     pub(crate) fn add_replaced(&mut self, at: At) {
         self.replaces.push(at);
     }
 
-    /// The places whose text this source took the place of.
+    /// Positions that this source replaced.
     pub(crate) fn replaced(&self) -> &[At] {
         &self.replaces
     }
@@ -50,7 +50,7 @@ impl Source {
         &self.name
     }
 
-    /// The whole text.
+    /// Complete text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -62,20 +62,20 @@ impl Source {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// The bytes to underline for `start..end`: within one line and not longer than a screen is wide.
+    /// Bytes to underline for `start..end`: within one line, and at most a screen wide.
     pub(crate) fn label(&self, start: usize, end: usize) -> (usize, usize) {
         let start = self.floor(start);
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |i| start + i);
-        let end = self.floor(end.min(line_end).min(start + LONG_LABEL)).max(start);
+        let end = self.floor(end.min(line_end).min(start + MAX_LABEL)).max(start);
         (start, end)
     }
 
-    /// The part of the line around a label that is worth showing: byte range, and whether it was cut on the left and right.
+    /// Visible part of the line around a label: byte range, and flags for cuts on the left and right.
     pub(crate) fn excerpt(&self, start: usize, end: usize) -> (usize, usize, bool, bool) {
         let line_start = self.text[..self.floor(start)].rfind('\n').map_or(0, |i| i + 1);
         let line_end = self.text[self.floor(start)..].find('\n').map_or(self.text.len(), |i| self.floor(start) + i);
         let line_end = if self.text[line_start..line_end].ends_with('\r') { line_end - 1 } else { line_end };
-        if line_end - line_start <= LONG_LINE {
+        if line_end - line_start <= MAX_LINE {
             return (line_start, line_end, false, false);
         }
         let from = self.floor(start.saturating_sub(MARGIN)).max(line_start);
@@ -83,7 +83,7 @@ impl Source {
         (from, to, from > line_start, to < line_end)
     }
 
-    /// The nearest character boundary at or below `offset`.
+    /// Nearest character boundary at or below `offset`.
     fn floor(&self, offset: usize) -> usize {
         let mut i = offset.min(self.text.len());
         while !self.text.is_char_boundary(i) {
@@ -103,14 +103,14 @@ impl SourceCode for Source {
         let (start, end) = (self.floor(span.offset()), self.floor(span.offset().saturating_add(span.len())));
         let (mut from, mut to, cut_left, cut_right) = self.excerpt(start, end);
         if before == 0 {
-            // Without context miette reads the place of the label, so the text begins there.
+            // Without context miette reads the position of the label, so the text begins there.
             from = start;
         }
         to = to.max(end);
         if !cut_left && !cut_right {
             for _ in 0..before {
                 let previous = self.text[..from.saturating_sub(1)].rfind('\n').map_or(0, |i| i + 1);
-                if from == 0 || from - previous > LONG_LINE {
+                if from == 0 || from - previous > MAX_LINE {
                     break;
                 }
                 from = previous;
@@ -119,7 +119,7 @@ impl SourceCode for Source {
                 to = self.text[to..].find('\n').map_or(self.text.len(), |i| to + i);
                 let rest = &self.text[(to + 1).min(self.text.len())..];
                 let length = rest.find('\n').unwrap_or(rest.len());
-                if to >= self.text.len() || length > LONG_LINE {
+                if to >= self.text.len() || length > MAX_LINE {
                     break;
                 }
                 to = (to + 1 + length).min(self.text.len());

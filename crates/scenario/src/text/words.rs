@@ -1,18 +1,18 @@
-//! Words and numbers as messages show them.
+//! Words and numbers for messages.
 
 use forebay_types::param::{is_hidden, nearest};
 
-/// User text with a question mark for every character that would move the cursor, or change the order of what is shown.
+/// Replaces every character of a user text that would move the cursor, or change the order of the text, by a question mark.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { '?' } else { c }).collect()
 }
 
-/// As [`plain`], for a text of several lines.
+/// Same as [`plain`], for several lines.
 pub(crate) fn plain_lines(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) && c != '\n' { '?' } else { c }).collect()
 }
 
-/// User text for a message: never longer than a line.
+/// Shortens user text to less than a line, for messages.
 pub(crate) fn short(text: &str) -> String {
     let text = plain(text);
     let mut chars = text.chars();
@@ -20,8 +20,8 @@ pub(crate) fn short(text: &str) -> String {
     if chars.next().is_some() { format!("{head}...") } else { head }
 }
 
-/// `a`, `b` or `c`.
-pub(crate) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+/// Formats names as "`a`, `b` or `c`".
+pub(crate) fn alternatives<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut quoted: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
     match quoted.pop() {
         None => "nothing".into(),
@@ -30,12 +30,12 @@ pub(crate) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The key of `names` most like `word`, as a question.
+/// Suggestion of the most similar name in `names`, as a question.
 pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, names).map(|n| format!("did you mean `{n}`?"))
 }
 
-/// A number with thin groups of three digits and at most one decimal: `12 658 198.6`.
+/// Formats a number with groups of three digits and at most one decimal: `12 658 198.6`.
 pub(crate) fn grouped(value: f64) -> String {
     let tenths = (value * 10.0).round().max(0.0) as u64;
     let digits = (tenths / 10).to_string();

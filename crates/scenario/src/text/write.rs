@@ -1,12 +1,12 @@
-//! A tree of values as TOML text.
+//! Writer of TOML text.
 
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 
-/// Short tables stay on one line up to this width.
+/// Maximum width of a table on one line.
 const WIDTH: usize = 130;
 
-/// A resolved scenario, such as manifests keep, as TOML.
+/// Formats a resolved scenario, as in manifests, as TOML.
 pub fn toml(echo: &Json) -> String {
     let mut out = String::new();
     if let Json::Object(root) = echo {
@@ -15,11 +15,11 @@ pub fn toml(echo: &Json) -> String {
     out
 }
 
-/// Plain keys first, then sub-tables that are sections of their own.
+/// Writes plain keys first, then sub-tables that are sections.
 fn section(out: &mut String, path: &str, table: &Map<String, Json>) {
     let dotted = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let is_list = |v: &Json| v.as_array().is_some_and(|a| !a.is_empty() && a.iter().all(Json::is_object));
-    // At the top every table is a section; further down only lists of groups are.
+    // At the top level every table is a section; below it only lists of groups are.
     let apart =
         |key: &str, v: &Json| (path.is_empty() && (v.is_object() || is_list(v))) || (path == "transport" && key == "group");
     for (k, v) in table.iter().filter(|(k, v)| !apart(k, v)) {
@@ -42,7 +42,7 @@ fn section(out: &mut String, path: &str, table: &Map<String, Json>) {
     }
 }
 
-/// A value on one line; long lists break after each element.
+/// Formats a value on one line; long lists break after each element.
 pub(crate) fn inline(v: &Json, indent: usize) -> String {
     match v {
         Json::Array(list) => {
@@ -65,7 +65,7 @@ pub(crate) fn inline(v: &Json, indent: usize) -> String {
     }
 }
 
-/// A TOML basic string.
+/// Formats a TOML basic string.
 fn quoted(s: &str) -> String {
     let mut out = String::from("\"");
     for c in s.chars() {

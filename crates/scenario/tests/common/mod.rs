@@ -3,7 +3,7 @@
 use forebay_scenario::{Errors, Resolved, Scenario};
 use std::path::Path;
 
-/// Right in every line; the tests below change one thing each. Congestion controls other than NewReno are asked for by their own tests.
+/// Right in every line; the tests below change one thing each. Congestion controls other than NewReno have their own tests.
 pub(crate) const VALID: &str = r#"name = "base"
 seed = 7
 runs = 2

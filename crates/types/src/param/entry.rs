@@ -1,9 +1,9 @@
-//! What a registry knows about one choice (a congestion control, a queue, ...) and about each of its parameters.
+//! Registry data of one choice, such as a congestion control or a queue, and of each of its parameters.
 
 /// Name, one-line summary and parameters of one choice in a registry.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// The name a scenario writes in `kind = "..."` or `cc = "..."`.
+    /// Name in `kind = "..."` or `cc = "..."`.
     pub name: &'static str,
     /// One line for `forebay list` and the documentation.
     pub summary: &'static str,
@@ -20,7 +20,7 @@ pub struct Param {
     pub kind: Kind,
     /// Default in the scenario file's own notation; `None` makes the key required. The empty text means "not set".
     pub default: Option<&'static str>,
-    /// What it means, with its source.
+    /// Meaning, with its source.
     pub doc: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub const fn optional(key: &'static str, kind: Kind, default: &'static str, doc:
     Param { key, kind, default: Some(default), doc }
 }
 
-/// The words of a list of what each stands for, as the choices of a parameter: [`Values::choice`](crate::param::Values::choice) reads the same list.
+/// Words of a list, as the choices of a parameter; [`Values::choice`](crate::param::Values::choice) reads the same list.
 pub const fn choices<const N: usize, T>(list: &[(&'static str, T)]) -> [&'static str; N] {
     assert!(list.len() == N, "a word for every value");
     let mut words = [""; N];
@@ -89,7 +89,7 @@ pub enum Kind {
     Links,
 }
 
-/// The entry of `names` most like `word`, when it is close enough to be a likely slip.
+/// Entry of `names` most similar to `word`, if it is close enough to be a typing error.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = word.chars().count().div_ceil(3).max(1);
     let lower = word.to_lowercase();

@@ -1,5 +1,5 @@
-//! Parameters as data: every congestion control, queue discipline, topology and workload lists its parameters once, and parsing, range checks,
-//! help texts and generated documentation all come from that list.
+//! Parameters as data. Every congestion control, queue discipline, topology and workload lists its parameters once. Parsing, range checks, help texts
+//! and documentation are generated from that list.
 
 mod entry;
 mod text;

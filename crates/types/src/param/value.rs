@@ -4,7 +4,7 @@ use crate::{Bytes, NodeId, QueueLen, Rate, Time};
 use crate::{SizeDist, TimeDist};
 use std::path::PathBuf;
 
-/// The value of one parameter, of the type its `Kind` names.
+/// Value of one parameter, of the type of its `Kind`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// An optional parameter that was left out.
@@ -25,11 +25,11 @@ pub enum Value {
     QueueLens(Vec<QueueLen>),
     /// A number.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A word of a `Choice`, or any `Text`.
     Text(String),
-    /// A file, already resolved against the scenario's folder.
+    /// A file, resolved against the scenario's folder.
     Path(PathBuf),
     /// Hosts of the built topology.
     Hosts(Vec<NodeId>),
@@ -89,7 +89,7 @@ macro_rules! getters {
         $(#[$doc])*
         ///
         /// # Panics
-        /// When the key is not in the entry or of another kind: a mistake in the registry, not in the input.
+        /// If the key is not in the entry or has another kind: a defect of the registry, not of the input.
         pub fn $name(&self, key: &str) -> $ty {
             self.$opt(key).unwrap_or_else(|| panic!("registry: parameter `{key}` is required but unset"))
         }
@@ -108,7 +108,7 @@ impl Values {
     /// The value of `key`.
     ///
     /// # Panics
-    /// When the key is not in the entry: a mistake in the registry.
+    /// If the key is not in the entry: a defect of the registry.
     pub fn get(&self, key: &str) -> &Value {
         match self.0.iter().find(|(k, _)| *k == key) {
             Some((_, v)) => v,
@@ -116,10 +116,10 @@ impl Values {
         }
     }
 
-    /// What the word of `key` stands for; the parameter's choices are [`choices`](crate::param::choices) of the same list.
+    /// Value of the word of `key` in `list`, from which [`choices`](crate::param::choices) makes the parameter's choices.
     ///
     /// # Panics
-    /// When the key is not in the entry, or its word not in the list: a mistake in the registry, not in the input.
+    /// If the key is not in the entry, or its word not in the list: a defect of the registry, not of the input.
     pub fn choice<T: Copy>(&self, key: &str, list: &[(&str, T)]) -> T {
         self.opt_choice(key, list).unwrap_or_else(|| panic!("registry: parameter `{key}` is required but unset"))
     }
@@ -129,7 +129,7 @@ impl Values {
         let word = self.opt_text(key)?;
         match list.iter().find(|v| v.0 == word) {
             Some(v) => Some(v.1),
-            None => panic!("registry: parameter `{key}` may be `{word}`, which stands for nothing"),
+            None => panic!("registry: parameter `{key}` may be `{word}`, which has no value"),
         }
     }
 
@@ -150,7 +150,7 @@ impl Values {
         queue_lens, opt_queue_lens, QueueLens, Vec<QueueLen>;
         /// A number.
         float, opt_float, Float, f64;
-        /// A truth value.
+        /// A boolean.
         bool, opt_bool, Bool, bool;
         /// A word.
         text, opt_text, Text, String;

@@ -1,4 +1,4 @@
-//! Distributions of sizes and of times that a scenario can name.
+//! Distributions of sizes and times in scenarios.
 
 use crate::Time;
 use crate::sampling::math;
@@ -20,7 +20,7 @@ pub enum SizeDist {
     Exponential(u64),
     /// A size table (cumulative distribution with linear interpolation).
     Table(Arc<SizeTable>),
-    /// One of several distributions, by chance.
+    /// A mixture of distributions.
     Mixture(Arc<Mixture<SizeDist>>),
 }
 
@@ -35,11 +35,11 @@ pub enum TimeDist {
     LogUniform(Time, Time),
     /// Exponential with this mean.
     Exponential(Time),
-    /// One of several distributions, by chance.
+    /// A mixture of distributions.
     Mixture(Arc<Mixture<TimeDist>>),
 }
 
-/// In means: a 53-bit uniform number reaches the quantile 53 ln 2 = 36.7 of the exponential and no further.
+/// Maximum of an exponential draw, in means: a 53-bit uniform number reaches the quantile 53 ln 2 = 36.7.
 const LONGEST_EXPONENTIAL: u64 = 37;
 
 fn uniform(rng: &mut Rng, lo: u64, hi: u64) -> u64 {

@@ -1,6 +1,6 @@
-//! Means over independent repetitions, and how far they can be trusted.
+//! Means over independent repetitions, with confidence intervals.
 
-/// A mean over independent seeds.
+/// Mean over independent seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Mean.
@@ -11,10 +11,10 @@ pub struct Estimate {
     pub n: usize,
 }
 
-/// Of a mean, more than its rounding and less than anything that seeds do.
+/// Relative bound for rounding errors of a mean, far below any variation between seeds.
 const ROUNDING: f64 = 1e-12;
 
-/// Mean and 95 % confidence interval of independent, roughly normal values. `None` without values.
+/// Mean and 95 % confidence interval of independent, roughly normal values; `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     if n == 0 {
@@ -24,17 +24,17 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let half_width = (n > 1).then(|| {
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
         let half = t_975(n - 1) * (variance / n as f64).sqrt();
-        // What equal values differ by is the rounding of their mean.
+        // Equal values differ from their mean by rounding only.
         if half > ROUNDING * mean.abs() { half } else { 0.0 }
     });
     Some(Estimate { mean, half_width, n })
 }
 
-/// The ends of the interval of [`estimate`] within what such values can be, `least` to `most`; `None` with fewer than two values.
+/// Bounds of the interval of [`estimate`] within the possible range of such values, `least` to `most`; `None` with fewer than two values.
 ///
-/// The mean of values that lie in a range lies in it too. So what an interval has outside can be left away without covering the mean less
-/// often: it stays a 95 % interval, around the same mean. (One of logarithms would stay above 0 by itself, but is around the geometric mean,
-/// which is another number.) A range is stretched to what was seen: limits of rates are for long times, and a window may begin in a burst.
+/// The mean of values in a range lies in that range. The part of an interval outside can be cut off without lowering the coverage: it stays a 95 %
+/// interval around the same mean. (An interval of logarithms would stay above 0, but around the geometric mean.) The range is extended to observed
+/// values: limits of rates hold for long times, and a window may start in a burst.
 pub fn ends(values: &[f64], least: f64, most: f64) -> Option<(f64, f64)> {
     let e = estimate(values)?;
     let half = e.half_width?;
@@ -48,8 +48,8 @@ const T_975: [f64; 30] = [
     2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The 97.5 % quantile of Student's t. Above 30 degrees of freedom the first terms of its expansion in 1/df around the normal
-/// quantile, correct to three decimals there (Abramowitz and Stegun 26.7.5).
+/// 97.5 % quantile of Student's t. Above 30 degrees of freedom: the first terms of its expansion in 1/df around the normal quantile, correct to three
+/// decimals there (Abramowitz and Stegun 26.7.5).
 fn t_975(df: usize) -> f64 {
     const Z: f64 = 1.959_964;
     match T_975.get(df.saturating_sub(1)) {

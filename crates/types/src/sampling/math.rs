@@ -1,7 +1,7 @@
-//! Elementary functions from IEEE basic operations only.
+//! Elementary functions from IEEE basic operations.
 //!
-//! The standard library hands `ln` and `cbrt` to the platform's C library, whose last bits differ between systems; one
-//! differing bit would change a whole trajectory.
+//! The standard library calls the platform's C library for `ln` and `cbrt`. Its last bits differ between systems, and a single different bit changes
+//! a trajectory.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -30,7 +30,7 @@ pub fn ln(x: f64) -> f64 {
 /// e to the power `x`, for |x| < 700; relative error below 1e-14.
 #[inline]
 pub fn exp(x: f64) -> f64 {
-    // What the terms left out of a series add is below 2^-54 of its sum.
+    // The omitted terms of a series add less than 2^-54 of its sum.
     if x.abs() < 1.0 / 64.0 { exp_series(x, 8.0) } else { exp_far(x) }
 }
 

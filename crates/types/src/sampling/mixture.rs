@@ -1,6 +1,6 @@
-//! One of several distributions, each with its share of the draws.
+//! Mixture of distributions.
 
-/// Most parts; more is a table.
+/// Maximum number of parts.
 const MAX_PARTS: usize = 1_000;
 
 /// Distributions with cumulative shares that end at 1.
@@ -10,10 +10,10 @@ pub struct Mixture<T> {
 }
 
 impl<T> Mixture<T> {
-    /// From (share, distribution); shares are relative weights.
+    /// Creates a mixture of (share, distribution); shares are relative weights.
     ///
     /// # Errors
-    /// When there is no part or are too many, and when a share is not a finite number above 0.
+    /// If there is no part or there are too many, or a share is not a finite number above 0.
     pub fn new(parts: Vec<(f64, T)>) -> Result<Mixture<T>, String> {
         if parts.is_empty() || parts.len() > MAX_PARTS {
             return Err(format!("a mixture has 1 to {MAX_PARTS} parts, not {}", parts.len()));
@@ -30,9 +30,9 @@ impl<T> Mixture<T> {
         Ok(Mixture { parts: cumulative.collect() })
     }
 
-    /// The part that owns `u` in [0, 1).
+    /// Part at `u` in [0, 1).
     pub fn pick(&self, u: f64) -> &T {
-        // The last part also takes what rounding leaves above its cumulative share.
+        // The last part includes the rounding error above its cumulative share.
         let i = self.parts.partition_point(|p| p.0 <= u).min(self.parts.len() - 1);
         &self.parts[i].1
     }

@@ -1,5 +1,5 @@
-//! Random numbers and distributions of our own, so that a seed gives the same bytes on every machine and with every
-//! version of every library.
+//! Random numbers and distributions with fixed algorithms, so that a seed gives the same bytes on every machine and with every version of every
+//! library.
 
 pub mod math;
 

@@ -1,7 +1,7 @@
-//! The generator: xoshiro256++ (Blackman and Vigna, 2019), seeded through SplitMix64.
+//! Random number generator xoshiro256++ (Blackman and Vigna, 2019), seeded through SplitMix64.
 
-/// A deterministic random stream. Independent parts of a simulation each own one, derived by [`Rng::stream`], so that adding a
-/// consumer does not shift the numbers of another.
+/// Deterministic random stream. Independent parts of a simulation have their own streams, derived by [`Rng::stream`], so that a new consumer does not
+/// change the numbers of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rng {
     s: [u64; 4],
@@ -12,7 +12,7 @@ fn split_mix(state: &mut u64) -> u64 {
     mix(*state)
 }
 
-/// The finish of SplitMix64 (Steele, Lea and Flood, 2014): each bit of the result depends on all of `z`.
+/// Finalizer of SplitMix64 (Steele, Lea and Flood, 2014): each bit of the result depends on all of `z`.
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -30,7 +30,7 @@ impl Rng {
         Rng { s: std::array::from_fn(|_| split_mix(&mut state)) }
     }
 
-    /// The state of the generator, from which a program in another language continues the stream.
+    /// State of the generator, from which a program in another language can continue the stream.
     pub fn state(&self) -> [u64; 4] {
         self.s
     }
@@ -69,7 +69,7 @@ impl Rng {
         -crate::sampling::math::ln(1.0 - self.unit())
     }
 
-    /// Puts `items` in random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);

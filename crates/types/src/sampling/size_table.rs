@@ -1,33 +1,33 @@
-//! Flow-size tables: a cumulative distribution given by points, linear in between.
+//! Flow-size tables: cumulative distributions by points, with linear interpolation.
 //!
-//! Three dialects circulate and all are read: `bytes fraction`, `bytes percent`, and `packets index fraction` in three
-//! columns (ns-2 style, 1460-byte packets). `#` starts a comment; blank lines are skipped.
+//! Three common formats are read: `bytes fraction`, `bytes percent`, and `packets index fraction` in three columns (ns-2 style, 1460-byte packets).
+//! `#` starts a comment; blank lines are skipped.
 
 use std::fmt;
 
-/// Payload bytes of a packet in the three-column dialect.
+/// Payload bytes of a packet in the three-column format.
 const PACKET_BYTES: f64 = 1460.0;
-/// A table has at most this many rows; more is surely not a size table.
+/// Maximum number of rows; longer files are not size tables.
 const MAX_ROWS: usize = 100_000;
-/// A line longer than this is not a table row.
+/// Maximum length of a line.
 const MAX_LINE: usize = 4_096;
-/// Largest size in bytes that a table may name (1 PB), far below where integers lose exactness in a float.
+/// Maximum size in bytes (1 PB), far below the limit of exact integers in a float.
 const MAX_SIZE: f64 = 1e15;
 
-/// A checked cumulative distribution of sizes in bytes: sizes and probabilities rise, the last probability is 1.
+/// Checked cumulative distribution of sizes in bytes: sizes and probabilities rise, and the last probability is 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeTable {
     points: Vec<(f64, f64)>,
 }
 
-/// Why a size table was refused, with the one-based line number (0: the file as a whole).
+/// Reason why a size table was refused, with the one-based line number (0: the whole file).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableError {
     /// Name of the file as given by the caller.
     pub file: String,
     /// One-based line, 0 when the whole file is meant.
     pub line: usize,
-    /// What is wrong and what is legal.
+    /// Explanation, with the legal form.
     pub message: String,
 }
 

@@ -1,14 +1,14 @@
 //! Sizes scaled to an exact sum.
 
-/// Scales `sizes` by a common factor so that they add up to exactly `total`, none below `least`: those that the factor would take below
-/// it get `least`, and the others share the rest in proportion. Integer arithmetic; the rounding is spread over the sequence.
+/// Scales `sizes` by a common factor so that their sum is exactly `total` and none is below `least`. Sizes below `least` are raised to it, and the
+/// others share the rest in proportion. Integer arithmetic; rounding is spread over the sequence.
 ///
 /// # Panics
-/// When `total` is less than `least` for each, or the sizes add up to more than 2^64: the caller checks.
+/// If `total` is less than `least` for each, or the sizes add up to more than 2^64: the caller checks.
 pub fn split(total: u64, sizes: &[u64], least: u64) -> Vec<u64> {
     let n = sizes.len() as u64;
     assert!(least.checked_mul(n).is_some_and(|sum| sum <= total), "{n} pieces of at least {least} B from {total} B");
-    // Zero would stay zero under any factor.
+    // A factor cannot change zero.
     let weight = |s: &u64| u128::from((*s).max(1));
     let mut small = vec![false; sizes.len()];
     assert!(sizes.iter().try_fold(0u64, |sum, s| sum.checked_add((*s).max(1))).is_some(), "sizes beyond 2^64");
@@ -16,7 +16,7 @@ pub fn split(total: u64, sizes: &[u64], least: u64) -> Vec<u64> {
     loop {
         let before = (rest, sum);
         for (s, small) in sizes.iter().zip(&mut small).filter(|(_, small)| !**small) {
-            // weight * rest / sum < least, with the factor of this pass: raising some to `least` only lowers it for the others.
+            // weight * rest / sum < least, with the factor of this pass. Raising some to `least` only lowers the factor for the others.
             if weight(s) * before.0 < u128::from(least) * before.1 {
                 *small = true;
                 rest -= u128::from(least);
@@ -28,7 +28,7 @@ pub fn split(total: u64, sizes: &[u64], least: u64) -> Vec<u64> {
         }
     }
     let mut passed = 0;
-    // Not all are small, since `total` is enough for all: `sum` is zero only when there are no sizes.
+    // Not all are below `least`, since `total` is enough for all: `sum` is zero only without sizes.
     let share = |passed: u128| passed * rest / sum;
     let piece = |(s, small): (&u64, &bool)| {
         if *small {

@@ -1,18 +1,18 @@
-//! Identifiers of what a simulation is made of. Each kind has a type of its own, so that they cannot be mixed up.
+//! Identifiers of the elements of a simulation. Each kind has its own type, so that they cannot be confused.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// A type whose values number the elements of one list: the key of an [`IndexVec`](crate::units::IndexVec).
+/// Type whose values number the elements of one list: the key of an [`IndexVec`](crate::units::IndexVec).
 pub trait Id: Copy + Ord + fmt::Debug {
-    /// The identifier of the element at `index`. Panics if the type cannot number so many.
+    /// Identifier of the element at `index`. Panics if the type cannot represent `index`.
     fn from_index(index: usize) -> Self;
 
-    /// Position in the list.
+    /// Index in the list.
     fn index(self) -> usize;
 }
 
-/// A position in a list whose elements are no things of their own, such as the words of a bitmap.
+/// Index in a list whose elements have no identifier of their own, such as the words of a bitmap.
 impl Id for u32 {
     #[inline]
     fn from_index(index: usize) -> u32 {
@@ -25,7 +25,7 @@ impl Id for u32 {
     }
 }
 
-/// Defines an identifier: a wrapped integer that prints as the plain number.
+/// Defines an identifier: a wrapped integer that prints as a number.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
         $(#[$doc])*
@@ -46,7 +46,7 @@ macro_rules! id {
                 self.0
             }
 
-            /// The identifier of the element at `index`. Panics if the type cannot number so many.
+            /// Identifier of the element at `index`. Panics if the type cannot represent `index`.
             #[inline]
             pub fn from_index(index: usize) -> $name {
                 match <$int>::try_from(index) {
@@ -97,7 +97,7 @@ id! {
     PortId(u32)
 }
 id! {
-    /// Where the engine keeps a connection. Slots are used again when a connection has ended.
+    /// Slot of a connection in the engine. Slots are reused after a connection has ended.
     ConnSlot(u32)
 }
 id! {
@@ -105,7 +105,7 @@ id! {
     GroupId(u32)
 }
 id! {
-    /// An application of the engine: what writes to connections for one workload.
+    /// An application of the engine, which writes to connections for one workload.
     AppId(u32)
 }
 id! {
@@ -113,17 +113,17 @@ id! {
     WorkloadId(u32)
 }
 id! {
-    /// A sum of payload delivered over time: of a workload by a transport over a port.
+    /// A sum of payload delivered over time, of a workload and transport over a port.
     SumId(u32)
 }
-/// A query: one barrier round or one exchange of request and response. Unique among all workloads of a run. An `Option` of it takes no more
-/// room: most messages of a large run have one, or none.
+/// Query: one barrier round or one exchange of request and response. Unique among all workloads of a run. An `Option` of it has the same size,
+/// because large runs store one per message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct QueryId(NonZeroU64);
 
 impl QueryId {
-    /// The identifier with this number. The largest of 64 bits, which no query has, is taken for the one before, which none has either.
+    /// Identifier with this number. The largest 64-bit number, which no query has, becomes the one before it, which no query has either.
     #[inline(always)]
     pub const fn new(number: u64) -> QueryId {
         QueryId(NonZeroU64::MIN.saturating_add(number))

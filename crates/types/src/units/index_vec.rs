@@ -1,11 +1,11 @@
-//! A list that can be indexed by one kind of identifier only.
+//! List indexed by one kind of identifier.
 
 use crate::units::id::Id;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A `Vec<T>` indexed by `I`. Indexing is checked: an identifier of no element panics.
+/// `Vec<T>` indexed by `I`. Indexing is checked: an unknown identifier panics.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,
@@ -32,23 +32,23 @@ impl<I: Id, T> IndexVec<I, T> {
         self.items.len()
     }
 
-    /// Returns true if there is none.
+    /// Returns true if the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Makes room for exactly `more` elements.
+    /// Reserves memory for exactly `more` elements.
     pub fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
     }
 
-    /// The name that the next appended element gets.
+    /// Identifier of the next appended element.
     pub fn next_id(&self) -> I {
         I::from_index(self.items.len())
     }
 
-    /// Appends an element and names it.
+    /// Appends an element and returns its identifier.
     pub fn push(&mut self, item: T) -> I {
         let id = I::from_index(self.items.len());
         self.items.push(item);

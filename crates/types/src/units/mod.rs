@@ -1,4 +1,4 @@
-//! Newtypes for the quantities of the simulator, their text forms, and the identifiers of what it is made of.
+//! Types of quantities and identifiers, with their text forms.
 //!
 //! Time is an integer count of picoseconds and sizes are integer bytes, so that results are the same on every machine.
 

@@ -1,10 +1,10 @@
-//! Shared parsing of "number + unit" texts.
+//! Parsing of "number + unit" texts.
 //!
-//! Decimals are read as decimals (mantissa and power of ten), never through binary floats, so "0.1us" is exactly 100 000 ps.
+//! Decimals are read as decimals (mantissa and power of ten), not through binary floats, so "0.1us" is exactly 100 000 ps.
 
 use std::fmt;
 
-/// Why a quantity text was refused. The message says what is legal.
+/// Reason why a quantity was refused, with the legal forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError(pub String);
 

@@ -1,4 +1,4 @@
-//! Queue lengths, which switches count in packets or in bytes.
+//! Queue lengths in packets or bytes.
 
 use crate::units::parse::{QuantityError, quantity};
 use crate::units::size::Bytes;
@@ -15,7 +15,7 @@ pub enum QueueLen {
 }
 
 impl QueueLen {
-    /// The bare number, in the unit of this length.
+    /// Number of packets or bytes.
     pub const fn amount(self) -> u64 {
         match self {
             QueueLen::Packets(n) | QueueLen::Bytes(n) => n,

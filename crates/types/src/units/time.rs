@@ -61,22 +61,22 @@ impl Time {
     pub const fn saturating_sub(self, other: Time) -> Time {
         Time(self.0.saturating_sub(other.0))
     }
-    /// Sum that stops at [`Time::NEVER`].
+    /// Saturating sum, at most [`Time::NEVER`].
     #[inline]
     pub const fn saturating_add(self, other: Time) -> Time {
         Time(self.0.saturating_add(other.0))
     }
-    /// `n` times as long, at most [`Time::NEVER`].
+    /// Saturating product, at most [`Time::NEVER`].
     #[inline]
     pub const fn saturating_mul(self, n: u64) -> Time {
         Time(self.0.saturating_mul(n))
     }
-    /// How far apart two times are, whichever is the later.
+    /// Absolute difference of two times.
     #[inline]
     pub const fn abs_diff(self, other: Time) -> Time {
         Time(self.0.abs_diff(other.0))
     }
-    /// The next whole number of `ticks`, which are longer than nothing.
+    /// Rounds up to a multiple of `ticks`, which is above zero.
     #[inline]
     pub const fn round_up(self, tick: Time) -> Time {
         Time(self.0.next_multiple_of(tick.0))
@@ -132,7 +132,7 @@ impl Div<u64> for Time {
     }
 }
 
-/// How often one time fits into another.
+/// Integer quotient of two times.
 impl Div for Time {
     type Output = u64;
     #[inline]

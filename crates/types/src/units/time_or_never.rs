@@ -1,9 +1,9 @@
-//! A time that there may be none of, in the eight bytes of one: for what every packet looks at.
+//! Optional time in eight bytes, for data that every packet reads.
 
 use crate::units::time::Time;
 use std::fmt;
 
-/// A time, or never. As an `Option<Time>` in half its size; never is later than every time, so that the earlier of two is `min`.
+/// Time or never. It has half the size of `Option<Time>`. Never is later than every time, so that the earlier of two is `min`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct TimeOrNever(u64);
@@ -12,7 +12,7 @@ impl TimeOrNever {
     /// No time.
     pub const NEVER: TimeOrNever = TimeOrNever(Time::NEVER.0);
 
-    /// At `time`; [`Time::NEVER`] is never.
+    /// Converts `time`; [`Time::NEVER`] is never.
     #[inline(always)]
     pub const fn at(time: Time) -> TimeOrNever {
         TimeOrNever(time.0)
@@ -35,13 +35,13 @@ impl TimeOrNever {
         Time(self.0)
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there is no time.
     #[inline(always)]
     pub const fn is_never(self) -> bool {
         self.0 == Time::NEVER.0
     }
 
-    /// Returns true if there is one, and `now` it has come.
+    /// Returns true if there is a time and it is not later than `now`.
     #[inline(always)]
     pub const fn is_due(self, now: Time) -> bool {
         self.0 <= now.0

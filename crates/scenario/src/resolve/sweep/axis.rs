@@ -1,4 +1,4 @@
-//! One thing that a sweep varies, and its values as texts and as numbers.
+//! Axis of a sweep, with its values as texts and as numbers.
 
 use crate::text::doc::{Node, Raw};
 use crate::text::write::inline;
@@ -6,29 +6,29 @@ use forebay_types::{Bytes, QueueLen, Rate, Time};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// A key of the scenario with the values it takes.
+/// Key of the scenario with its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Path of the key, such as `topology.senders`.
     pub key: String,
-    /// The end of the path that tells this axis from the others, such as `senders`.
+    /// Shortest end of the path that distinguishes this axis from others, such as `senders`.
     pub short: String,
-    /// Which part of `[sweep]` it comes from.
+    /// Part of `[sweep]` that defines it.
     pub source: Source,
-    /// The values, each once, in the order of the file. In a list of points there may be points that do not set it.
+    /// Distinct values, in the order of the file. Points of a list may leave the key unset.
     pub values: Vec<AxisValue>,
-    /// Suffix that names the unit of the numbers of a quantity: `s`, `bps`, `bytes` or `pkts`; empty for plain numbers and for texts.
+    /// Unit of the numbers, as a suffix: `s`, `bps`, `bytes` or `pkts`; empty for plain numbers and texts.
     pub unit: &'static str,
 }
 
-/// Which part of `[sweep]` an axis comes from.
+/// Part of `[sweep]` that defines an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Every combination.
     Grid,
-    /// Changes together with the others of its kind.
+    /// Values change together with those of other zip keys.
     Zip,
-    /// Set by points of one's own.
+    /// Values of individual points.
     List,
 }
 
@@ -43,24 +43,24 @@ impl Source {
     }
 }
 
-/// A value of an axis.
+/// Value of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisValue {
     /// As written.
     pub json: Json,
-    /// For people: unique among the values of the axis.
+    /// Display text, unique among the values of the axis.
     pub text: String,
-    /// The number, when all values of the axis are numbers or quantities of one dimension: then in SI units, bytes or packets.
+    /// Number if all values are numbers or quantities of one dimension, in SI units, bytes or packets.
     pub number: Option<f64>,
 }
 
 impl Axis {
-    /// An axis with the given values; `short` is filled in later, when all axes are known.
+    /// Axis with the given values; `short` is filled in when all axes are known.
     pub(super) fn new(key: String, source: Source, values: &[&Node]) -> Axis {
         let json: Vec<Json> = values.iter().map(|v| v.json()).collect();
         let mut texts: Vec<String> = json.iter().map(text).collect();
         if texts.iter().collect::<HashSet<_>>().len() < texts.len() {
-            // Such as the number 1 and the text "1": only the exact form tells them apart.
+            // Such as the number 1 and the text "1": only the exact form distinguishes them.
             texts = json.iter().map(|v| inline(v, 0)).collect();
         }
         let (unit, numbers) = numbers(&values.iter().map(|n| &n.raw).collect::<Vec<_>>());
@@ -79,7 +79,7 @@ impl Axis {
     }
 }
 
-/// A value as people write it: a choice as its name and what it sets, everything else as in a file, without quotes.
+/// Display text of a value: a choice as its name and its parameters, anything else as in a file, without quotes.
 fn text(v: &Json) -> String {
     match v {
         Json::String(s) => s.clone(),
@@ -94,7 +94,7 @@ fn text(v: &Json) -> String {
     }
 }
 
-/// The numbers behind the values, and the suffix of their unit.
+/// Numbers of the values, and the suffix of their unit.
 fn numbers(values: &[&Raw]) -> (&'static str, Vec<Option<f64>>) {
     let plain = |v: &&Raw| match v {
         Raw::Int(i) => Some(*i as f64),
@@ -117,7 +117,7 @@ fn numbers(values: &[&Raw]) -> (&'static str, Vec<Option<f64>>) {
     }
 }
 
-/// Gives every axis the shortest end of its path that no other axis ends with.
+/// Sets the short name of each axis to the shortest unique end of its path.
 pub(super) fn shorten(axes: &mut [Axis]) {
     let paths: Vec<Vec<String>> = axes.iter().map(|a| a.key.split('.').map(str::to_owned).collect()).collect();
     for (i, axis) in axes.iter_mut().enumerate() {

@@ -1,16 +1,16 @@
-//! What `forebay check` says about a sweep.
+//! Explanation of a sweep for `forebay check`.
 
 use super::axis::Source;
 use super::space::Sweep;
 use std::fmt::Write as _;
 
-/// Values of an axis that are listed; more are counted.
+/// Maximum number of values of an axis that are listed.
 const MAX_VALUES: usize = 20;
-/// Points that are listed.
+/// Number of points that are listed.
 const MAX_LISTED: usize = 5;
 
 impl Sweep {
-    /// The axes and the first points in words, one fact a line. `variants` is the number of transports that each point compares.
+    /// Axes and first points, one fact per line. `variants` is the number of transports that each point compares.
     pub fn explain(&self, variants: usize, seeds: usize) -> String {
         let mut out = String::new();
         let points = self.len();

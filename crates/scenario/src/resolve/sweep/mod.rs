@@ -1,8 +1,7 @@
-//! `[sweep]`: one scenario that stands for many. Each point of a sweep is the scenario with some of its values changed, as by `--set`.
+//! `[sweep]`: one scenario that stands for many. Each point is the scenario with some values changed, as by `--set`.
 //!
-//! The points are the product of dimensions: every axis of the grid is one, all of `[sweep.zip]` together are one, and so are the
-//! entries of `[[sweep.list]]`. The first dimension changes slowest. Nothing is built before it is asked for: a million points cost
-//! no more memory than their axes.
+//! The points are the product of dimensions: every axis of the grid is one, all of `[sweep.zip]` together are one, and so are the entries of
+//! `[[sweep.list]]`. The first dimension changes slowest. Points are built on demand: a million points use no more memory than their axes.
 
 mod axis;
 mod explain;
@@ -18,11 +17,10 @@ use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
 
 impl Scenario {
-    /// The scenario's sweep: what `[sweep]` says, with the axes of [`Scenario::add_axis`]. `None` for a scenario without.
+    /// Sweep of the scenario: `[sweep]` with the axes of [`Scenario::add_axis`]. `None` without either.
     ///
     /// # Errors
-    /// Whatever is wrong with `[sweep]` itself: keys that are no paths, empty lists, lists of unequal length, more than
-    /// [`MAX_POINTS`] points.
+    /// Errors of `[sweep]` itself: keys that are no paths, empty lists, lists of unequal length, more than [`MAX_POINTS`] points.
     pub fn sweep(&self) -> Result<Option<Sweep>, Errors> {
         let section = self.root.get("sweep");
         if section.is_none() && self.axes.is_empty() {
@@ -33,7 +31,7 @@ impl Scenario {
         sink.finish(sweep).map(Some)
     }
 
-    /// One scenario to look at: this one, or the first point of its sweep.
+    /// Example scenario: this one, or the first point of its sweep.
     ///
     /// # Errors
     /// As [`Scenario::sweep`] and [`Scenario::at`].

@@ -1,4 +1,4 @@
-//! One point of a sweep, and the scenario it stands for.
+//! Points of a sweep.
 
 use crate::text::doc::{Node, TomlTable};
 use crate::text::error::{Errors, Sink};
@@ -8,16 +8,16 @@ use crate::text::source::At;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// One choice of a dimension: what it sets, and which value of which axis that is.
+/// Choice of a dimension: its settings.
 pub(super) type Choice = Vec<Setting>;
 
-/// A key of the scenario with one value.
+/// Key of the scenario with one value.
 #[derive(Debug, Clone)]
 pub struct Setting {
     key: Arc<str>,
     key_at: At,
     node: Arc<Node>,
-    /// Index of the axis, and of the value in it.
+    /// Index of the axis, and of its value.
     pub(super) axis: usize,
     pub(super) value: usize,
 }
@@ -38,22 +38,21 @@ impl Setting {
     }
 }
 
-/// One point of a sweep.
+/// Point of a sweep.
 #[derive(Debug, Clone)]
 pub struct Point {
     /// Number, from 0.
     pub index: usize,
-    /// What it changes in the scenario, in the order in which it is changed: short paths first, so that a key within a table can be
-    /// set after the table. As a `--set` each.
+    /// Changes to the scenario, each as by a `--set`. Short paths come first, so that a key within a table is set after the table.
     pub settings: Vec<Setting>,
-    /// `senders=4 cc=dctcp`: what it changes, in the order of the axes.
+    /// Label such as `senders=4 cc=dctcp`, in the order of the axes.
     pub label: String,
-    /// Which value of each axis it has; `None`: it does not set that key, which then has the value of the scenario.
+    /// Index of the value of each axis; `None`: the point does not set that key.
     pub values: Vec<Option<usize>>,
 }
 
 impl Scenario {
-    /// The scenario of one point: its settings applied, without `[sweep]`. Resolving it checks the values; errors name the point.
+    /// Scenario of one point: its settings applied, without `[sweep]`. Resolving it checks the values; errors name the point.
     ///
     /// # Errors
     /// Keys that lead nowhere.
@@ -64,7 +63,7 @@ impl Scenario {
             let path: Vec<&str> = s.key.split('.').collect();
             set::insert(&mut root, &path, (*s.node).clone(), s.key_at, &mut sink);
         }
-        // Where nothing is varied, there is no point to name.
+        // A sweep without axes has no points to name.
         let name = (!point.values.is_empty()).then(|| match point.label.as_str() {
             "" => format!("in point {} of the sweep", point.index),
             label => format!("in point {} of the sweep: {label}", point.index),

@@ -8,13 +8,13 @@ use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::keys::{Leaf, leaves};
 use crate::text::source::At;
-use crate::text::words::{did_you_mean, either, short};
+use crate::text::words::{alternatives, did_you_mean, short};
 use std::collections::{HashMap, HashSet};
 
 /// Keys of `[sweep]` that are not paths into the scenario.
-const OWN: [&str; 5] = ["grid", "zip", "list", "seeds", "keep"];
+const SECTION_KEYS: [&str; 5] = ["grid", "zip", "list", "seeds", "keep"];
 
-/// Reads the section, and the axes that come from elsewhere: those replace an axis of the same key.
+/// Reads the section, and the axes from elsewhere, which replace axes of the same key.
 pub(super) fn sweep(section: Option<&Item>, extra: &[Leaf], sink: &mut Sink) -> Option<Sweep> {
     let empty = TomlTable::default();
     let (at, table) = match section {
@@ -26,7 +26,7 @@ pub(super) fn sweep(section: Option<&Item>, extra: &[Leaf], sink: &mut Sink) -> 
             return None;
         }
     };
-    let (own, bare): (Vec<Item>, Vec<Item>) = table.items.iter().cloned().partition(|i| OWN.contains(&i.key.as_str()));
+    let (own, bare): (Vec<Item>, Vec<Item>) = table.items.iter().cloned().partition(|i| SECTION_KEYS.contains(&i.key.as_str()));
     let get = |key: &str| own.iter().find(|i| i.key == key);
     let seeds = match get("seeds") {
         None => Some(None),
@@ -101,7 +101,7 @@ fn points(item: &Item, sink: &mut Sink) -> Option<Vec<(At, Vec<Leaf>)>> {
     (list.len() == nodes.len() && !nodes.is_empty()).then_some(list)
 }
 
-/// No key is set twice by one point.
+/// Checks that no point sets a key twice.
 fn distinct(grid: &[Leaf], zip: &[Leaf], list: &[(At, Vec<Leaf>)], sink: &mut Sink) -> Option<()> {
     let mut seen: Vec<&str> = Vec::new();
     let mut ok = true;
@@ -151,7 +151,7 @@ impl Builder {
         ok.then_some(())
     }
 
-    /// Lists of equal length, taken side by side.
+    /// Adds lists of equal length, whose values change together.
     fn zip(&mut self, leaves: &[Leaf], sink: &mut Sink) -> Option<()> {
         let lists: Vec<(&Leaf, Option<&[Node]>)> = leaves.iter().map(|l| (l, values(l, false, sink))).collect();
         let lists: Vec<(&Leaf, &[Node])> = lists.into_iter().map(|(l, v)| v.map(|v| (l, v))).collect::<Option<_>>()?;
@@ -175,7 +175,7 @@ impl Builder {
         if rows.is_empty() { Some(()) } else { self.rows(Source::List, &rows, at, sink) }
     }
 
-    /// A dimension whose choices set several keys at once.
+    /// Adds a dimension whose choices set several keys at once.
     fn rows(&mut self, source: Source, rows: &[Vec<(&Leaf, &Node)>], at: At, sink: &mut Sink) -> Option<()> {
         let mut keys: Vec<&str> = Vec::new();
         for (l, _) in rows.iter().flatten() {
@@ -185,7 +185,7 @@ impl Builder {
         }
         let base = self.axes.len();
         let mut each: Vec<Vec<&Node>> = vec![Vec::new(); keys.len()];
-        // Looked up, never walked: lists may be long.
+        // Indexed, because lists may be long.
         let mut known: Vec<HashMap<String, usize>> = vec![HashMap::new(); keys.len()];
         let mut dimension: Vec<Choice> = Vec::new();
         let mut picks: HashMap<Vec<(usize, usize)>, usize> = HashMap::new();
@@ -221,13 +221,15 @@ impl Builder {
     }
 }
 
-/// The values of an axis: a list, not empty, and with `once` nothing in it twice.
+/// Values of an axis: a list, not empty, and without duplicates if `once`.
 fn values<'a>(leaf: &'a Leaf, once: bool, sink: &mut Sink) -> Option<&'a [Node]> {
     let Raw::Array(nodes) = &leaf.node.raw else {
         let last = leaf.key.rsplit('.').next().unwrap_or("");
-        // A slip of the pen in one of the section's own keys ends up here.
-        let advice = did_you_mean(last, OWN).filter(|_| last == leaf.key).unwrap_or_else(|| "expected a list of values".into());
-        let help = Some(format!("write \"{}\" = [value, value]; own keys of [sweep]: {}", short(&leaf.key), either(OWN)));
+        // A typing error in one of the section's own keys is reported here.
+        let advice =
+            did_you_mean(last, SECTION_KEYS).filter(|_| last == leaf.key).unwrap_or_else(|| "expected a list of values".into());
+        let help =
+            Some(format!("write \"{}\" = [value, value]; own keys of [sweep]: {}", short(&leaf.key), alternatives(SECTION_KEYS)));
         sink.error(
             leaf.node.at,
             format!("`{}` must be a list of values, not {}", short(&leaf.key), leaf.node.describe()),

@@ -1,21 +1,21 @@
-//! The points of a sweep: all choices of every dimension, each point made when it is asked for.
+//! Points of a sweep: all choices of all dimensions, built on demand.
 
 use super::axis::Axis;
 use super::point::{Choice, Point, Setting};
 
-/// Most points of a sweep.
+/// Maximum number of points of a sweep.
 pub const MAX_POINTS: usize = 1_000_000;
-/// Most seeds of a sweep, as of `runs`.
+/// Maximum number of seeds of a sweep, as of `runs`.
 pub(super) const MAX_SEEDS: usize = 10_000;
-/// The tables of a run that a sweep can keep for each of its runs.
+/// Tables that a sweep can keep for each run.
 pub const KEEPABLE: &[&str] = &["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput", "events"];
 
-/// A checked `[sweep]`: its axes and points. Whether the values are legal is known only when a point is resolved.
+/// Checked `[sweep]`: its axes and points. Values are checked when a point is resolved.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    /// What is varied, in the order of the file: grid, zip, list.
+    /// Axes in the order of the file: grid, zip, list.
     axes: Vec<Axis>,
-    /// The dimensions, each with its choices; the first changes slowest.
+    /// Dimensions with their choices; the first changes slowest.
     dimensions: Vec<Vec<Choice>>,
     seeds: Option<Seeds>,
     keep: Vec<String>,
@@ -24,24 +24,24 @@ pub struct Sweep {
 /// `seeds` of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Seeds {
-    /// So many, from the scenario's `seed` on.
+    /// This many, from the scenario's `seed` on.
     Count(u32),
     /// These.
     List(Vec<u64>),
 }
 
 impl Sweep {
-    /// A sweep over `dimensions`, whose settings give the values of `axes`.
+    /// Creates a sweep over `dimensions`, whose settings give the values of `axes`.
     pub(super) fn new(axes: Vec<Axis>, dimensions: Vec<Vec<Choice>>, seeds: Option<Seeds>, keep: Vec<String>) -> Sweep {
         Sweep { axes, dimensions, seeds, keep }
     }
 
-    /// Of one point that changes nothing: the scenario as it is with these seeds, keeping these tables ([`KEEPABLE`]) of each run.
+    /// Creates a sweep of one point without changes: the scenario with these seeds, keeping these tables ([`KEEPABLE`]) of each run.
     pub fn once(seeds: Vec<u64>, keep: Vec<String>) -> Sweep {
         Sweep { axes: Vec::new(), dimensions: Vec::new(), seeds: Some(Seeds::List(seeds)), keep }
     }
 
-    /// What is varied, in the order of the file: grid, zip, list.
+    /// Axes in the order of the file: grid, zip, list.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
@@ -56,8 +56,7 @@ impl Sweep {
         false
     }
 
-    /// The seeds that every variant of every point runs with. `first` and `runs` are those of the scenario, for a sweep without
-    /// `seeds` of its own.
+    /// Seeds of every variant of every point. `first` and `runs` are those of the scenario, for a sweep without `seeds`.
     pub fn seeds(&self, first: u64, runs: u32) -> Vec<u64> {
         let from = |n: u32| (0..n).map(|i| first.wrapping_add(u64::from(i))).collect();
         match &self.seeds {
@@ -67,12 +66,12 @@ impl Sweep {
         }
     }
 
-    /// Returns true if the seeds are listed one by one, rather than counted.
+    /// Returns true if the seeds are listed, false if they are counted.
     pub fn lists_seeds(&self) -> bool {
         matches!(self.seeds, Some(Seeds::List(_)))
     }
 
-    /// Tables to keep for each run beside its numbers.
+    /// Tables kept for each run beside its numbers.
     pub fn keep(&self) -> &[String] {
         &self.keep
     }

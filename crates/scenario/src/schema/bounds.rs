@@ -1,12 +1,12 @@
-//! The ends of the range of a [`Kind`], as a scenario writes them.
+//! Bounds of the range of a [`Kind`], in the notation of scenarios.
 
 use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
 use forebay_types::param::Kind;
 use forebay_types::{Bytes, QueueLen, Rate, Time};
 
-/// The smallest and largest values of a numeric kind, in the notation of a scenario. A key may have a narrower range. A time has two smallest
-/// values, zero and a picosecond, and a queue length has both in each of its units. Empty for other kinds.
-pub fn ends(kind: Kind) -> Vec<String> {
+/// Minimum and maximum values of a numeric kind, in the notation of scenarios. A key may have a narrower range. A time has two smallest values, zero
+/// and a picosecond; a queue length has both in each of its units. Empty for other kinds.
+pub fn bounds(kind: Kind) -> Vec<String> {
     let quoted = |text: String| format!("\"{text}\"");
     match kind {
         Kind::Time => [Time::ZERO, Time(1), MAX_TIME].map(|t| quoted(t.to_string())).to_vec(),
@@ -17,8 +17,8 @@ pub fn ends(kind: Kind) -> Vec<String> {
         Kind::Float(lo, hi) => vec![float(lo), float(hi)],
         Kind::Ints(lo, hi) => lists(&[lo.to_string(), hi.to_string()]),
         Kind::QueueLens => lists(&queue_lengths()),
-        Kind::SizeDist => ends(Kind::Bytes),
-        Kind::TimeDist => ends(Kind::Time),
+        Kind::SizeDist => bounds(Kind::Bytes),
+        Kind::TimeDist => bounds(Kind::Time),
         Kind::Bool | Kind::Choice(_) | Kind::Text | Kind::Path | Kind::Hosts | Kind::Link | Kind::Names | Kind::Links => {
             Vec::new()
         }
@@ -30,7 +30,7 @@ fn queue_lengths() -> Vec<String> {
     lengths.map(|q| format!("\"{q}\"")).to_vec()
 }
 
-/// In TOML a number without a point is an integer, which a key for numbers also accepts.
+/// A TOML number without a point is an integer, which a key for numbers also accepts.
 fn float(f: f64) -> String {
     if f.abs() < 1e-4 { format!("{f:e}") } else { format!("{f}") }
 }

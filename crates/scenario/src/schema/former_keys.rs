@@ -1,6 +1,6 @@
-//! Former names of keys. A file with such a name is refused with an error that names the present one.
+//! Renamed keys. A file with a former key is refused with an error that names the present one.
 
-/// Former name and present name.
+/// Former and present names.
 const FORMER: &[(&str, &str)] = &[
     ("adaptive-acks", "quickack"),
     ("buffer-of", "buffer-scope"),
