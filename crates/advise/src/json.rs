@@ -1,11 +1,11 @@
-//! The answer for programs.
+//! Advice as JSON.
 
-use crate::rank::{Change, Entry, Others, Standing};
+use crate::rank::{Assessment, Change, ClassEffect, Entry};
 use crate::search::Advice;
 use crate::words::recommendation;
 use serde_json::{Value as Json, json};
 
-/// All of an advice as one document: times in seconds, rates in bit/s; `null` is what was not measured.
+/// Formats an advice as one document: times in seconds, rates in bit/s; `null` for values that were not measured.
 pub fn json(a: &Advice) -> Json {
     json!({
         "scenario": a.name,
@@ -22,10 +22,10 @@ pub fn json(a: &Advice) -> Json {
 }
 
 fn entry(e: &Entry) -> Json {
-    let verdict = match e.standing {
-        Standing::Sound => "sound",
-        Standing::Starves => "starves",
-        Standing::Unknown => "unknown",
+    let verdict = match e.assessment {
+        Assessment::Sound => "sound",
+        Assessment::Starves => "starves",
+        Assessment::Unknown => "unknown",
     };
     json!({
         "name": e.name,
@@ -40,7 +40,7 @@ fn entry(e: &Entry) -> Json {
     })
 }
 
-fn others(o: &Others) -> Json {
+fn others(o: &ClassEffect) -> Json {
     json!({"class": o.class, "number": o.goal.to_string(), "starved": o.starved, "change": o.change.as_ref().map(change)})
 }
 

@@ -1,11 +1,12 @@
-//! Advice: from a scenario with an objective to a ranked list of changes, what each brings, what it costs the others, and what installs it.
+//! Advice: from a scenario with an objective to a ranked list of changes. Each change has its effect on the objective and on other traffic, and
+//! installation steps.
 //!
-//! * `options` says what an operator can change in a scenario, as overrides of its file and as steps in a real network.
-//! * `screen` drops what the closed forms rule out, before anything is simulated.
-//! * `search` simulates the rest on the pool of sweeps: every change by itself, the best ones together, and the best of all with enough
-//!   seeds. All variants meet the same seeds, so that differences are taken pair by pair.
-//! * `rank` puts them in order, with intervals and prices; an option that starves a workload comes last, whatever it gains.
-//! * `words` and `page` say it to a person, `json` to a program.
+//! * `options` lists the changes that an operator can make, as overrides of the scenario and as steps in a real network.
+//! * `screen` excludes changes by the closed forms, before simulation.
+//! * `search` simulates the others on the pool of sweeps: every change by itself, the best ones together, and the best of all with all seeds. All
+//!   variants use the same seeds, so that differences are paired.
+//! * `rank` orders them by gain, with confidence intervals and effects on other classes. Changes that starve a traffic class rank last.
+//! * `words` and `page` present the result to people, `json` to programs.
 
 mod json;
 mod measure;
@@ -18,8 +19,8 @@ mod words;
 
 pub use json::json;
 pub use measure::ClassNumbers;
-pub use options::{Choice, Matter};
+pub use options::{Category, Choice};
 pub use page::page;
-pub use rank::{Change, Entry, Others, Standing};
+pub use rank::{Assessment, Change, ClassEffect, Entry};
 pub use search::{Advice, AdviseError, Request, Watcher, advise};
 pub use words::{recommendation, table};

@@ -1,4 +1,4 @@
-//! What each class of traffic got in one run, from the tables that were kept of it.
+//! Measurements of each traffic class in one run, from its tables.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
@@ -9,21 +9,21 @@ use forebay_store::unit::UnitRecord;
 /// Tables that a run must keep.
 pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
 
-/// What one class got in one run.
+/// Measurements of one class in one run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClassNumbers {
-    /// Messages or queries that started; endless flows are not among them.
+    /// Messages or queries that started, without endless flows.
     pub(crate) started: usize,
-    /// Of those, completed.
+    /// Completed ones among them.
     pub(crate) completed: usize,
-    /// Completion times in seconds, ascending; what was still running counts as the time that it had run.
+    /// Completion times in seconds, ascending. Unfinished ones count with their time so far.
     times: Vec<f64>,
     /// Payload that reached the receivers after the warm-up, bits per second.
     pub(crate) goodput_bps: f64,
 }
 
 impl ClassNumbers {
-    /// The number that a goal is about. `None`: the class has no such thing, such as a completion time of endless flows.
+    /// Value of a goal. `None` if the class has none, such as a completion time of endless flows.
     pub fn value(&self, goal: Goal) -> Option<f64> {
         let n = self.times.len();
         let at = |q: f64| self.times.get(((q * n as f64).ceil() as usize).clamp(1, n.max(1)) - 1).copied();
@@ -36,19 +36,19 @@ impl ClassNumbers {
         }
     }
 
-    /// A class whose messages all completed, for tests.
+    /// Class whose messages all completed, for tests.
     #[cfg(test)]
     pub(crate) fn finished(times: &[f64], goodput_bps: f64) -> ClassNumbers {
         ClassNumbers { started: times.len(), completed: times.len(), times: times.to_vec(), goodput_bps }
     }
 
-    /// Returns true if it had work and got nothing done.
+    /// Returns true if the class had work and completed none.
     pub fn starved(&self) -> bool {
         if self.started > 0 { self.completed == 0 } else { self.goodput_bps <= 0.0 }
     }
 }
 
-/// The numbers of all classes of a run, in the order of `classes`. A class with queries is measured by them, any other by its messages.
+/// Measurements of all classes of a run, in the order of `classes`: of queries if a class has any, else of messages.
 pub(crate) fn classes(
     classes: &[String],
     record: &UnitRecord,
@@ -87,7 +87,7 @@ pub(crate) fn classes(
     out
 }
 
-/// Counts a message or a query that started, and took so long or was still running at the end.
+/// Counts a message or query with its start and its completion time, if it completed.
 fn add(class: &mut ClassNumbers, start: Option<i64>, took: Option<i64>, end: i64) {
     let Some(start) = start else { return };
     class.started += 1;
@@ -95,7 +95,7 @@ fn add(class: &mut ClassNumbers, start: Option<i64>, took: Option<i64>, end: i64
     class.times.push(took.unwrap_or_else(|| end.saturating_sub(start).max(0)) as f64 * 1e-9);
 }
 
-/// A column of names, one text a row.
+/// Column of names, one text per row.
 fn texts(batch: &RecordBatch, column: &str) -> Vec<String> {
     let Some(array) = batch.column_by_name(column) else { return Vec::new() };
     if let Some(codes) = array.as_dictionary_opt::<Int32Type>() {

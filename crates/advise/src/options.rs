@@ -1,64 +1,64 @@
-//! What an operator can change: each option says which keys of the scenario it sets, and what installs it in a real network.
+//! Changes that an operator can make. Each has the scenario keys that it sets, and its installation in a real network.
 
 use forebay_experiment::topology::{SPEEDS, speed};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_types::{GroupId, Rate, WorkloadId};
 use serde_json::Value as Json;
 
-/// Class of service of a queue of its own.
-const OWN_CLASS: u8 = 5;
+/// Class of service of a dedicated queue.
+const SERVICE_CLASS: u8 = 5;
 
-/// What options are alternatives to each other: of each kind a plan takes at most one.
+/// Category of a change. A plan has at most one change of each category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Matter {
-    /// The congestion control of some transports, with the marking that it needs, or a queue of its own.
+pub enum Category {
+    /// Congestion control of some transports, with its marking, or a dedicated queue.
     CongestionControl,
-    /// The smallest retransmission timeout.
+    /// Minimum RTO.
     Timeout,
-    /// The share of the switch's memory that one port may take.
+    /// Share of the switch's memory that one port may take.
     Buffer,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    /// What it is an alternative in.
-    pub matter: Matter,
-    /// A few words: `dctcp for storage, K = 65 packets`.
+    /// Category.
+    pub category: Category,
+    /// Short name: `dctcp for storage, K = 65 packets`.
     pub name: String,
-    /// What it sets in the scenario, as `--set` takes it.
+    /// Overrides of the scenario, as for `--set`.
     pub sets: Vec<String>,
-    /// What installs it, one step a line.
+    /// Installation, one step per line.
     pub install: Vec<String>,
-    /// The marking threshold in packets, if it sets one.
+    /// Marking threshold in packets, if it sets one.
     pub k: Option<u32>,
 }
 
-/// A transport of the file.
+/// Transport of the file.
 #[derive(Debug, Clone)]
 struct Transport {
-    /// The key of its table.
+    /// Key of its table.
     key: String,
     name: String,
-    /// It has a `cc` of its own.
+    /// True if it has its own `cc`.
     cc: bool,
-    /// It has shims.
+    /// True if it has shims.
     shim: bool,
 }
 
-/// What the scenario has to be varied.
+/// Parts of the scenario that changes can set.
 struct Subject<'a> {
     echo: &'a Json,
-    /// The transport that the objective's class uses.
+    /// Transport of the objective's class.
     group: Option<Transport>,
     all: Vec<Transport>,
-    /// `[transport]` has a `cc`, which must stay in use.
+    /// True if `[transport]` has a `cc`, which must stay in use.
     common_cc: bool,
     links: Vec<String>,
     rate: Rate,
 }
 
-/// All single changes of a scenario that could help the class.
+/// All single changes of a scenario that could improve the class.
 pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: WorkloadId) -> Vec<Choice> {
     let Some(subject) = Subject::new(scenario, resolved, class) else { return Vec::new() };
     let mut out = Vec::new();
@@ -91,8 +91,8 @@ impl<'a> Subject<'a> {
         Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_cc, links, rate })
     }
 
-    /// Sets that give a congestion control to one transport, or to all. The congestion control of `[transport]` cannot be taken back, only changed: it stays the congestion control of
-    /// some group.
+    /// Overrides that give a congestion control to one transport, or to all. The `cc` of `[transport]` cannot be removed, only changed: it stays that
+    /// of some group.
     fn cc(&self, whose: Option<&Transport>, cc: &str) -> Vec<String> {
         let (changed, kept): (Vec<&Transport>, Vec<&Transport>) =
             self.all.iter().partition(|t| whose.is_none_or(|w| w.key == t.key));
@@ -107,12 +107,12 @@ impl<'a> Subject<'a> {
         self.echo["transport"][key].as_str()
     }
 
-    /// Sets that put this queue on every link of the file.
+    /// Overrides that put this queue on every link of the file.
     fn queues(&self, queue: &str) -> Vec<String> {
         self.links.iter().map(|l| format!("{l}.queue={queue}")).collect()
     }
 
-    /// DCTCP's usual threshold for the slowest link: that of the nearest speed from above.
+    /// DCTCP's common threshold for the slowest link: that of the next higher speed.
     fn k(&self) -> u32 {
         let of = |name: &str| name.parse::<Rate>().map_or(0, |r| r.0);
         let above = SPEEDS.iter().find(|s| of(s.name) >= self.rate.0).or(SPEEDS.last());
@@ -120,7 +120,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The keys of all links of a topology's echo: tables with a rate, and lists of those.
+/// Keys of all links of a topology's echo: tables with a rate, and lists of those.
 fn links(topology: &Json) -> Vec<String> {
     let Some(table) = topology.as_object() else { return Vec::new() };
     let mut out = Vec::new();
@@ -135,14 +135,12 @@ fn links(topology: &Json) -> Vec<String> {
     out
 }
 
-/// How to switch a congestion control of the kernel on at hosts.
+/// Steps that enable a congestion control of the kernel at hosts.
 fn install_cc(cc: &str, whose: &str) -> Vec<String> {
     let ends = format!("hosts of {whose}, both ends");
     let mut out = Vec::new();
     let by_hand = if cc == "dctcp" {
-        out.push(format!(
-            "{ends}: forebay attach dctcp --dst SUBNET, which asks for ECN there only; forebay detach takes it back"
-        ));
+        out.push(format!("{ends}: forebay attach dctcp --dst SUBNET, which uses ECN there only; forebay detach reverts it"));
         out.push(format!("or the kernel's own, {ends}: modprobe tcp_dctcp; sysctl -w net.ipv4.tcp_ecn=1"));
         "the kernel's own for"
     } else {
@@ -154,16 +152,16 @@ fn install_cc(cc: &str, whose: &str) -> Vec<String> {
     out
 }
 
-/// How to switch TRIM on at hosts, behind a bottleneck of `rate`.
+/// Steps that enable TRIM at hosts, behind a bottleneck of `rate`.
 fn install_trim(rate: Rate, whose: &str) -> Vec<String> {
-    // A full packet on Ethernet: 1500 bytes, and 38 around it. Three of them are the guard of `trim` in scenarios.
+    // A full packet on Ethernet: 1500 bytes and 38 bytes of overhead. Three of them are the guard of `trim` in scenarios.
     let packet_ps = rate.tx_time(1538).0;
     let guard = (3 * packet_ps).div_ceil(1_000_000);
     vec![
         format!(
             "hosts that send for {whose}: forebay attach trim --dst SUBNET --param packet_ps={packet_ps} --param guard={guard}"
         ),
-        "an experiment until you have watched it: forebay watch trim --rollback-on 'rtt-p99>2'; switches stay as they are".into(),
+        "experimental, so watch it: forebay watch trim --rollback-on 'rtt-p99>2'; switches need no change".into(),
     ]
 }
 
@@ -183,12 +181,18 @@ fn congestion_controls(s: &Subject, out: &mut Vec<Choice>) {
     for k in [usual, usual / 3] {
         let sets = [marked(k), s.cc(Some(own), "dctcp")].concat();
         let install = [install_cc("dctcp", name), vec![install_k(k)]].concat();
-        out.push(Choice { matter: Matter::CongestionControl, name: format!("dctcp{whose}, K = {k}"), sets, install, k: Some(k) });
+        out.push(Choice {
+            category: Category::CongestionControl,
+            name: format!("dctcp{whose}, K = {k}"),
+            sets,
+            install,
+            k: Some(k),
+        });
         if s.all.len() > 1 {
             let sets = [marked(k), s.cc(None, "dctcp")].concat();
             let install = [install_cc("dctcp", "all transports"), vec![install_k(k)]].concat();
             out.push(Choice {
-                matter: Matter::CongestionControl,
+                category: Category::CongestionControl,
                 name: format!("dctcp for all, K = {k}"),
                 sets,
                 install,
@@ -206,7 +210,7 @@ fn congestion_controls(s: &Subject, out: &mut Vec<Choice>) {
         format!("switch: WRED with ECN on every port, minimum {low} B, maximum {high} B, probability 10 %"),
     ];
     out.push(Choice {
-        matter: Matter::CongestionControl,
+        category: Category::CongestionControl,
         name: format!("cubic with ECN for all, RED {min} to {max}"),
         sets,
         install,
@@ -215,7 +219,7 @@ fn congestion_controls(s: &Subject, out: &mut Vec<Choice>) {
     if s.text("recovery").is_none_or(|r| r == "rack" || r == "sack") {
         let install = install_cc("bbr", name);
         out.push(Choice {
-            matter: Matter::CongestionControl,
+            category: Category::CongestionControl,
             name: format!("bbr{whose}"),
             sets: s.cc(Some(own), "bbr"),
             install,
@@ -223,33 +227,39 @@ fn congestion_controls(s: &Subject, out: &mut Vec<Choice>) {
         });
     }
     let (sets, install) = (s.cc(Some(own), "trim"), install_trim(s.rate, name));
-    out.push(Choice { matter: Matter::CongestionControl, name: format!("trim{whose}"), sets, install, k: None });
+    out.push(Choice { category: Category::CongestionControl, name: format!("trim{whose}"), sets, install, k: None });
     let sets = [marked(usual), vec![format!("{key}.shim=proboscis")]].concat();
     let install = vec![
         format!(
             "hosts of {name}, both ends: forebay attach proboscis --dst SUBNET, or --dev DEVICE below containers and virtual machines, \
-             which stay as they are"
+             which need no change"
         ),
         install_k(usual),
     ];
     let name = format!("ProBoSCIS below {name}, K = {usual}");
-    out.push(Choice { matter: Matter::CongestionControl, name, sets, install, k: Some(usual) });
+    out.push(Choice { category: Category::CongestionControl, name, sets, install, k: Some(usual) });
 }
 
-/// A queue of its own for the class's transport, where others share the ports: by weight with DCTCP or with the congestion control that it has, or first.
+/// Dedicated queue for the class's transport if others share the ports: by weight with DCTCP or the present congestion control, or by priority.
 fn own_queues(s: &Subject, out: &mut Vec<Choice>) {
     let Some(own) = s.group.as_ref().filter(|t| s.all.len() > 1 && !t.shim) else { return };
     let (k, name) = (s.k(), &own.name);
     let mut add = |words: &str, queue: &str, cc: Option<&str>, switch: String, k: Option<u32>| {
-        let tag = format!("{}.shim={{kind=\"service\",class={OWN_CLASS}}}", own.key);
+        let tag = format!("{}.shim={{kind=\"service\",class={SERVICE_CLASS}}}", own.key);
         let cc_sets = cc.map_or_else(Vec::new, |cc| s.cc(Some(own), cc));
         let mut install = vec![format!(
-            "hosts of {name}: iptables -t mangle -A POSTROUTING -p tcp --sport PORT -j DSCP --set-dscp-class CS{OWN_CLASS}"
+            "hosts of {name}: iptables -t mangle -A POSTROUTING -p tcp --sport PORT -j DSCP --set-dscp-class CS{SERVICE_CLASS}"
         )];
         install.extend(cc.map_or_else(Vec::new, |cc| install_cc(cc, name)));
-        install.push(format!("switch, all ports: DSCP CS{OWN_CLASS} to a queue of its own; {switch}"));
+        install.push(format!("switch, all ports: DSCP CS{SERVICE_CLASS} to a queue of its own; {switch}"));
         let sets = [s.queues(queue), cc_sets, vec![tag]].concat();
-        out.push(Choice { matter: Matter::CongestionControl, name: format!("own queue for {name}, {words}"), sets, install, k });
+        out.push(Choice {
+            category: Category::CongestionControl,
+            name: format!("own queue for {name}, {words}"),
+            sets,
+            install,
+            k,
+        });
     };
     let bytes = u64::from(k) * 1500;
     add(
@@ -267,7 +277,7 @@ fn timeouts(s: &Subject, out: &mut Vec<Choice>) {
     let Some(Transport { key, name, .. }) = &s.group else { return };
     for min in ["10ms", "5ms"] {
         out.push(Choice {
-            matter: Matter::Timeout,
+            category: Category::Timeout,
             name: format!("minimum RTO {min}"),
             sets: vec![format!("{key}.rto-min={min}")],
             install: vec![format!("hosts that send for {name}: ip route change SUBNET dev DEVICE rto_min {min}")],
@@ -286,7 +296,7 @@ fn buffers(s: &Subject, out: &mut Vec<Choice>) {
     let now = topology["shared-alpha"].as_f64();
     for alpha in [0.25, 1.0, 4.0, 8.0].into_iter().filter(|a| Some(*a) != now) {
         out.push(Choice {
-            matter: Matter::Buffer,
+            category: Category::Buffer,
             name: format!("buffer alpha {alpha}"),
             sets: vec![format!("topology.shared-alpha={alpha}")],
             install: vec![format!(

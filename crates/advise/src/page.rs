@@ -1,4 +1,4 @@
-//! The page of an advice: the recommendation first, with bars, then how to install it, then all that was tried.
+//! Report page of an advice: the recommendation with bars, its installation, then all changes.
 
 use crate::rank::{Change, Entry};
 use crate::search::Advice;
@@ -6,12 +6,12 @@ use crate::words::{cells, recommendation, titles, today};
 use forebay_report::page::{Cell, Dimension, Fact, Grid, GridCell, Headline, HeadlineChart, Page, Section, Subject, TitledGrid};
 use forebay_scenario::Goal;
 
-/// Most changes that the page shows beside today.
-const SHOWN: usize = 10;
+/// Maximum number of changes on the page beside the present network.
+const MAX_SHOWN: usize = 10;
 
-/// The page, as data for [`forebay_report::render`].
+/// Page as data for [`forebay_report::render`].
 pub fn page(a: &Advice) -> Page {
-    let shown: Vec<&Entry> = a.entries.iter().take(SHOWN).collect();
+    let shown: Vec<&Entry> = a.entries.iter().take(MAX_SHOWN).collect();
     let (mut sentences, steps) = recommendation(a);
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
@@ -21,7 +21,7 @@ pub fn page(a: &Advice) -> Page {
     let facts = [
         ("objective", a.objective.to_string()),
         ("stack", a.stack.clone()),
-        ("order", "by the gain that the 95 % interval leaves sure; what starves somebody is last".to_owned()),
+        ("order", "by the lower end of the 95 % interval of the gain; changes that starve a traffic class rank last".to_owned()),
     ];
     let before = |c: Option<Change>| c.map(|c| Cell { mean: c.before, ..Cell::default() });
     let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, ..Cell::default() });
@@ -37,29 +37,29 @@ pub fn page(a: &Advice) -> Page {
     }
     let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
     Page {
-        title: format!("{}: what to change", a.name),
-        summary: format!("{} changes tried for the {}, best first", a.entries.len(), a.objective),
+        title: format!("{}: recommended change", a.name),
+        summary: format!("{} changes evaluated for the {}, best first", a.entries.len(), a.objective),
         facts: facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect(),
         notes: dropped.collect(),
         subjects: subjects.map(|name| Subject { name }).collect(),
         headline: Headline { sentences, charts },
-        sections: [how(&steps), Some(tried(a))].into_iter().flatten().collect(),
+        sections: [installation(&steps), Some(all_changes(a))].into_iter().flatten().collect(),
         ..Page::default()
     }
 }
 
-/// What installs the recommendation: on which machines, and the command or setting there.
-fn how(steps: &[String]) -> Option<Section> {
+/// Installation of the recommendation: machines, with the command or setting for each.
+fn installation(steps: &[String]) -> Option<Section> {
     let row = |step: &String| {
         let (place, what) = step.split_once(": ").unwrap_or(("", step));
         vec![GridCell::text(place), GridCell::text(what)]
     };
     let grid = Grid { heads: ["where", "what"].map(String::from).to_vec(), rows: steps.iter().map(row).collect() };
-    (!steps.is_empty()).then(|| section("how", "How", "PORT, SUBNET and DEVICE stand for yours.", grid))
+    (!steps.is_empty()).then(|| section("how", "How", "Replace PORT, SUBNET and DEVICE by your own.", grid))
 }
 
-/// All that was tried, as the terminal shows it.
-fn tried(a: &Advice) -> Section {
+/// All changes, as in the terminal.
+fn all_changes(a: &Advice) -> Section {
     let goal = a.objective.goal;
     let numbers = |e: &Entry, change: &dyn Fn(Change) -> f64| -> Vec<Option<f64>> {
         let own = [
@@ -82,10 +82,9 @@ fn tried(a: &Advice) -> Section {
             .enumerate()
             .map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(e, goal), numbers(e, &|c| c.after))),
     );
-    let text = "Best first, by the gain that the 95 % interval leaves sure. Each change is held against today with the same seeds: the factor is a \
-                geometric mean over them, and noise is what an interval around 1 cannot tell from chance. What starves somebody is last, whatever \
-                it wins.";
-    section("tried", "What was tried", text, Grid { heads: [vec!["change".to_owned()], titles(a)].concat(), rows })
+    let text = "Best first, by the lower end of the 95 % interval of the gain. Each change is compared with the present network by the same seeds: the \
+                factor is a geometric mean over them, and a change is noise if its interval includes 1. Changes that starve a traffic class rank last.";
+    section("tried", "All changes", text, Grid { heads: [vec!["change".to_owned()], titles(a)].concat(), rows })
 }
 
 fn section(id: &str, title: &str, text: &str, grid: Grid) -> Section {

@@ -1,22 +1,22 @@
-//! In which order changes are recommended: by what they bring, with their prices, and with starvation last.
+//! Ranking of changes: by gain, with effects on other classes, and starvation last.
 
 use crate::measure::ClassNumbers;
 use forebay_scenario::{Goal, Objective};
 use forebay_types::{Estimate, estimate};
 
-/// How a number of a class compares with today's, seed by seed.
+/// Change of a number of a class relative to the present network, paired by seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Mean of today's values.
+    /// Mean of the present values.
     pub before: f64,
     /// Mean of the values with the change.
     pub after: f64,
-    /// Mean of the differences' logarithms: below 0 it became smaller.
+    /// Mean of the logarithms of the ratios: below 0 the number decreased.
     pub log: Estimate,
 }
 
 impl Change {
-    /// Pairs of values, before and after, of the same seeds. `None` without any, or where a value is not above 0.
+    /// Change from pairs of values, before and after, of the same seeds. `None` without pairs, or if a value is not above 0.
     pub fn of(pairs: &[(f64, f64)]) -> Option<Change> {
         if pairs.iter().any(|(a, b)| *a <= 0.0 || *b <= 0.0) {
             return None;
@@ -26,75 +26,75 @@ impl Change {
         Some(Change { before: mean(|p| p.0), after: mean(|p| p.1), log: estimate(&logs)? })
     }
 
-    /// How many times as large it is.
+    /// Ratio of after to before.
     pub fn factor(&self) -> f64 {
         self.log.mean.exp()
     }
 
-    /// The interval of the factor; `None` with a single seed.
+    /// Confidence interval of the factor; `None` with a single seed.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.log.half_width.map(|h| ((self.log.mean - h).exp(), (self.log.mean + h).exp()))
     }
 
-    /// Returns true if chance could be all of it: the interval contains no change, or one seed tells nothing.
+    /// Returns true if the change is not significant: the interval includes 1, or there is one seed only.
     pub fn is_noise(&self) -> bool {
         self.interval().is_none_or(|(low, high)| low <= 1.0 && high >= 1.0)
     }
 }
 
-/// What a change does to a class that is not the one to improve.
+/// Effect of a change on a class other than that of the objective.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Others {
+pub struct ClassEffect {
     /// Name of the class.
     pub class: String,
-    /// What was compared: the 99th percentile of completion times, or the goodput of endless flows.
+    /// Number that was compared: the 99th percentile of completion times, or the goodput of endless flows.
     pub goal: Goal,
-    /// How it changed; `None`: nothing to compare, see `starved`.
+    /// Change; `None` if there is nothing to compare, see `starved`.
     pub change: Option<Change>,
-    /// It had work and got nothing done in some run.
+    /// True if the class had work and completed none in a run.
     pub starved: bool,
 }
 
-/// True if a change can be recommended at all.
+/// Assessment of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// Everybody gets something done.
+pub enum Assessment {
+    /// All classes make progress.
     Sound,
-    /// The class to improve, or another, got nothing done, or a tenth of its goodput of today.
+    /// The class to improve, or another, completed nothing, or has less than a tenth of its present goodput.
     Starves,
-    /// It could not be measured.
+    /// There is no measurement.
     Unknown,
 }
 
-/// A change with its results.
+/// Change with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What it is called.
+    /// Name.
     pub name: String,
     /// Overrides of the scenario.
     pub sets: Vec<String>,
-    /// What installs it.
+    /// Installation.
     pub install: Vec<String>,
-    /// True if it can be recommended.
-    pub standing: Standing,
-    /// What became of the objective.
+    /// Assessment.
+    pub assessment: Assessment,
+    /// Change of the objective.
     pub objective: Option<Change>,
-    /// What became of the others.
-    pub others: Vec<Others>,
-    /// Of the class to improve, completed and started messages or queries of all seeds.
+    /// Effects on other classes.
+    pub others: Vec<ClassEffect>,
+    /// Completed and started messages or queries of the class to improve, over all seeds.
     pub done: (usize, usize),
-    /// Seeds that were compared.
+    /// Number of compared seeds.
     pub seeds: usize,
 }
 
 impl Entry {
-    /// How much better the objective is, as a factor: above 1 is better.
+    /// Improvement of the objective, as a factor: above 1 is better.
     pub fn gain(&self, goal: Goal) -> f64 {
         self.objective.map_or(0.0, |c| if goal == Goal::Goodput { c.factor() } else { 1.0 / c.factor() })
     }
 
-    /// The gain that is left at the unfavourable end of the interval: what can be counted on. With a single seed the gain itself.
-    pub fn sure(&self, goal: Goal) -> f64 {
+    /// Gain at the unfavourable end of the confidence interval. With a single seed the gain itself.
+    pub fn lower_bound(&self, goal: Goal) -> f64 {
         match self.objective.and_then(|c| c.interval()) {
             Some((low, _)) if goal == Goal::Goodput => low,
             Some((_, high)) => 1.0 / high,
@@ -103,12 +103,12 @@ impl Entry {
     }
 }
 
-/// The number by which a class is judged that is not the one to improve.
-fn usual(runs: &[Vec<ClassNumbers>], class: usize) -> Goal {
+/// Goal by which other classes are compared.
+fn secondary_goal(runs: &[Vec<ClassNumbers>], class: usize) -> Goal {
     if runs.iter().any(|r| r[class].started > 0) { Goal::P99 } else { Goal::Goodput }
 }
 
-/// Compares a change with today, by the runs of the same seeds of both.
+/// Compares a change with the present network, by runs with the same seeds.
 pub(crate) fn compare(
     objective: &Objective,
     classes: &[String],
@@ -123,24 +123,24 @@ pub(crate) fn compare(
     };
     let starves = |class: usize| {
         let total = |runs: &[Vec<ClassNumbers>]| runs.iter().map(|r| r[class].goodput_bps).sum::<f64>();
-        // A tenth of today's goodput: our choice of where "slower" ends and "starved" begins.
+        // Below a tenth of the present goodput a class counts as starved (our choice).
         let nothing = before.iter().zip(after).any(|(b, a)| a[class].starved() && !b[class].starved());
         nothing || total(&after[..seeds]) < 0.1 * total(&before[..seeds])
     };
     let own = classes.iter().position(|c| *c == objective.class).unwrap_or(0);
-    let others: Vec<Others> = (0..classes.len())
+    let others: Vec<ClassEffect> = (0..classes.len())
         .filter(|c| *c != own)
         .map(|c| {
-            let goal = usual(before, c);
-            Others { class: classes[c].clone(), goal, change: Change::of(&pairs(c, goal)), starved: starves(c) }
+            let goal = secondary_goal(before, c);
+            ClassEffect { class: classes[c].clone(), goal, change: Change::of(&pairs(c, goal)), starved: starves(c) }
         })
         .collect();
     let change = Change::of(&pairs(own, objective.goal));
     let never = after.iter().all(|r| r[own].starved());
-    let standing = match change {
-        _ if never || starves(own) || others.iter().any(|o| o.starved) => Standing::Starves,
-        None => Standing::Unknown,
-        Some(_) => Standing::Sound,
+    let assessment = match change {
+        _ if never || starves(own) || others.iter().any(|o| o.starved) => Assessment::Starves,
+        None => Assessment::Unknown,
+        Some(_) => Assessment::Sound,
     };
     let count = |part: fn(&ClassNumbers) -> usize| after.iter().map(|r| part(&r[own])).sum();
     let (name, sets, install) = about;
@@ -148,7 +148,7 @@ pub(crate) fn compare(
         name: name.to_owned(),
         sets: sets.to_vec(),
         install: install.to_vec(),
-        standing,
+        assessment,
         objective: change,
         others,
         done: (count(|c| c.completed), count(|c| c.started)),
@@ -156,9 +156,11 @@ pub(crate) fn compare(
     }
 }
 
-/// Best first: sound before starving, then by the gain that can be counted on.
+/// Sorts the best first: sound before starving, then by the lower bound of the gain.
 pub(crate) fn sort(entries: &mut [Entry], goal: Goal) {
-    entries.sort_by(|a, b| a.standing.cmp(&b.standing).then(b.sure(goal).total_cmp(&a.sure(goal))).then(a.name.cmp(&b.name)));
+    entries.sort_by(|a, b| {
+        a.assessment.cmp(&b.assessment).then(b.lower_bound(goal).total_cmp(&a.lower_bound(goal))).then(a.name.cmp(&b.name))
+    });
 }
 
 #[cfg(test)]
@@ -185,9 +187,9 @@ mod tests {
     #[test]
     fn differences_are_taken_seed_by_seed() {
         let half = entry("half", &[run(100.0, 4e9), run(105.0, 4e9), run(95.0, 4e9)]);
-        assert_eq!(half.standing, Standing::Sound);
+        assert_eq!(half.assessment, Assessment::Sound);
         let c = half.objective.unwrap();
-        // Every seed halves, so that the interval is narrow though the seeds differ.
+        // Every seed halves, so the interval is narrow although the seeds differ.
         assert!((c.factor() - 0.5).abs() < 1e-12 && !c.is_noise());
         let price = half.others[0].change.unwrap();
         assert!((price.factor() - 0.8).abs() < 1e-12 && half.others[0].goal == Goal::Goodput);
@@ -195,7 +197,7 @@ mod tests {
         assert!(noise.objective.unwrap().is_noise());
     }
 
-    /// A change that helps a lot in one seed and not in the others is behind one that always helps.
+    /// A change with a large gain in one seed only ranks below one with a gain in all seeds.
     #[test]
     fn what_can_be_counted_on_comes_first() {
         let mut all = [
@@ -218,6 +220,6 @@ mod tests {
         sort(&mut all, Goal::P99);
         let names: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
         assert_eq!(names, ["third", "half", "starves b", "crumbs for b"]);
-        assert_eq!(all[2].standing, Standing::Starves);
+        assert_eq!(all[2].assessment, Assessment::Starves);
     }
 }

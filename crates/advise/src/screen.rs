@@ -1,11 +1,11 @@
-//! What the closed forms rule out, before anything is simulated.
+//! Exclusion of changes by the closed forms, before simulation.
 
 use crate::options::Choice;
 use forebay_model::backend::{Theory, Verdict, verdicts};
 use forebay_scenario::Resolved;
 
-/// Why a change need not be simulated, by the models; `None`: they have nothing against it.
-pub(crate) fn objection(choice: &Choice, resolved: &Resolved) -> Option<String> {
+/// Reason of the closed forms to exclude a change, if any.
+pub(crate) fn exclusion_reason(choice: &Choice, resolved: &Resolved) -> Option<String> {
     let config = &resolved.variants.first()?.config;
     let k = f64::from(choice.k?);
     for verdict in verdicts(config) {
@@ -18,7 +18,7 @@ pub(crate) fn objection(choice: &Choice, resolved: &Resolved) -> Option<String> 
                 && k <= least
             {
                 return Some(format!(
-                    "K = {k} is not above C RTT / 7 = {least:.0} packets: the link would run empty (DCTCP, SIGCOMM 2010, equation 13)"
+                    "K = {k} is not above C RTT / 7 = {least:.0} packets: the link would be idle at times (DCTCP, SIGCOMM 2010, equation 13)"
                 ));
             }
         }

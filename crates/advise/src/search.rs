@@ -1,8 +1,8 @@
-//! From a scenario to results of its variations, on the pool and in the store of sweeps: what was run before is found again.
+//! Search: simulates variations of a scenario on the pool and in the store of sweeps. Stored results are reused.
 
 use crate::measure::{self, ClassNumbers, TABLES};
-use crate::options::{Choice, Matter, choices};
-use crate::rank::{Entry, Standing, compare, sort};
+use crate::options::{Category, Choice, choices};
+use crate::rank::{Assessment, Entry, compare, sort};
 use crate::screen;
 use forebay_experiment::worlds::Worlds;
 use forebay_runner::sweep::{Counts, Session, SweepError, Ticket, UnitStore};
@@ -14,69 +14,69 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Seeds of the first look at every change; those that look best get all of them.
-const FIRST_LOOK: u32 = 3;
-/// How many changes get all seeds.
+/// Seeds of the first evaluation of every change; the best get all seeds.
+const SCREENING_SEEDS: u32 = 3;
+/// Number of changes that get all seeds.
 const FINALISTS: usize = 6;
 
-/// What is asked.
+/// Request for an advice.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What can run a scenario.
+    /// Backends.
     pub worlds: &'static Worlds,
-    /// The scenario file.
+    /// Scenario file.
     pub file: PathBuf,
-    /// Its overrides.
+    /// Overrides of the file.
     pub sets: Vec<String>,
-    /// The objective, instead of that of the file.
+    /// Objective, instead of that of the file.
     pub objective: Option<String>,
-    /// Seeds of the changes that look best; at least one.
+    /// Number of seeds of the best changes; at least one.
     pub seeds: u32,
-    /// Where results are kept; `None`: `out/NAME-advise`.
+    /// Folder of the results; `None`: `out/NAME-advise`.
     pub dir: Option<PathBuf>,
-    /// Runs at the same time; at least one.
+    /// Number of parallel runs; at least one.
     pub threads: usize,
 }
 
-/// The answer.
+/// Result of the search.
 #[derive(Debug, Clone)]
 pub struct Advice {
     /// Name of the scenario.
     pub name: String,
-    /// What is to become better.
+    /// Objective.
     pub objective: Objective,
-    /// The network as it is: the objective today, and what is done of it.
+    /// Present network: the value of the objective, and completed work.
     pub today: Entry,
-    /// Changes, best first. The first is what to do, if it is sound and no noise.
+    /// Changes, best first.
     pub entries: Vec<Entry>,
-    /// The change that is recommended, as an index into `entries`: of those about as good as the best, the one that changes least.
+    /// Index of the recommended change in `entries`: the one with the fewest parts among those about as good as the best.
     pub recommended: Option<usize>,
-    /// What was not simulated, and why.
+    /// Changes that were not simulated, with the reason.
     pub dropped: Vec<(String, String)>,
-    /// The stack of the first transport.
+    /// Stack of the first transport.
     pub stack: String,
-    /// Directory of the results.
+    /// Folder of the results.
     pub dir: PathBuf,
-    /// Runs that were asked for, and of those the ones that were there before.
+    /// Number of runs, and of stored runs among them.
     pub runs: (usize, usize),
 }
 
-/// Why there is no advice.
+/// Reason why there is no advice.
 #[derive(Debug)]
 pub enum AdviseError {
-    /// The scenario is wrong.
+    /// The scenario has errors.
     Scenario(Errors),
-    /// What was asked does not go together.
+    /// The request is inconsistent.
     Usage(String),
     /// A run failed, or results could not be read or written.
     Sweep(Arc<SweepError>),
     /// Results could not be read.
     Store(StoreError),
-    /// It was asked to stop.
+    /// The search was interrupted.
     Interrupted {
-        /// Runs whose results are there.
+        /// Completed runs.
         done: usize,
-        /// Runs that were asked for so far.
+        /// Runs requested so far.
         total: usize,
     },
 }
@@ -89,11 +89,11 @@ impl From<Errors> for AdviseError {
 
 /// Receives the progress of a search.
 pub trait Watcher {
-    /// `what` goes on: so many runs are done.
+    /// Reports the number of completed runs in phase `what`.
     fn tick(&mut self, what: &str, counts: Counts);
 }
 
-/// A change that is tried: one choice, or several together.
+/// Plan: one change, or several together.
 #[derive(Debug, Clone)]
 struct Plan {
     parts: Vec<Choice>,
@@ -113,17 +113,17 @@ impl Plan {
     }
 }
 
-/// Tries what can be changed, and says what is best.
+/// Evaluates the possible changes and recommends one.
 ///
 /// # Errors
-/// A wrong scenario or objective, runs that fail, and being stopped; what was finished is kept.
+/// Errors of the scenario or objective, failed runs, and interruption; finished runs are kept.
 pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Advice, AdviseError> {
     let base = forebay_scenario::load(request.worlds, &request.file, &request.sets, None)?;
     let resolved = base.resolve()?;
     let (objective, class) = objective(request, &resolved)?;
     if let [first, second, ..] = resolved.variants.as_slice() {
         let text = format!(
-            "the file compares `{}` with `{}`; `forebay advise` needs the network as it is today: --set transport.cc=cubic",
+            "the file compares `{}` with `{}`; `forebay advise` needs the present network: --set transport.cc=cubic",
             first.label, second.label
         );
         return Err(AdviseError::Usage(text));
@@ -143,34 +143,35 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
 
     let singles: Vec<Plan> =
         choices(&base, &resolved, WorkloadId::from_index(class)).into_iter().map(|c| Plan { parts: vec![c] }).collect();
-    let few = FIRST_LOOK.min(request.seeds);
+    let few = SCREENING_SEEDS.min(request.seeds);
     let now = trial.submit(&base, few)?;
-    let tried = trial.try_all(&singles, few)?;
-    let before = trial.wait(&now, "today")?;
-    let mut looked = trial.look(tried, &before, "each change by itself")?;
-    let together = combinations(&looked, objective.goal);
-    let tried = trial.try_all(&together, few)?;
-    for (plan, entry) in trial.look(tried, &before, "the best changes together")? {
-        // A part that changes nothing beside the others is not worth a line.
+    let tried = trial.submit_all(&singles, few)?;
+    let before = trial.wait(&now, "present network")?;
+    let mut evaluated = trial.evaluate(tried, &before, "single changes")?;
+    let together = combinations(&evaluated, objective.goal);
+    let tried = trial.submit_all(&together, few)?;
+    for (plan, entry) in trial.evaluate(tried, &before, "combinations of the best changes")? {
+        // A part without effect beside the others is left out.
         let same = |e: &Entry| e.objective == entry.objective && e.others == entry.others;
-        if !looked.iter().any(|(p, e)| p.parts.len() < plan.parts.len() && same(e)) {
-            looked.push((plan, entry));
+        if !evaluated.iter().any(|(p, e)| p.parts.len() < plan.parts.len() && same(e)) {
+            evaluated.push((plan, entry));
         }
     }
-    looked.sort_by(|a, b| a.1.standing.cmp(&b.1.standing).then(b.1.gain(objective.goal).total_cmp(&a.1.gain(objective.goal))));
+    evaluated
+        .sort_by(|a, b| a.1.assessment.cmp(&b.1.assessment).then(b.1.gain(objective.goal).total_cmp(&a.1.gain(objective.goal))));
 
-    let finalists: Vec<Plan> = looked.iter().take(FINALISTS).map(|(p, _)| p.clone()).collect();
+    let finalists: Vec<Plan> = evaluated.iter().take(FINALISTS).map(|(p, _)| p.clone()).collect();
     let now = trial.submit(&base, request.seeds)?;
-    let tried = trial.try_all(&finalists, request.seeds)?;
-    let before = trial.wait(&now, "today, all seeds")?;
-    let best = trial.look(tried, &before, "the best with all seeds")?;
+    let tried = trial.submit_all(&finalists, request.seeds)?;
+    let before = trial.wait(&now, "present network, all seeds")?;
+    let best = trial.evaluate(tried, &before, "the best with all seeds")?;
     let mut entries: Vec<Entry> = best.iter().map(|(_, e)| e.clone()).collect();
     sort(&mut entries, objective.goal);
-    let mut rest: Vec<Entry> = looked.into_iter().skip(FINALISTS).map(|(_, e)| e).collect();
+    let mut rest: Vec<Entry> = evaluated.into_iter().skip(FINALISTS).map(|(_, e)| e).collect();
     sort(&mut rest, objective.goal);
-    // An option that starves a workload comes last, however many seeds it had.
+    // Changes that starve a class rank last, whatever their number of seeds.
     let (sound, starving): (Vec<Entry>, Vec<Entry>) =
-        entries.into_iter().chain(rest).partition(|e| e.standing == Standing::Sound);
+        entries.into_iter().chain(rest).partition(|e| e.assessment == Assessment::Sound);
     let entries: Vec<Entry> = sound.into_iter().chain(starving).collect();
     let today = compare(&objective, &trial.classes, &before, &before, ("as it is", &[], &[]));
     let counts = trial.session.counts();
@@ -187,9 +188,9 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     })
 }
 
-/// The objective: that of the command line, of the file, or the completion times of the first class; and the number of its class.
+/// Objective of the command line, of the file, or the completion times of the first class; and the number of its class.
 fn objective(request: &Request, resolved: &Resolved) -> Result<(Objective, usize), AdviseError> {
-    let Some(variant) = resolved.variants.first() else { return Err(AdviseError::Usage("the scenario runs nothing".into())) };
+    let Some(variant) = resolved.variants.first() else { return Err(AdviseError::Usage("the scenario has no runs".into())) };
     let classes: Vec<&str> = variant.class_names.iter().map(String::as_str).collect();
     let objective = match (&request.objective, &resolved.objective) {
         (Some(text), _) => {
@@ -202,25 +203,25 @@ fn objective(request: &Request, resolved: &Resolved) -> Result<(Objective, usize
     Ok((objective, class))
 }
 
-/// The stack of the first transport.
+/// Stack of the first transport.
 fn stack(transport: &serde_json::Value) -> String {
     let of = |t: &serde_json::Value| t["stack"].as_str().map(str::to_owned);
     of(transport).or_else(|| of(&transport["group"][0])).unwrap_or_default()
 }
 
-/// The best choice of each matter together with those of other matters.
-fn combinations(looked: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
-    let best = |matter: Matter, skip: usize| {
-        let mut own: Vec<&(Plan, Entry)> = looked
+/// Combinations of the best changes of each category.
+fn combinations(evaluated: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
+    let best = |category: Category, skip: usize| {
+        let mut own: Vec<&(Plan, Entry)> = evaluated
             .iter()
-            .filter(|(p, e)| p.parts[0].matter == matter && e.standing == Standing::Sound && e.gain(goal) > 1.0)
+            .filter(|(p, e)| p.parts[0].category == category && e.assessment == Assessment::Sound && e.gain(goal) > 1.0)
             .collect();
-        own.sort_by(|a, b| b.1.sure(goal).total_cmp(&a.1.sure(goal)));
+        own.sort_by(|a, b| b.1.lower_bound(goal).total_cmp(&a.1.lower_bound(goal)));
         own.get(skip).map(|(p, _)| p.parts[0].clone())
     };
-    let (timeout, buffer) = (best(Matter::Timeout, 0), best(Matter::Buffer, 0));
+    let (timeout, buffer) = (best(Category::Timeout, 0), best(Category::Buffer, 0));
     let mut out = Vec::new();
-    for cc in [best(Matter::CongestionControl, 0), best(Matter::CongestionControl, 1), None] {
+    for cc in [best(Category::CongestionControl, 0), best(Category::CongestionControl, 1), None] {
         for (t, b) in [(true, false), (false, true), (true, true)] {
             let parts: Vec<Choice> =
                 [cc.clone(), timeout.clone().filter(|_| t), buffer.clone().filter(|_| b)].into_iter().flatten().collect();
@@ -233,19 +234,22 @@ fn combinations(looked: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
     out
 }
 
-/// Of the sound changes that are more than noise and nearly as good as the best, the one with the fewest parts.
+/// Index of the recommended change: sound, significant, nearly as good as the best, with the fewest parts.
 fn recommended(entries: &[Entry], finalists: &[(Plan, Entry)], goal: Goal) -> Option<usize> {
     let parts = |e: &Entry| finalists.iter().find(|(p, _)| p.name() == e.name).map(|(p, _)| p.parts.len());
     let good = |e: &Entry| {
-        e.standing == Standing::Sound && e.gain(goal) > 1.0 && e.objective.is_some_and(|c| !c.is_noise()) && parts(e).is_some()
+        e.assessment == Assessment::Sound
+            && e.gain(goal) > 1.0
+            && e.objective.is_some_and(|c| !c.is_noise())
+            && parts(e).is_some()
     };
-    let best = entries.iter().filter(|e| good(e)).map(|e| e.sure(goal)).fold(0.0, f64::max);
-    // Nearly as good: three quarters of the best. Our choice.
-    let near = entries.iter().enumerate().filter(|(_, e)| good(e) && e.sure(goal) >= 0.75 * best);
-    near.min_by(|a, b| parts(a.1).cmp(&parts(b.1)).then(b.1.sure(goal).total_cmp(&a.1.sure(goal)))).map(|(i, _)| i)
+    let best = entries.iter().filter(|e| good(e)).map(|e| e.lower_bound(goal)).fold(0.0, f64::max);
+    // Nearly as good: three quarters of the best (our choice).
+    let near = entries.iter().enumerate().filter(|(_, e)| good(e) && e.lower_bound(goal) >= 0.75 * best);
+    near.min_by(|a, b| parts(a.1).cmp(&parts(b.1)).then(b.1.lower_bound(goal).total_cmp(&a.1.lower_bound(goal)))).map(|(i, _)| i)
 }
 
-/// A search under way.
+/// State of a search.
 struct Trial<'a> {
     request: &'a Request,
     session: Session,
@@ -261,8 +265,8 @@ impl Trial<'_> {
         self.session.submit(scenario, seeds, TABLES.map(str::to_owned).to_vec()).map_err(|e| AdviseError::Sweep(Arc::new(e)))
     }
 
-    /// Submits the scenario with each of these changes; what cannot be, or need not, is noted with the reason.
-    fn try_all(&mut self, plans: &[Plan], seeds: u32) -> Result<Vec<(Plan, Ticket)>, AdviseError> {
+    /// Submits the scenario with each of these plans. Excluded plans are recorded with the reason.
+    fn submit_all(&mut self, plans: &[Plan], seeds: u32) -> Result<Vec<(Plan, Ticket)>, AdviseError> {
         let mut out = Vec::new();
         for plan in plans {
             match self.scenario(plan) {
@@ -278,13 +282,13 @@ impl Trial<'_> {
         let first = |e: Errors| e.list().first().map_or_else(String::new, ToString::to_string);
         let scenario = forebay_scenario::load(self.request.worlds, &self.request.file, &sets, None).map_err(first)?;
         let resolved = scenario.resolve().map_err(first)?;
-        match plan.parts.iter().find_map(|choice| screen::objection(choice, &resolved)) {
+        match plan.parts.iter().find_map(|choice| screen::exclusion_reason(choice, &resolved)) {
             Some(why) => Err(why),
             None => Ok(scenario),
         }
     }
 
-    fn look(
+    fn evaluate(
         &mut self,
         tried: Vec<(Plan, Ticket)>,
         before: &[Vec<ClassNumbers>],
@@ -300,7 +304,7 @@ impl Trial<'_> {
         Ok(out)
     }
 
-    /// The numbers of all classes in each run of a ticket, by seed.
+    /// Measurements of all classes in each run of a ticket, by seed.
     fn wait(&mut self, ticket: &Ticket, what: &str) -> Result<Vec<Vec<ClassNumbers>>, AdviseError> {
         let records = loop {
             if self.stop.load(Relaxed) {
@@ -322,9 +326,8 @@ impl Trial<'_> {
     }
 }
 
-/// The directory of the results of a scenario file's advice.
 impl Advice {
-    /// Where its page is.
+    /// Path of its report page.
     pub fn page_path(&self) -> PathBuf {
         Path::new(&self.dir).join("report.html")
     }

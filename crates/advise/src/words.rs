@@ -1,36 +1,36 @@
-//! The answer in words: the recommendation first, then the table of all that was tried.
+//! Advice in words: the recommendation, then the table of all changes.
 
-use crate::rank::{Change, Entry, Others, Standing};
+use crate::rank::{Assessment, Change, ClassEffect, Entry};
 use crate::search::Advice;
 use forebay_scenario::Goal;
 use std::fmt::Write as _;
 
-/// The recommendation, one sentence a line, and what installs it.
+/// Recommendation, one sentence per line, and its installation steps.
 pub fn recommendation(a: &Advice) -> (Vec<String>, Vec<String>) {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else {
-        return (vec![nothing(a)], Vec::new());
+        return (vec![no_recommendation(a)], Vec::new());
     };
     let mut out = vec![format!("Do this: {}.", best.name)];
     if let Some(c) = best.objective {
         out.push(format!("The {} {}.", a.objective, change(&c, a.objective.goal)));
     }
-    out.extend(best.others.iter().map(|o| format!("The price for {}: {}.", o.class, price(o))));
+    out.extend(best.others.iter().map(|o| format!("Effect on {}: {}.", o.class, price(o))));
     let (done, started) = best.done;
     if done < started {
         out.push(format!(
-            "Of {}, {done} of {started} were done when the runs ended; the others count as long as they had run.",
+            "Of {}, {done} of {started} were complete at the end of the runs; the others count with their time so far.",
             a.objective.class
         ));
     }
     (out, best.install.clone())
 }
 
-/// There is nothing to recommend, and why.
-fn nothing(a: &Advice) -> String {
-    if a.today.standing == Standing::Unknown {
-        return format!("The {} has no value in these runs: nothing was measured that could become better.", a.objective);
+/// Reason why nothing is recommended.
+fn no_recommendation(a: &Advice) -> String {
+    if a.today.assessment == Assessment::Unknown {
+        return format!("The {} has no value in these runs, so no change can be compared.", a.objective);
     }
-    format!("Change nothing: of {} changes none makes the {} better by more than chance.", a.entries.len(), a.objective)
+    format!("Change nothing: none of {} changes improves the {} significantly.", a.entries.len(), a.objective)
 }
 
 /// `falls from 208 ms to 4.1 ms (÷ 50, 95 % interval ÷ 40 to ÷ 63)`.
@@ -40,33 +40,30 @@ fn change(c: &Change, goal: Goal) -> String {
         Some((low, high)) => format!(", 95 % interval {} to {}", factor(low), factor(high)),
         None => ", one seed: no interval".to_owned(),
     };
-    let noise = if c.is_noise() { ", inside the noise" } else { "" };
+    let noise = if c.is_noise() { ", not significant" } else { "" };
     format!("{verb} from {} to {} ({}{interval}{noise})", quantity(c.before, goal), quantity(c.after, goal), factor(c.factor()))
 }
 
-fn price(o: &Others) -> String {
+fn price(o: &ClassEffect) -> String {
     if o.starved {
-        return "it gets nothing done".into();
+        return "it completes nothing".into();
     }
     match o.change {
-        None => "unknown, nothing to compare".into(),
-        Some(c) if c.is_noise() => format!(
-            "none that stands out from chance ({} {} to {})",
-            o.goal,
-            quantity(c.before, o.goal),
-            quantity(c.after, o.goal)
-        ),
+        None => "unknown, no values to compare".into(),
+        Some(c) if c.is_noise() => {
+            format!("not significant ({} {} to {})", o.goal, quantity(c.before, o.goal), quantity(c.after, o.goal))
+        }
         Some(c) => format!("its {} {}", o.goal, change(&c, o.goal)),
     }
 }
 
-/// A factor that reads the same in both directions: `x 1.3`, `÷ 50`.
+/// Formats a factor in both directions: `x 1.3`, `÷ 50`.
 pub(crate) fn factor(f: f64) -> String {
     let digits = |f: f64| if f >= 10.0 { format!("{f:.0}") } else { format!("{f:.2}") };
     if f >= 1.0 { format!("x {}", digits(f)) } else { format!("÷ {}", digits(1.0 / f)) }
 }
 
-/// A time or a rate with three digits.
+/// Formats a time or rate with three digits.
 pub(crate) fn quantity(value: f64, goal: Goal) -> String {
     let (units, unit): (&[(f64, &str)], f64) = match goal {
         Goal::Goodput => (&[(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1.0, "bps")], 1.0),
@@ -84,11 +81,11 @@ pub(crate) fn quantity(value: f64, goal: Goal) -> String {
     format!("{v:.digits$} {name}")
 }
 
-/// One line of the table for an entry: what became of the objective, whether it is noise, and the prices.
+/// Cells of a change: value of the objective, factor, significance, and effects on other classes.
 pub(crate) fn cells(e: &Entry, goal: Goal) -> Vec<String> {
-    let verdict = match (e.standing, e.objective) {
-        (Standing::Starves, _) => "starves".to_owned(),
-        (Standing::Unknown, _) | (_, None) => "unknown".to_owned(),
+    let verdict = match (e.assessment, e.objective) {
+        (Assessment::Starves, _) => "starves".to_owned(),
+        (Assessment::Unknown, _) | (_, None) => "unknown".to_owned(),
         (_, Some(c)) if c.is_noise() => "noise".to_owned(),
         (_, Some(_)) if e.gain(goal) > 1.0 => "better".to_owned(),
         _ => "worse".to_owned(),
@@ -99,7 +96,7 @@ pub(crate) fn cells(e: &Entry, goal: Goal) -> Vec<String> {
     });
     let mut out = vec![value, times, verdict, format!("{}/{}", e.done.0, e.done.1), e.seeds.to_string()];
     out.extend(e.others.iter().map(|o| match (o.starved, o.change) {
-        (true, _) => "nothing done".to_owned(),
+        (true, _) => "starved".to_owned(),
         (_, None) => "-".to_owned(),
         (_, Some(c)) => format!(
             "{} {}",
@@ -117,18 +114,18 @@ pub(crate) fn titles(a: &Advice) -> Vec<String> {
     out
 }
 
-/// The cells of the network as it is, which is compared with nothing.
+/// Cells of the present network, without a comparison.
 pub(crate) fn today(a: &Advice) -> Vec<String> {
     let mut today = cells(&a.today, a.objective.goal);
     today[1] = String::new();
-    today[2] = if a.today.standing == Standing::Starves { "starves".into() } else { String::new() };
+    today[2] = if a.today.assessment == Assessment::Starves { "starves".into() } else { String::new() };
     for (cell, o) in today[5..].iter_mut().zip(&a.today.others) {
         *cell = o.change.map_or_else(|| "-".into(), |c| quantity(c.before, o.goal));
     }
     today
 }
 
-/// All that was tried, best first, under the network as it is.
+/// Table of all changes, best first, below the present network.
 pub fn table(a: &Advice) -> String {
     let goal = a.objective.goal;
     let mut rows = vec![("".to_owned(), titles(a)), (a.today.name.clone(), today(a))];

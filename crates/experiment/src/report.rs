@@ -108,7 +108,7 @@ pub enum RunError {
     /// A host cannot reach another; the message names both.
     Unroutable(String),
     /// The experiment is invalid.
-    InvalidExperiment(InvalidExperiment),
+    Invalid(InvalidExperiment),
     /// The experiment names a congestion control or shim that the backend does not have, or refuses its parameters.
     Unknown(String),
     /// The backend is not available or failed; the message says what to do.

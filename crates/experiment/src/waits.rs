@@ -43,7 +43,7 @@ pub enum Cause {
     /// The window or the pacing rate of its sender, or the receiver's window.
     Window,
     /// Earlier messages on its connection.
-    Behind,
+    EarlierMessages,
 }
 
 impl Cause {

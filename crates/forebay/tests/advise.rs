@@ -56,7 +56,7 @@ fn the_answer_comes_first_and_nothing_runs_twice() {
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].starts_with("Do this: "), "{said}");
     assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{said}");
-    assert!(lines[2].starts_with("The price for copies: "), "{said}");
+    assert!(lines[2].starts_with("Effect on copies: "), "{said}");
     assert!(said.contains("\nHow:\n  ") && said.contains("as it is"), "{said}");
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     let winner = lines[0].trim_start_matches("Do this: ").trim_end_matches('.');

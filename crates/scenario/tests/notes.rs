@@ -90,7 +90,7 @@ size = "1MB"
 #[test]
 fn a_congestion_control_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
     let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as for a window of them"));
+    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as a whole window"));
     assert!(!said(&["transport.cc=dctcp"]).contains("a single mark counts as"));
 }
 

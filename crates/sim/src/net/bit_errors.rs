@@ -15,7 +15,7 @@ pub struct BitErrors {
 impl BitErrors {
     /// Each bit is wrong with this probability.
     pub fn new(probability: f64, rng: Rng) -> BitErrors {
-        BitErrors { draws: RngStream::new(probability, rng), places: VecDeque::new() }
+        BitErrors { draws: Draws::new(probability, rng), places: VecDeque::new() }
     }
 
     /// Whether a packet of `wire` bytes, the next on the link, at `position` of its ring, is damaged.
