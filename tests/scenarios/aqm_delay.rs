@@ -52,7 +52,7 @@ fn within(what: &str, got: f64, from: f64, to: f64) {
 /// 3 (1 + f)^2 / (4 (1 + f + f^2)) of the time, 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2
 /// argues for the target from such a flow; its expression for the goodput gives 78.5 %.
 #[test]
-fn one_newreno_flow_under_codel_uses_what_the_sawtooth_says() {
+fn codel_single_flow_matches_sawtooth() {
     let long = ["duration=200s", "observe.warmup=70s"];
     let m = run("newreno", "s0", "codel", &long);
     let f: f64 = 0.05;
@@ -72,7 +72,7 @@ fn one_newreno_flow_under_codel_uses_what_the_sawtooth_says() {
 /// "Controlling queue delay" (Nichols and Jacobson, ACM Queue 10(5), 2012): with several flows the link is full and the usual waiting time
 /// near the target or below.
 #[test]
-fn ten_flows_under_codel_wait_for_the_target() {
+fn codel_keeps_delay_at_target() {
     for (cc, full) in [("newreno", 0.97), ("cubic", 0.99)] {
         let m = run(cc, "s0..s9", "codel", &[]);
         within("utilisation", m.busy, full, 1.0);
@@ -83,7 +83,7 @@ fn ten_flows_under_codel_wait_for_the_target() {
 
 /// Five NewReno flows against five of CUBIC. A queue for each flow divides the link evenly as far as each flow can use its share.
 #[test]
-fn fq_codel_is_fair_between_congestion_controls() {
+fn fq_codel_is_fair() {
     let groups =
         "header = 40\n[[transport.group]]\nname = \"a\"\ncc = \"newreno\"\n[[transport.group]]\nname = \"b\"\ncc = \"cubic\"\n";
     let workloads = "kind = \"long\"\ntransport = \"a\"\nfrom = \"s0..s4\"\njitter = \"100ms\"\n[[workload]]\nkind = \"long\"\n\
@@ -103,7 +103,7 @@ fn fq_codel_is_fair_between_congestion_controls() {
 
 /// Pan et al. (HPSR 2013) and RFC 8033 section 4: PIE holds the waiting time near its target, here 15 ms, whatever the load.
 #[test]
-fn flows_under_pie_wait_for_the_target() {
+fn pie_keeps_delay_at_target() {
     for (cc, senders, full, least) in
         [("newreno", "s0..s9", 0.98, 9.0), ("cubic", "s0..s9", 0.99, 9.0), ("cubic", "s0", 0.85, 2.0)]
     {

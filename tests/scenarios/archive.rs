@@ -27,7 +27,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_sources_include_is_in_the_archive() {
+fn archive_holds_included_files() {
     let root = fs::canonicalize(repository()).expect("the repository");
     let listed = fs::read_to_string(root.join("pyproject.toml")).expect("pyproject.toml");
     let patterns: Vec<&str> = listed
@@ -84,13 +84,4 @@ fn optional_crates_are_in_the_archive() {
             "cargo cannot read the workspace of the source archive without crates/{name}: {line} in pyproject.toml"
         );
     }
-}
-
-/// What a user builds is small: the release profile keeps no names of functions.
-#[test]
-fn a_release_build_is_stripped() {
-    let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("the workspace's manifest");
-    let release =
-        manifest.split("\n[").find_map(|section| section.strip_prefix("profile.release]\n")).expect("a release profile");
-    assert!(release.lines().any(|line| line == "strip = \"symbols\""), "{release}");
 }

@@ -77,7 +77,7 @@ fn mean(rows: &[TcpRow], from: u64) -> f64 {
 }
 
 #[test]
-fn whole_numbers_do_what_real_ones_do() {
+fn fixed_point_matches_floating_point() {
     for case in &CASES {
         let (paper, linux) = (connection(case, "paper"), connection(case, "linux"));
         let (a, b) = (windows(&paper), windows(&linux));
@@ -103,7 +103,7 @@ fn whole_numbers_do_what_real_ones_do() {
 /// L2DCT with its own weights: what is left of alpha when a window is marked after hundreds of RTTs without marks, real numbers cut by, and
 /// whole ones have rounded to nothing.
 #[test]
-fn a_small_weight_makes_much_of_an_alpha_that_whole_numbers_have_not() {
+fn small_weight_amplifies_alpha_rounding() {
     let case = Case { cc: "l2dct", with: "", first: 10, queue: STEP };
     let [real, whole] = ["paper", "linux"].map(|arithmetic| {
         let o = connection(&case, arithmetic);

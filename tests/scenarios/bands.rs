@@ -66,7 +66,7 @@ fn one_newreno_flow_halves_its_window() {
 /// ns-2: mean queue 48.9 to 49.2 with the packet on the wire, shares 1.02 to 1.05, no drops after the start. Echoes that outlast the
 /// cut they asked for, and a sender that cannot say CWR while it repairs, starve one of the two.
 #[test]
-fn two_ecn_newreno_flows_share_a_red_queue() {
+fn red_ecn_flows_share_queue() {
     let mut bands = Bands::default();
     for jitter in JITTER {
         for seed in 1..=10 {

@@ -26,7 +26,7 @@ tcp = { flows = [0], every = "ack" }
 
 /// 6 KB are five segments, and each counts where the stack counts segments: 10 + 200 * 5 (Linux), 2 + 200 * 5 (ns-2).
 #[test]
-fn the_window_after_200_responses_counts_segments() {
+fn window_counts_segments_after_responses() {
     let mut bands = Bands::default();
     for jitter in JITTER {
         for sets in [["transport.stack=linux", "transport.cc=newreno"], ["transport.stack=ns2", "transport.cc=newreno"]] {

@@ -23,7 +23,7 @@ jitter = "1ms"
 /// ns-2: 301 to 325 timeouts, 0.968 to 0.969 of the link. A timer that a fast retransmission does not restart fires while that
 /// segment is on its way.
 #[test]
-fn a_short_minimum_timeout_leaves_a_retransmission_its_time() {
+fn short_rto_min_is_not_spurious() {
     let mut bands = Bands::default();
     for jitter in JITTER {
         for seed in 1..=5 {

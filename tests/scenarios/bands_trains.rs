@@ -13,7 +13,7 @@ fn trains(o: &Outcome) -> (Vec<u32>, f64) {
 /// ns-2, given the same responses at the same times: 0, 2, 2, 2, 2 timeouts with 256 KB, the end after 0.61 s; with 512 KB 11 or 12 and
 /// 1.42 s, which is three timeouts of one connection in a row: 200, 400 and 800 ms. Data lost later is no repeated loss of the first.
 #[test]
-fn trains_on_inherited_windows_time_out_as_in_ns2() {
+fn inherited_windows_time_out_like_ns2() {
     let mut bands = Bands::default();
     for jitter in JITTER {
         for seed in 1..=6 {

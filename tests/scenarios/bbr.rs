@@ -50,7 +50,7 @@ const BDP: f64 = 333.0;
 
 /// A full link, and a queue of no more than fills the path: what the publication promises of one flow.
 #[test]
-fn one_flow_fills_the_link_with_a_short_queue() {
+fn single_flow_fills_link() {
     for cc in ["bbr", "bbr3"] {
         let o = one(PATH, &[&format!("transport.cc={cc}")]);
         let p = o.port("bottleneck");
@@ -108,7 +108,7 @@ fn the_window_dips_every_ten_seconds() {
 /// bbr_update_min_rtt: an RTT as small as the smallest does not begin the ten seconds anew. A flow that its receiver's window holds below the path's
 /// capacity has the same RTT for ever.
 #[test]
-fn the_window_dips_when_no_rtt_differs() {
+fn probe_rtt_reduces_window() {
     let o = one(PATH, &["duration=35s", r#"transport.rcv-wnd="16KB""#, "topology.bottleneck.rate=\"1Gbps\""]);
     let starts: Vec<f64> = dips(&o, 4.0).iter().map(|d| d.0).collect();
     println!("{starts:?}");

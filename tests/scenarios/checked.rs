@@ -64,12 +64,12 @@ fn refused(change: impl FnOnce(&mut Experiment)) -> String {
 }
 
 #[test]
-fn what_a_scenario_makes_is_accepted() {
+fn scenario_experiment_is_accepted() {
     assert!(experiment().check().is_ok());
 }
 
 #[test]
-fn ports_that_do_not_exist_are_refused() {
+fn unknown_ports_are_refused() {
     assert_eq!(refused(|e| e.observe.occupancy = vec![PortId::new(0), NO_PORT]), "observe.occupancy[1]");
     assert_eq!(refused(|e| e.observe.queue_series = vec![(NO_PORT, Time::from_us(1))]), "observe.queue_series[0]");
     assert_eq!(refused(|e| e.network.named_ports = vec![("bottleneck".into(), NO_PORT)]), "network.named_ports[0]");
@@ -79,7 +79,7 @@ fn ports_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn networks_that_do_not_hang_together_are_refused() {
+fn inconsistent_networks_are_refused() {
     let first = PortId::new(0);
     assert_eq!(refused(|e| e.network.ports[first].from = NO_NODE), "network.ports[0].from");
     assert_eq!(refused(|e| e.network.ports[first].to = NO_NODE), "network.ports[0].to");
@@ -94,7 +94,7 @@ fn networks_that_do_not_hang_together_are_refused() {
 }
 
 #[test]
-fn transports_that_do_not_exist_are_refused() {
+fn unknown_transports_are_refused() {
     assert_eq!(refused(|e| e.groups = IndexVec::new()), "groups");
     assert_eq!(refused(|e| e.workloads[WorkloadId::new(2)].transport = Assign::One(GroupId::new(9))), "workloads[2].transport");
     assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::by_host(2, [])), "workloads[0].transport");
@@ -138,7 +138,7 @@ fn work_without_end_needs_a_duration() {
 }
 
 #[test]
-fn hosts_that_do_not_exist_are_refused() {
+fn unknown_hosts_are_refused() {
     for (bad, w) in [NO_NODE, SWITCH].into_iter().flat_map(|bad| (0..7).map(move |w| (bad, w))) {
         let field = refused(|e| match &mut e.workloads[WorkloadId::new(w)].kind {
             WorkloadKind::Long { pairs, .. }
@@ -156,7 +156,7 @@ fn hosts_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn numbers_that_nothing_can_work_with_are_refused() {
+fn numbers_out_of_range_are_refused() {
     assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.mss = 0), "groups[0].tcp.mss");
     assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.header = 65_535), "groups[0].tcp.header");
     assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.rto_granularity = Time::ZERO), "groups[0].tcp.rto_granularity");

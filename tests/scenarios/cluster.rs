@@ -5,7 +5,7 @@
 use forebay_tests::{Rounds, repository, run};
 
 #[test]
-fn dctcp_absorbs_the_queries_that_tcp_loses() {
+fn dctcp_absorbs_query_bursts() {
     let text = std::fs::read_to_string(repository().join("scenarios/cluster.toml")).unwrap();
     let outcomes = run(&text, &["workload.0.total=1MB", "duration=80ms"]);
     let [tcp, dctcp] = [0, 1].map(|i| {

@@ -16,7 +16,7 @@ fn chain(rates: [&str; 3], queue: &str, sources: &str) -> String {
 
 /// By Little's law: at half the link's rate a packet is in service half of the time, and nothing waits.
 #[test]
-fn the_mean_queue_has_the_packet_in_service() {
+fn mean_queue_includes_packet_in_service() {
     let o = one(&chain(["1Gbps", "1Gbps", "1Gbps"], "", "rate = \"500Mbps\"\nstop = \"5ms\""), &["duration=5ms"]);
     for port in ["w1->w2", "w2->h1"] {
         let p = o.port(port);
@@ -27,7 +27,7 @@ fn the_mean_queue_has_the_packet_in_service() {
 /// 2 Gbps into 1 Gbps for 5 ms: the queue grows by a packet each 12 us, from nothing to 416. Its mean is half of that; the time that those at
 /// the end still have to wait is no part of the run.
 #[test]
-fn the_mean_queue_ends_with_the_run() {
+fn mean_queue_ends_with_run() {
     let o = one(&chain(["2Gbps", "1Gbps", "1Gbps"], "", "rate = \"2Gbps\""), &["duration=5ms"]);
     let p = o.port("w1->w2");
     assert!((405..=417).contains(&p.queue_max_pkts), "{p:?}");
@@ -36,7 +36,7 @@ fn the_mean_queue_ends_with_the_run() {
 
 /// A packet is marked once, whoever would mark it again on its way.
 #[test]
-fn a_mark_counts_where_it_was_set() {
+fn mark_counts_at_its_port() {
     let queue = ", queue = { kind = \"dctcp-step\", k = \"4pkt\" }";
     let o = one(&chain(["4Gbps", "2Gbps", "1Gbps"], queue, "rate = \"4Gbps\"\nect = true\nstop = \"1ms\""), &[]);
     let (first, second) = (o.port("w1->w2"), o.port("w2->h1"));

@@ -27,7 +27,7 @@ fn first_threshold(o: &Outcome) -> f64 {
 /// HyStart leaves slow start before it overshoots: the kernel does at a window of 31 and has 10 drops in all. Slow start to the first loss
 /// drops as much as the queue and the path hold.
 #[test]
-fn hystart_leaves_before_the_queue_is_full() {
+fn hystart_exits_before_queue_is_full() {
     for seed in 1..=3 {
         let seed = format!("seed={seed}");
         let o = one(ROUTER, &[&seed]);

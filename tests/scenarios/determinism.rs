@@ -58,7 +58,7 @@ fn on_threads(configs: &[Experiment], threads: usize) -> Vec<u64> {
 }
 
 #[test]
-fn runs_repeat_on_any_number_of_threads() {
+fn results_independent_of_threads() {
     let configs = configs();
     let alone = on_threads(&configs, 1);
     assert_eq!(alone.len(), 9);
@@ -82,7 +82,7 @@ fn reports_repeat() {
 }
 
 #[test]
-fn watching_changes_nothing() {
+fn observation_does_not_change_results() {
     let watched = format!(
         "{BUSY}[observe]\nqueue = {{ port = \"all\", every = \"7us\" }}\ntcp = {{ flows = [0, 1, 5, 9], every = \"ack\" }}\noccupancy = \"all\"\nwarmup = \"11ms\"\n"
     );

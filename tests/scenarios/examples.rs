@@ -27,7 +27,7 @@ fn every_example_runs() {
 
 /// What a scenario can name, somebody will want to see in a file.
 #[test]
-fn everything_that_can_be_named_has_an_example() {
+fn every_registry_entry_has_example() {
     let mut texts = String::new();
     for entry in std::fs::read_dir(repository().join("scenarios")).unwrap() {
         texts.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());

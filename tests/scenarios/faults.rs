@@ -88,7 +88,7 @@ fn switches_know_later() {
 
 /// With one way only there is nothing to move to: the connection waits, by its timer, and goes on when the link is back.
 #[test]
-fn without_another_way_packets_are_lost_until_the_link_is_back() {
+fn packets_lost_without_alternate_path() {
     let text = "duration = \"5s\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"1Gbps\", delay = \"10us\" }\n\
         bottleneck = { rate = \"1Gbps\", delay = \"50us\", buffer = \"50pkt\" }\n\
         failure = [{ link = \"bottleneck\", down = \"10ms\", up = \"900ms\" }]\n\
@@ -109,7 +109,7 @@ fn without_another_way_packets_are_lost_until_the_link_is_back() {
 
 /// The same where the link is one of a host, with a queue that holds a backlog, under a shared memory, and with several failures.
 #[test]
-fn failures_of_every_kind_of_port_keep_the_balance() {
+fn failures_conserve_packets() {
     let queues = [
         "\"drop-tail\"",
         "{ kind = \"red\", min = \"20pkt\", max = \"60pkt\" }",
@@ -185,7 +185,7 @@ fn damaged_packets_end_at_the_checksum() {
 
 /// A host's own link, both ways, and queues that hold a backlog.
 #[test]
-fn damaged_on_the_links_of_hosts_and_behind_other_queues() {
+fn corruption_on_host_links_and_queues() {
     for queue in ["\"drop-tail\"", "{ kind = \"fq-codel\" }", "{ kind = \"red\", min = \"20pkt\", max = \"60pkt\" }"] {
         let text =
             with("corruption = [{ port = \"h0->leaf0\", bit-errors = 1e-6 }, { port = \"leaf0->h0\", bit-errors = 1e-5 }]");
@@ -206,7 +206,7 @@ fn arrivals_from_h0(o: &Outcome) -> u64 {
 
 /// Packets of a connection overtake each other, and the counters say so; the load is spread evenly, where hashes of 16 flows are not.
 #[test]
-fn sprayed_packets_come_out_of_order_and_use_all_ways() {
+fn spraying_reorders_and_uses_all_paths() {
     let flows = one(FABRIC, &[]);
     let sprayed = one(&with("balance = \"packet\""), &[]);
     complete(&sprayed);
@@ -231,7 +231,7 @@ fn sprayed_packets_come_out_of_order_and_use_all_ways() {
 
 /// The same seed gives the same run; another one another.
 #[test]
-fn all_of_it_is_deterministic() {
+fn results_are_deterministic() {
     let text = with(
         "balance = \"packet\"\nhost-queue = \"fq-codel\"\nfailure = { link = \"leaf0->spine1\", down = \"5ms\", up = \"20ms\" }\n\
          corruption = { port = \"leaf1->spine0\", bit-errors = 1e-6 }",
@@ -248,7 +248,7 @@ fn all_of_it_is_deterministic() {
 /// A short flow behind an elephant of its own server: in the server's FIFO it waits for all that the elephant has there, with fair queueing it
 /// goes next to it.
 #[test]
-fn a_short_flow_does_not_wait_behind_an_elephant_with_a_fair_host_queue() {
+fn fair_host_queue_protects_short_flows() {
     let text = r#"
 duration = "1s"
 [topology]

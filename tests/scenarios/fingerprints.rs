@@ -274,7 +274,7 @@ fn trajectories_are_as_recorded() {
 /// no host touches what belongs to another one.
 #[test]
 #[cfg(debug_assertions)]
-fn the_order_of_nodes_within_a_window_changes_nothing() {
+fn node_order_does_not_change_results() {
     fn backwards(config: &Experiment) -> Report {
         forebay_sim::run::run_backwards(config.check().unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -285,7 +285,7 @@ fn the_order_of_nodes_within_a_window_changes_nothing() {
 
 /// Who runs which nodes changes nothing, not in a single row: with more threads than cores, more parts than switches, and parts without hosts.
 #[test]
-fn the_number_of_cores_changes_nothing() {
+fn core_count_does_not_change_results() {
     let divided = Cell::new(0);
     let on = |cores: usize, config: &Experiment| {
         let (checked, used) = (config.check().unwrap_or_else(|e| panic!("{e}")), Cell::new(1));
@@ -316,7 +316,7 @@ fn the_number_of_cores_changes_nothing() {
 
 /// Nor does it matter how many processes there are, on one core each or on several, where the run can be divided among them; where it cannot, they say why.
 #[test]
-fn the_number_of_processes_changes_nothing() {
+fn process_count_does_not_change_results() {
     let (mut number, mut endless, mut refused) = (0, 0, Vec::new());
     each(&mut |name, config| {
         let mut config = config.clone();

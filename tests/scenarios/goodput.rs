@@ -43,7 +43,7 @@ kind = "long"
 
 /// Tenants send both ways through a dumbbell: what arrives in an interval over one direction never exceeds what it carries, and every byte is in one row.
 #[test]
-fn goodput_over_time_is_of_one_port_and_direction() {
+fn goodput_rows_name_one_port() {
     let text = r#"
 duration = "50ms"
 [topology]

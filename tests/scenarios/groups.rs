@@ -29,7 +29,7 @@ fn by_sender(o: &Outcome) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn ten_senders_at_equal_shares_are_five_and_five() {
+fn equal_shares_split_ten_senders() {
     let share = groups("share = 0.5", "share = 0.5");
     let alternating: Vec<Vec<u32>> = (0..10).map(|n| vec![n % 2]).collect();
     for seed in ["seed=1", "seed=2"] {
@@ -44,7 +44,7 @@ fn ten_senders_at_equal_shares_are_five_and_five() {
 }
 
 #[test]
-fn hosts_choose_the_transport_of_what_they_send() {
+fn host_groups_assign_by_sender() {
     let hosts = groups("hosts = [\"s0..s6\"]", "hosts = [\"s7..s9\", \"recv\"]");
     let expected: Vec<Vec<u32>> = (0..10).map(|n| vec![u32::from(n > 6)]).collect();
     assert_eq!(by_sender(&one(&text(&hosts, "kind = \"on-off\"\nsizes = \"3KB\"\ngaps = \"1ms\"\ntrains = 4"), &[])), expected);
@@ -57,7 +57,7 @@ fn hosts_choose_the_transport_of_what_they_send() {
 }
 
 #[test]
-fn by_share_a_client_has_one_transport_both_ways() {
+fn share_assigns_client_both_directions() {
     let requests =
         "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&groups("share = 0.5", "share = 0.5"), requests), &[]);
@@ -108,7 +108,7 @@ fn stopped_flows_end() {
 
 /// Lost SYNs are not among the timeouts of data.
 #[test]
-fn timeouts_of_syns_stand_apart() {
+fn syn_timeouts_count_separately() {
     // A port of two packets: of ten SYNs at the same moment most are lost.
     let o = one(
         &text("cc = \"newreno\"", "kind = \"long\"\nsize = \"1KB\""),

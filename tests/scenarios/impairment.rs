@@ -36,14 +36,14 @@ fn check(sets: &[&str], fewest: u32) -> Vec<u32> {
 }
 
 #[test]
-fn reno_inherits_a_window_of_hundreds_and_times_out() {
+fn reno_inherited_window_times_out() {
     // The publication has 0, 1, 2, 2, 2.
     let all: Vec<Vec<u32>> = (1..=10).map(|seed| check(&[&format!("seed={seed}")], 6)).collect();
     assert!(all.iter().filter(|r| r[0] == 0).count() >= 8, "mostly one gets through: {all:?}");
 }
 
 #[test]
-fn a_short_timeout_does_not_remove_the_cause() {
+fn short_timeout_keeps_losses() {
     for seed in 1..=4 {
         check(&["transport.rto-min=1ms", "workload.0.last-size=256KB", &format!("seed={seed}")], 8);
     }

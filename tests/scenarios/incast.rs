@@ -40,14 +40,14 @@ fn at(sets: &[&str]) -> Outcome {
 }
 
 #[test]
-fn many_senders_collapse_with_a_timeout_in_nearly_every_block() {
+fn incast_collapse_with_many_senders() {
     let o = at(&[]);
     assert!(goodput(&o) < 0.3, "{}", goodput(&o));
     assert!(o.rounds(5).with_timeout() > 0.95);
 }
 
 #[test]
-fn a_minimum_timeout_of_a_millisecond_saves_them() {
+fn rto_min_1ms_avoids_collapse() {
     let o = at(&["transport.rto-min=1ms"]);
     assert!(goodput(&o) > 0.7, "{}", goodput(&o));
 }
@@ -113,7 +113,7 @@ fn one_timeout_a_block() {
 /// repaired all the rest of its block after a timeout begins the next block with twice the RTO, and if it loses the first window of that, the
 /// block takes 400 ms. With timestamps the first ACK after the timeout is a sample, and a first timeout of a block is one minimum RTO.
 #[test]
-fn a_back_off_outlives_the_block_without_timestamps() {
+fn backoff_persists_without_timestamps() {
     let first_timeouts = |timestamps: bool| {
         let o = publication(13, 64, timestamps);
         let mut seen = std::collections::BTreeSet::new();
@@ -127,7 +127,7 @@ fn a_back_off_outlives_the_block_without_timestamps() {
 
 /// Nobody times out while all windows together fit; beyond the buffer the collapse sets in, later with more buffer.
 #[test]
-fn the_collapse_moves_right_with_the_buffer() {
+fn larger_buffer_delays_collapse() {
     let onset = |buffer: u32| {
         let steps = [4, 8, 12, 16, 20, 24, 32, 40, 48, 64];
         let collapsed = |n: &&u32| {

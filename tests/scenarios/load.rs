@@ -33,7 +33,7 @@ fn flows_match(o: &Outcome, expected: f64) {
 }
 
 #[test]
-fn hosts_send_the_asked_payload() {
+fn hosts_send_requested_payload() {
     // 12 hosts at 1 Gbps, 0.3 of it, mean 1 711 250 B.
     let rate = 12.0 * 0.3 * 1e9 / 8.0 / 1_711_250.0;
     let o = one(FABRIC, &["duration=3s"]);
@@ -49,7 +49,7 @@ fn hosts_send_the_asked_payload() {
 
 /// Sizes of one kind take the variance out of the sizes: what is left is the Poisson number of flows.
 #[test]
-fn payload_and_wire_at_hosts_and_bottleneck() {
+fn load_by_payload_and_wire() {
     let pipe = r#"
 duration = "2s"
 [topology]
@@ -86,7 +86,7 @@ load-at = "bottleneck"
 
 /// What the hosts' ports transmit is what the flows are made of: payload, headers, retransmissions and ACKs, to the byte.
 #[test]
-fn bytes_on_the_wire_are_those_of_the_flows() {
+fn wire_bytes_match_flows() {
     let o = one(FABRIC, &["transport.fin=false", "transport.handshake=false", "workload.0.stop=200ms", "workload.0.sizes=30KB"]);
     let nodes = &o.variant.config.network.nodes;
     let from_hosts: u64 =

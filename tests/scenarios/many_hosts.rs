@@ -33,7 +33,7 @@ fn run(config: &Experiment, cores: usize) -> Report {
 }
 
 #[test]
-fn hosts_of_higher_numbers_than_packets_have_bits_for() {
+fn hosts_beyond_16_bit_addresses() {
     let variants = |queue: &str, sets: &[&str]| resolve(&TEXT.replace("QUEUE", queue), sets, None).remove(0);
     // Switches in groups and switches looked at one by one; each packet on a way of its own.
     let cases = [

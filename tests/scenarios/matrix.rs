@@ -110,7 +110,7 @@ fn every_workload_on_every_topology() {
 }
 
 #[test]
-fn every_congestion_control_on_every_stack_and_queue() {
+fn all_cc_stack_queue_combinations() {
     let congestion_controls: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
     for stack in profile::PROFILES {
         for queue in forebay_queues::REGISTRY {

@@ -66,7 +66,7 @@ fn repeats(linux: &dyn World, text: &str, e: &Experiment) {
 }
 
 #[test]
-fn random_scenarios_run_or_are_refused_with_a_reason() {
+fn random_scenarios_run_or_are_refused() {
     let linux = forebay_backends::all().find("linux").expect("the world is in the list");
     if linux.version().is_empty() {
         return eprintln!("not tested: there is no kernel (forebay kernel build)");

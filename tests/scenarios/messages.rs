@@ -13,7 +13,7 @@ fn needs(f: &FlowRow, mss: u64) -> u64 {
 /// 210 of the 1005 messages of this scenario had fewer segments than their bytes need: all that was sent counted for the oldest
 /// unacknowledged message.
 #[test]
-fn segments_count_for_the_message_whose_bytes_they_carry() {
+fn segments_count_for_their_message() {
     let text = std::fs::read_to_string(repository().join("scenarios/persistent-connections.toml")).unwrap();
     for stack in ["ns2", "linux", "rfc"] {
         let outcomes = run(&text, &["runs=1", &format!("transport.stack={stack}")]);
@@ -52,7 +52,7 @@ fn segments_count_for_the_message_whose_bytes_they_carry() {
 
 /// One sender of an incast under Linux loses the tail of its block: the probe that comes in the place of a timeout is told of.
 #[test]
-fn tail_loss_probes_are_counted_and_have_rows() {
+fn tail_loss_probes_have_rows() {
     let o = one(
         r#"
 duration = "5s"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Two senders overload one port of a switch whose memory is shared.
 #[test]
-fn a_hot_port_settles_at_alpha_over_one_plus_alpha() {
+fn hot_port_gets_alpha_share() {
     for alpha in [0.2, 0.5, 1.0, 2.0, 8.0] {
         let text = format!(
             "duration = \"150ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\nshared-buffer = \"1MB\"\nshared-alpha = {alpha}\n\

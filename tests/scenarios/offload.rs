@@ -88,7 +88,7 @@ fn marked_bytes_are_counted_exactly() {
 
 /// Trains that lose segments: what is missing may wait to be joined, and be handed over by the timer, with the end of the train behind it.
 #[test]
-fn what_ends_a_message_may_be_handed_over_by_the_timer() {
+fn gro_timer_delivers_last_segment() {
     const TRAINS: &str = r#"
 duration = "2s"
 [topology]

@@ -14,14 +14,14 @@ fn bytes(queue: &str) -> (f64, f64) {
 }
 
 #[test]
-fn in_one_queue_the_new_transport_starves() {
+fn shared_queue_starves_new_transport() {
     let (new, old) = bytes("{ kind = \"dctcp-step\", k = \"65pkt\" }");
     assert!(new < 0.15 * old, "{new} {old}");
 }
 
 /// Shares are those of the weights. Slow start and the handshakes of the first milliseconds are in the sums: hence 5 %.
 #[test]
-fn with_a_queue_each_both_have_their_shares() {
+fn separate_queues_keep_shares() {
     for kind in ["dwrr", "wfq"] {
         for (weights, share) in [("[1, 1]", 0.5), ("[3, 1]", 0.75), ("[1, 4]", 0.2)] {
             let (new, old) = bytes(&format!("{{ kind = \"{kind}\", weights = {weights}, ks = [\"65pkt\"] }}"));
@@ -34,7 +34,7 @@ fn with_a_queue_each_both_have_their_shares() {
 }
 
 #[test]
-fn served_first_the_new_transport_has_the_link() {
+fn strict_priority_gets_link() {
     let (new, old) = bytes("{ kind = \"strict-priority\", queues = 2, k = \"65pkt\", k-scope = \"queue\" }");
     assert!(new > 10.0 * old, "{new} {old}");
 }

@@ -75,7 +75,7 @@ fn pfabric_serves_the_shortest_first() {
 /// As many windows of two segments as the buffer holds: no loss, where NewReno has a timeout in every block. (Claim of the ICTCP
 /// publication, here on the incast of `incast.rs`.)
 #[test]
-fn ictcp_fits_many_senders_into_a_small_buffer() {
+fn ictcp_avoids_overflow_with_small_buffer() {
     for n in [8, 16, 32] {
         let senders = format!("topology.senders={n}");
         let plain = one(INCAST, &[&senders]);

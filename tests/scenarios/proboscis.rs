@@ -127,7 +127,7 @@ fn first_bursts_are_absorbed() {
 
 /// With few flows there is nothing to gain: the probes cost no more than a round trip or two beside DCTCP.
 #[test]
-fn few_flows_pay_little() {
+fn few_flows_lose_little_throughput() {
     for n in [1, 5] {
         for seed in 1..=3 {
             let [_, newreno_p, cubic, cubic_p, dctcp] = traces(n, seed, &[]);
@@ -160,7 +160,7 @@ fn packet_buffers() {
 /// Every congestion control on every stack with a shim below it, on a port that is too small for anything: all messages are complete, and conservation,
 /// which the simulator asserts, holds with probes, repeated SYNs and held SYN-ACKs; also where a run stops in the middle.
 #[test]
-fn below_every_congestion_control_and_stack() {
+fn proboscis_below_every_cc_and_stack() {
     let options = [
         "",
         ", no-shrink = true, hold-on = \"any\", lost-as-marked = true, beta3 = \"1ms\"",

@@ -7,7 +7,7 @@ use forebay_types::{NodeId, QueryId, WorkloadId};
 
 /// dctcp.md 4.5, 4.6: deadlines of blocks and answers count from the request.
 #[test]
-fn deadlines_of_queries_count_from_the_request() {
+fn query_deadline_counts_from_request() {
     let o = one(
         &text(
             "kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"64KB\"\nrounds = 4\njitter = \"1ms\"\ndeadline = \"3ms\"\n\
@@ -27,7 +27,7 @@ fn deadlines_of_queries_count_from_the_request() {
 
 /// A round whose last sender has not begun when the run ends is not complete.
 #[test]
-fn a_round_that_the_end_cuts_off_is_unfinished() {
+fn round_cut_by_end_is_unfinished() {
     let o = one(
         &format!(
             "duration = \"200ms\"\n{}",
@@ -41,7 +41,7 @@ fn a_round_that_the_end_cuts_off_is_unfinished() {
 
 /// Partition and aggregate in turn: all workers but the aggregator itself, each query after the one before.
 #[test]
-fn aggregators_ask_everyone_and_wait() {
+fn aggregators_query_all_workers() {
     let o = one(
         &format!(
             "{RACKS}kind = \"queries\"\naggregators = [\"h0\", \"h5\"]\nworkers = \"all\"\ntotal = \"1MB\"\ngap = \"300us\"\ncount = 4\n\
@@ -131,7 +131,7 @@ fn queries_of_all_senders_are_incast() {
 
 /// However many workloads begin queries, each has its own rows. Numbers that were the same for workloads 256 apart merged theirs.
 #[test]
-fn queries_of_three_hundred_workloads_are_kept_apart() {
+fn queries_of_many_workloads_stay_separate() {
     const WORKLOADS: u32 = 300;
     let one_each: String = (0..WORKLOADS)
         .map(|w| {

@@ -55,14 +55,14 @@ fn same(a: &str, b: &str) {
 }
 
 #[test]
-fn one_class_of_strict_priority_is_drop_tail() {
+fn strict_priority_single_class_is_droptail() {
     same("drop-tail", "strict-priority");
     same("drop-tail", "{ kind = \"strict-priority\", queues = 2, buffer-scope = \"queue\" }");
     same("drop-tail", "{ kind = \"strict-priority\", overflow = \"tail\" }");
 }
 
 #[test]
-fn one_class_of_fair_queueing_is_drop_tail_or_a_step() {
+fn fair_queueing_single_class_is_droptail() {
     for kind in ["dwrr", "wfq"] {
         same("drop-tail", &format!("{{ kind = \"{kind}\", weights = [1, 3] }}"));
         same("{ kind = \"dctcp-step\", k = \"2pkt\" }", &format!("{{ kind = \"{kind}\", k = \"2pkt\" }}"));
@@ -70,7 +70,7 @@ fn one_class_of_fair_queueing_is_drop_tail_or_a_step() {
 }
 
 #[test]
-fn a_comparison_that_never_takes_place_leaves_red() {
+fn choke_without_comparison_is_red() {
     let red = "min = \"6pkt\", max = \"20pkt\", p-max = 0.1, weight = 0.05";
     // In bytes, as a buffer of fewer packets than samples is refused.
     let run = |q: &str, more: &str| {
@@ -87,14 +87,14 @@ fn without_ranks_pfabric_is_drop_tail() {
 }
 
 #[test]
-fn without_high_packets_drop_precedence_is_drop_tail() {
+fn precedence_without_high_is_droptail() {
     same("drop-tail", "pushout");
     same("drop-tail", "{ kind = \"protect\", high = 7 }");
 }
 
 /// A target that no packet's waiting time reaches leaves a FIFO, in which the time of every arrival and departure is the same.
 #[test]
-fn without_long_waits_codel_and_pie_are_drop_tail() {
+fn idle_codel_and_pie_are_droptail() {
     same("drop-tail", "{ kind = \"codel\", target = \"100s\", interval = \"1000s\" }");
     same("drop-tail", "{ kind = \"pie\", target = \"100s\" }");
     same("drop-tail", "{ kind = \"pie\", target = \"100s\", delay = \"rate\", derandomize = true, cap = true }");

@@ -38,7 +38,7 @@ fn ratio(o: &Outcome, buffer: f64, n: f64) -> f64 {
 }
 
 #[test]
-fn two_flows_fill_three_quarters_of_the_buffer() {
+fn two_flows_use_three_quarters() {
     let (queue, _, _) = sawtooth(PIPE, 250.0, 2.0);
     assert!((queue / 250.0 - 0.76).abs() < 0.005, "{queue}");
     let o = one(LONG, &[]);
@@ -106,7 +106,7 @@ fn at_equal_rates(sets: &[&str]) -> Vec<f64> {
 /// A sender that never lost a packet must not keep the other out of a full queue by what decides between packets that arrive at the same
 /// instant. With timestamps, a timed-out sender is back after one minimum RTO as soon as one of its packets gets through.
 #[test]
-fn equal_rates_do_not_lock_a_flow_out() {
+fn equal_rates_do_not_lock_out() {
     let found = at_equal_rates(&["transport.timestamps=true"]);
     assert!(found.iter().all(|&j| j > 0.9), "{found:?}");
 }
@@ -118,7 +118,7 @@ fn equal_rates_do_not_lock_a_flow_out() {
 /// first slow start: a flow that times out again and again there has a threshold of two segments and seconds of back-off, jitter or not (as in ns-2,
 /// where it was so with this jitter in two of six such runs).
 #[test]
-fn a_jitter_of_a_packets_time_ends_phase_effects() {
+fn packet_time_jitter_ends_phase_effects() {
     let window = "transport.rcv-wnd=150KB";
     let found = at_equal_rates(&["transport.send-jitter=12us", window]);
     assert!(found.iter().all(|&j| j > 0.9), "{found:?}");

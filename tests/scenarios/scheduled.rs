@@ -167,7 +167,7 @@ fn every_time_key_has_a_value() {
 }
 
 #[test]
-fn traffic_elsewhere_changes_nothing() {
+fn other_traffic_does_not_change_results() {
     for (kind, keys) in WORKLOADS {
         for failure in FAILURES {
             for warmup in WARMUPS {
@@ -337,7 +337,7 @@ fn shipped(name: &str, sets: &[&str]) -> Outcome {
 
 /// 500 ms lie inside a timeout that all senders wait for.
 #[test]
-fn incast_is_measured_from_its_warm_up() {
+fn incast_measures_after_warmup() {
     let o = shipped("incast.toml", &["transport.cc=newreno", "duration=1.2s", "observe.warmup=500ms"]);
     assert_eq!(o.report.measured_from, Time::from_ms(500));
 }
@@ -423,7 +423,7 @@ fn request_latency_of_zero_is_refused() {
 
 /// A link delay holds 10^9 arrivals: a run reports its progress, and can be ended, long before all of them have begun.
 #[test]
-fn many_arrivals_in_a_link_delay_are_bounded() {
+fn arrivals_within_delay_are_bounded() {
     let workloads = [
         "kind = \"poisson\"\nrate = 1e9\nsizes = \"1KB\"",
         "kind = \"on-off\"\ngaps = \"1ns\"\nsizes = \"1KB\"\ngap-from = \"start\"",

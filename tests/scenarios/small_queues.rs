@@ -32,7 +32,7 @@ fn goodput(o: &Outcome, seconds: f64) -> f64 {
 /// The kernel has an RTT of 3.5 to 8.8 ms here, of which its own interface's queue is the most; without the limit the whole receive
 /// window waits there, half a second at this rate.
 #[test]
-fn a_flow_keeps_its_own_interface_short() {
+fn tsq_keeps_interface_queue_short() {
     for name in ["newreno", "cubic"] {
         let cc = format!("transport.cc={name}");
         let (limited, free) =
@@ -47,7 +47,7 @@ fn a_flow_keeps_its_own_interface_short() {
 
 /// The window that the interface leaves unused does not grow (Linux tcp_is_cwnd_limited): in slow start to twice what is outstanding.
 #[test]
-fn what_the_interface_holds_back_is_no_reason_to_grow() {
+fn tsq_limited_window_does_not_grow() {
     let o = one(OWN_LINK, &["transport.cc=newreno"]);
     let window = o.report.flows[0].cwnd_max;
     assert!(window < 200.0, "{window} segments for a path of 3 and an interface of 40");

@@ -35,7 +35,7 @@ fn needless(o: &Outcome) -> (u64, u64) {
 }
 
 #[test]
-fn a_spurious_timeout_costs_about_one_segment() {
+fn spurious_timeout_costs_one_segment() {
     // Of DCTCP a kernel has 14 timeouts here, the simulator with its arithmetic 15.
     for (name, cc) in [("newreno", "newreno"), ("cubic", "cubic"), ("dctcp", "{ kind = \"dctcp\", arithmetic = \"linux\" }")] {
         let sets = [format!("transport.cc={cc}"), format!("transport.ecn={}", if name == "dctcp" { "dctcp" } else { "classic" })];
@@ -64,7 +64,7 @@ fn found_by(sets: &[&str], frto: bool, eifel: bool) -> (u64, u64, u64) {
 /// no room for new data. That is what a kernel does here, packet for packet in number (`forebay-bench linux spurious`). Without both, whole
 /// windows of 28 segments are sent again.
 #[test]
-fn each_of_the_two_does_it() {
+fn frto_and_eifel_each_undo() {
     for (frto, eifel) in [(true, false), (false, true), (true, true)] {
         let (rtos, probes, retx) = found_by(STEADY, frto, eifel);
         assert_eq!(retx, rtos + probes, "frto {frto}, eifel {eifel}");
@@ -78,7 +78,7 @@ fn each_of_the_two_does_it() {
 /// here); each costs a window. F-RTO looks at what the ACK covers, and asks for no marker. But what it holds back goes where new data had to wait for
 /// the interface and the first of them has left it: tcp_tsq_write repeats what counts as lost first.
 #[test]
-fn the_echo_is_blind_in_a_reduction() {
+fn echo_cannot_undo_within_reduction() {
     let marked = &["transport.cc=cubic", "transport.ecn=classic"][..];
     let (rtos, _, retx) = found_by(&[marked, &["transport.tsq=false"]].concat(), true, false);
     assert_eq!(retx, rtos);

@@ -17,7 +17,7 @@ fn files(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn every_file_of_tests_is_in_a_program() {
+fn every_test_file_is_compiled() {
     let mut crates_in_one = 0;
     for entry in fs::read_dir(repository().join("crates")).expect("crates") {
         let folder = entry.expect("an entry").path();

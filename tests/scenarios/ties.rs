@@ -71,7 +71,7 @@ fn five_equal_senders_fill_the_link() {
 /// Sources that are never silent are served alike all the time, so that only the hash is left to decide. With the lowest port first, one of
 /// three at the link's rate had everything (index 0.33), also where the switch's ports share its memory.
 #[test]
-fn sources_at_the_rate_of_the_link_have_equal_shares() {
+fn link_rate_sources_share_equally() {
     for shared in ["", "shared-buffer = \"150KB\"\n"] {
         let text = format!(
             "[topology]\nkind = \"many-to-one\"\nsenders = 3\naccess = {{ rate = \"1Gbps\", delay = \"50us\" }}\n\
@@ -88,7 +88,7 @@ fn sources_at_the_rate_of_the_link_have_equal_shares() {
 /// A jitter of a segment's time on links of 1 Gbps moved packets by ten packets' times of these: 55 and 44 % busy. ns-2 with 2 us of random
 /// processing: 96 and 95 %.
 #[test]
-fn trim_keeps_both_bottlenecks_busy_at_10_gbps() {
+fn trim_keeps_both_bottlenecks_busy() {
     let text = std::fs::read_to_string(repository().join("papers/trim/fig10.toml")).unwrap();
     let text = text.replace("send-jitter = \"2us\"", "#");
     for cc in ["transport.cc=\"trim\"", "transport.cc={ kind = \"trim\", rate = \"10Gbps\", buffer = \"245pkt\" }"] {

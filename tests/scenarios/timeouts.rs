@@ -20,7 +20,7 @@ rounds = 6
 "#;
 
 #[test]
-fn each_timeout_of_a_message_has_its_row() {
+fn each_timeout_has_a_row() {
     for sets in [&["transport.stack=ns2"][..], &["transport.stack=linux"], &["transport.cc=pfabric"], &["seed=5"]] {
         let o = one(INCAST, sets);
         let rows = o.report.timeouts.to_vec();
@@ -47,7 +47,7 @@ fn each_timeout_of_a_message_has_its_row() {
 /// RFC 6298 section 5: the timer is started by what is sent (5.1), restarted by an ACK of new data (5.3) and by the retransmission of a
 /// timeout, doubled (5.5 and 5.6). Without timestamps an ACK of what was retransmitted restarts it with the back-off still in force.
 #[test]
-fn a_row_says_how_long_the_sender_waited() {
+fn timeout_row_has_waiting_time() {
     let mut restarted = [0, 0];
     let all = format!("observe.tcp={{ flows = {:?}, every = \"ack\" }}", (0..40).collect::<Vec<_>>());
     for timestamps in [false, true] {
@@ -73,7 +73,7 @@ fn a_row_says_how_long_the_sender_waited() {
 }
 
 #[test]
-fn recording_them_can_be_switched_off_and_changes_nothing() {
+fn timeout_recording_does_not_change_results() {
     let (on, off) = (one(INCAST, &[]), one(INCAST, &["observe.timeouts=false"]));
     assert!(off.report.timeouts.is_empty());
     assert_eq!(on.report.fingerprint, off.report.fingerprint);

@@ -82,7 +82,7 @@ fn long_train_under_other_readings() {
 /// specification's twelve seeds have a median of 43 and a worst of 63. The worst of a few seeds is anybody's guess (40 seeds here: 32 to 74);
 /// medians of twelve with this spread (11) are known to 4 each.
 #[test]
-fn long_train_where_no_reduction_sets_ssthresh() {
+fn long_train_without_ssthresh_reduction() {
     let mut largest: Vec<f64> = Vec::new();
     for seed in 1..=12 {
         let o = impaired(&["transport.cc.ssthresh-on-trim=none", &format!("seed={seed}")]);
@@ -147,7 +147,7 @@ fn mean_queues() {
 
 /// TRIM A1, first row: queues under the cut that comes once a round trip.
 #[test]
-fn cut_modes_differ_as_in_the_specification() {
+fn reduction_modes_match_specification() {
     for (senders, expected) in [(2, 9.2), (5, 10.4), (10, 9.4)] {
         let o = one(LONG, &["transport.cc.reduction-mode=per-rtt", &format!("topology.senders={senders}")]);
         let queue = o.port("bottleneck").queue_mean_pkts;

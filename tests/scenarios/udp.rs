@@ -23,7 +23,7 @@ fn lost(f: &FlowRow) -> u64 {
 }
 
 #[test]
-fn the_rate_is_that_on_the_wire() {
+fn udp_rate_is_wire_rate() {
     let o = one(&text(2, "", "kind = \"udp\"\nfrom = \"s0\"\nrate = \"100Mbps\"\nstart = \"2ms\"\nstop = \"50ms\""), &[]);
     // A packet every 120 us in 48 ms.
     let [f] = &o.report.flows[..] else { panic!("{:?}", o.report.flows) };
@@ -47,7 +47,7 @@ fn the_rate_is_that_on_the_wire() {
 }
 
 #[test]
-fn what_does_not_fit_is_lost_and_counted() {
+fn udp_overload_is_dropped_and_counted() {
     let o = one(&text(2, "", "kind = \"udp\"\nrate = \"700Mbps\"\npacket-jitter = \"10us\""), &[]);
     let (sent, gone): (u64, u64) = o.report.flows.iter().fold((0, 0), |sum, f| (sum.0 + f.segs_sent, sum.1 + lost(f)));
     // 1.4 Gbps for 100 ms in packets of 12 000 bits; 1 Gbps gets through.
@@ -83,7 +83,7 @@ fn tcp_gets_what_it_leaves() {
 }
 
 #[test]
-fn jitter_moves_packets_and_not_the_rate() {
+fn jitter_keeps_the_rate() {
     let sent = |more: &str| {
         let o = one(&text(2, "", &format!("kind = \"udp\"\nrate = \"400Mbps\"\n{more}")), &["topology.bottleneck.rate=10Gbps"]);
         assert_eq!(o.drops(), 0);

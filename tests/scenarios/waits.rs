@@ -26,7 +26,7 @@ const SMALL: &str = "kind = \"many-to-one\"\nsenders = 6\naccess = { rate = \"1G
 const BLOCKS: &str = "[[workload]]\nkind = \"incast\"\nblock = \"14600B\"\nrounds = 20";
 
 #[test]
-fn a_lost_tail_waits_for_the_timer() {
+fn lost_tail_waits_for_rto() {
     let o = one(&scenario(SMALL, "stack = \"ns2\"\ninit-cwnd = 10\nhandshake = false", BLOCKS), &[]);
     let late: Vec<&FlowRow> = o.report.flows.iter().filter(|f| f.rtos > 0).collect();
     assert!(late.len() > 4, "{}", late.len());
@@ -41,7 +41,7 @@ fn a_lost_tail_waits_for_the_timer() {
 }
 
 #[test]
-fn a_lost_tail_waits_for_a_probe() {
+fn lost_tail_waits_for_tlp() {
     let o = one(&scenario(SMALL, "stack = \"linux\"\nhandshake = false", BLOCKS), &[]);
     let probed =
         o.report.flows.iter().filter(|f| f.rtos == 0 && f.tlps == 1 && f.waited.is_some_and(|w| w.cause == Cause::Probe));
@@ -67,7 +67,7 @@ fn a_lost_syn_waits_a_second() {
 
 /// The same, ended before any timer of a SYN could run out: whoever has heard nothing by then was not held by queues of two packets.
 #[test]
-fn a_lost_syn_whose_timer_has_not_run_out_is_no_queue() {
+fn pending_syn_timer_is_not_queueing() {
     let few = SMALL.replace("8pkt", "2pkt");
     let list = "[[workload]]\nkind = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"20KB\"\nload = 0.9\nload-at = \"bottleneck\"\nflows = 300";
     let o = one(&scenario(&few, "stack = \"linux\"", list), &["duration=500ms"]);
@@ -81,7 +81,7 @@ fn a_lost_syn_whose_timer_has_not_run_out_is_no_queue() {
 
 /// A window of one segment: the receiver holds its ACK back, the sender has more to send. No timeout, and yet nothing moves.
 #[test]
-fn a_window_of_one_waits_for_delayed_acks() {
+fn window_of_one_waits_delayed_ack() {
     let pair = "kind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                 bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }";
     let train = "[[workload]]\nkind = \"on-off\"\nsizes = \"4380B\"\ngaps = \"10ms\"\ntrains = 1";
@@ -95,7 +95,7 @@ fn a_window_of_one_waits_for_delayed_acks() {
 }
 
 #[test]
-fn short_flows_wait_behind_the_elephant_of_their_own_host() {
+fn short_flows_wait_in_host_queue() {
     let pair = "kind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"1Gbps\", delay = \"5us\" }\n\
                 bottleneck = { rate = \"10Gbps\", delay = \"5us\", buffer = \"1000pkt\" }";
     let both = "[[workload]]\nkind = \"long\"\n[[workload]]\nkind = \"poisson\"\nclass = \"short\"\nfrom = \"senders\"\nto = \"receiver\"\n\
@@ -128,7 +128,7 @@ fn storage_is_starved_beside_cubic() {
 }
 
 #[test]
-fn a_hot_port_of_a_leaf_spine_is_named() {
+fn hot_port_of_fabric_is_named() {
     let tree = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 6\nhost = { rate = \"1Gbps\", delay = \"2us\" }\n\
                 fabric = { rate = \"10Gbps\", delay = \"2us\" }";
     let hot = "[[workload]]\nkind = \"incast\"\nsenders = \"h6..h11\"\nreceiver = \"h0\"\nblock = \"64KB\"\nrounds = 3";
@@ -141,7 +141,7 @@ fn a_hot_port_of_a_leaf_spine_is_named() {
 
 /// SYNs that are never answered: the run ends while their timer runs, and no queue is to blame.
 #[test]
-fn a_syn_without_an_answer_waits_for_its_timer_to_the_end() {
+fn unanswered_syn_waits_until_end() {
     let deaf = "kind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
                 bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"300pkt\", queue = { kind = \"lossy\", p = 1.0 } }";
     let o = one(&scenario(deaf, "stack = \"linux\"", "[[workload]]\nkind = \"long\"\nsize = \"100KB\""), &[]);
@@ -155,7 +155,7 @@ fn a_syn_without_an_answer_waits_for_its_timer_to_the_end() {
 
 /// Everything is lost from 1 ms on: the timer that runs when the run ends counts as well as those that ran out.
 #[test]
-fn a_timer_that_runs_at_the_end_is_waited_for() {
+fn running_timer_at_end_counts() {
     let cut = "kind = \"dumbbell\"\nleft = 1\nright = 1\naccess = { rate = \"10Gbps\", delay = \"5us\" }\n\
                bottleneck = { rate = \"1Gbps\", delay = \"10us\", buffer = \"200pkt\" }\n\
                [[topology.failure]]\nlink = \"bottleneck\"\ndown = \"1ms\"";
@@ -168,7 +168,7 @@ fn a_timer_that_runs_at_the_end_is_waited_for() {
 /// The last segments of a small window are lost, and the receiver holds back the ACK of the one before them: until its timer nobody learns
 /// of the loss.
 #[test]
-fn an_ack_that_is_held_back_behind_a_loss_is_waited_for() {
+fn delayed_ack_behind_loss_counts() {
     let small = "kind = \"many-to-one\"\nsenders = 24\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                  bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"32pkt\" }";
     let blocks = "[[workload]]\nkind = \"incast\"\nblock = \"16KB\"\nrounds = 5";

@@ -33,7 +33,7 @@ fn a_closed_loop_pauses_after_completion() {
 }
 
 #[test]
-fn an_open_loop_pauses_after_the_start_and_queues() {
+fn open_loop_trains_queue_up() {
     let o = one(
         &text(
             "kind = \"on-off\"\nsizes = \"200KB\"\ngaps = \"100us\"\ngap-from = \"start\"\ntrains = 4\nlast-size = \"1KB\"\nlast-at = \"2ms\"",
@@ -51,7 +51,7 @@ fn an_open_loop_pauses_after_the_start_and_queues() {
 }
 
 #[test]
-fn a_client_asks_again_after_the_answer_and_its_thoughts() {
+fn client_repeats_after_think_time() {
     let o = one(
         &text("kind = \"requests\"\nrequest = \"100B\"\nresponse = \"5KB\"\nthink = \"250us\"\ncount = 6\nstart = \"50us\""),
         &[],
@@ -94,7 +94,7 @@ fn rounds_wait_for_all_blocks() {
 
 /// A total is divided, rounded up to whole bytes each.
 #[test]
-fn a_total_is_shared_by_the_senders() {
+fn total_is_divided_among_senders() {
     let o = one(&text("kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\ntotal = \"1MB\"\nrounds = 1"), &[]);
     assert!(o.report.flows.iter().all(|f| f.size_bytes == 333_334));
 }
@@ -108,7 +108,7 @@ fn replayed(name: &str, content: &str) -> Outcome {
 }
 
 #[test]
-fn lists_of_flows_are_replayed_as_written() {
+fn replay_follows_flow_list() {
     // Hosts l0, l1, l2, r0, r1, r2 are 0 to 5.
     let hpcc = replayed(
         "flow.txt",
@@ -129,7 +129,7 @@ fn lists_of_flows_are_replayed_as_written() {
 
 /// TRIM 5.10: 512 KB as 64 responses of the trace, each on a new connection or all on one.
 #[test]
-fn responses_add_up_on_one_connection_or_on_many() {
+fn responses_add_up_to_total() {
     let http = "kind = \"on-off\"\nsizes = { mixture = \"trim-http\" }\ngaps = { mixture = \"trim-http\" }\ntrains = 64\ntotal = \"512KiB\"\njitter = \"5ms\"";
     let text = text(http);
     let normal = one(&text, &["transport.fin=true"]);
@@ -186,7 +186,7 @@ fn the_last_object_is_the_remainder() {
 
 /// A new connection cannot open inside the window in which it is asked for: without a pause it opens one link delay later at most.
 #[test]
-fn trains_without_a_pause_on_new_connections() {
+fn per_train_connections_without_pause() {
     let o = one(
         &text(
             "kind = \"on-off\"\nsizes = \"20KB\"\ngaps = \"0s\"\ntrains = 5\nconnections = \"per-train\"\nlast-size = \"1KB\"\nlast-at = \"50ms\"",
@@ -242,7 +242,7 @@ fn one_rack_to_all_others() {
 
 /// The same process with and without a limit that is not reached.
 #[test]
-fn a_limit_per_source_that_is_not_reached_changes_nothing() {
+fn unreached_source_limit_has_no_effect() {
     let poisson = format!("{RACKS}kind = \"poisson\"\nsizes = \"20KB\"\nrate = 5000.0\nstop = \"50ms\"\n");
     let free = one(&poisson, &[]);
     let limited = one(&poisson, &["workload.0.flows-per-source=1000"]);

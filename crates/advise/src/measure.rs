@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_still_runs_counts_as_long_as_it_has_run() {
+    fn unfinished_messages_count_time_so_far() {
         let mut c = ClassNumbers::default();
         for i in 1..=98 {
             add(&mut c, Some(0), Some(i * 1_000_000), 1_000_000_000);

@@ -199,7 +199,7 @@ mod tests {
 
     /// A change with a large gain in one seed only ranks below one with a gain in all seeds.
     #[test]
-    fn what_can_be_counted_on_comes_first() {
+    fn ranks_by_lower_bound_of_gain() {
         let mut all = [
             entry("lucky", &[run(2.0, 5e9), run(2.0, 5e9), run(150.0, 5e9)]),
             entry("steady", &[run(50.0, 5e9), run(52.0, 5e9), run(48.0, 5e9)]),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starves_somebody_comes_last_whatever_it_wins() {
+    fn starving_changes_rank_last() {
         let mut all = [
             entry("starves b", &[run(10.0, 0.0), run(10.0, 0.0), run(10.0, 0.0)]),
             entry("half", &[run(100.0, 4e9), run(105.0, 4e9), run(95.0, 4e9)]),

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_as_people_write_them() {
+    fn quantities_have_three_digits() {
         assert_eq!(factor(0.02), "÷ 50");
         assert_eq!(factor(1.25), "x 1.25");
         assert_eq!(quantity(0.208, Goal::P99), "208 ms");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_ten_stands_in_the_middle() {
+    fn small_share_is_centred() {
         assert_eq!(picks(&[0.1, 0.9], 20).iter().map(|p| p.to_string()).collect::<String>(), "11110111111111011111");
         assert_eq!(counts(&[0.9, 0.1], 10), [9, 1]);
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_decide() {
+    fn assigns_by_host() {
         let (first, second) = (GroupId::new(0), GroupId::new(1));
         let mut a = Assign::by_host(4, [(NodeId::new(0), second), (NodeId::new(2), first)]);
         assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (second, first, second));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_of_a_client_are_one_choice() {
+    fn client_pair_shares_one_choice() {
         let mut a = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));
         assert_eq!(
             [

@@ -55,7 +55,7 @@ mod tests {
 
     /// P(damaged) = 1 - (1 - p)^bits, within four standard deviations.
     #[test]
-    fn the_share_of_damaged_packets_is_that_of_independent_bits() {
+    fn damaged_share_matches_independent_bits() {
         for (p, wire) in [(1e-6f64, 1500u64), (1e-4, 1500), (1e-5, 64)] {
             let mut errors = BitErrors::new(p, Rng::stream(3, &[wire]));
             let n = 400_000;

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_told_apart_up_to_a_number() {
+    fn number_of_ports_is_bounded() {
         assert_eq!(over(0), [(None, 0)], "nothing was sent: a row all the same");
         assert_eq!(over(2), [(Some(PortId::new(0)), 1), (Some(PortId::new(1)), 2)]);
         assert_eq!(over(MAX_PORTS).len(), MAX_PORTS);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_counts_for_the_port_that_limits_it() {
+    fn path_counts_for_its_limiting_port() {
         // Two racks send over ports 0 and 1 into the link 2, and on to the receivers at 3 and 4; the link is twice as fast.
         let port = |n| PortId::new(n);
         let rows = |bytes: [u64; 2], link: u64| {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_used_late_had_nothing_before() {
+    fn late_port_has_earlier_zeros() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
         d.sum(WORKLOAD, GROUP, &[PortId::new(0)]);
         d.note(Time(5 * MS), &vec![10].into());
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_have_points_of_their_own() {
+    fn pauses_have_their_own_points() {
         // 8 bytes by the first point, nothing until 71.5, one more by the end at 100; in ms, or in us where the length is not known.
         let seen = |duration: Option<Time>, unit: u64| {
             let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_bounded_by_transmissions() {
+    fn reads_are_bounded_by_transmissions() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
         assert!(!d.worth(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
         assert!(d.worth(Time(10 * MS), 1_000_000, 32_000_000));

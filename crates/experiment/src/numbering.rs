@@ -36,7 +36,7 @@ mod tests {
     use forebay_types::Time;
 
     #[test]
-    fn rows_are_in_the_order_of_start_connection_and_recording() {
+    fn rows_sort_by_start_then_connection() {
         let mut rng = Rng::stream(5, &[]);
         for n in [0, 1, 2, 40, 500] {
             let row = |recorded| FlowRow {

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_weigh_by_time_and_samples_are_exact() {
+    fn percentiles_are_time_weighted() {
         let mut o = Occupancy::with_series(PortId::new(3), Time(100), Series::default());
         o.until(Time(90), counters(0));
         o.until(Time(95), counters(10));

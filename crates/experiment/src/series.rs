@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn long_series_are_what_short_ones_are() {
+    fn spilled_series_equals_memory_series() {
         let n = 5 * LIMIT as u64;
         // In order; nearly so, as within a window of the engine; and backwards, so that no run follows another.
         let orders: [fn(u64, u64) -> u64; 3] = [|i, _| i, |i, _| i ^ 31, |i, n| n - i];
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_one_file_are_filled_side_by_side() {
+    fn series_share_a_file() {
         let (ports, n, file) = (600, 1_500, Arc::default());
         let mut series: Vec<Series<QueueRow>> = (0..ports).map(|_| Series::one_of(ports, &file)).collect();
         let mut rows = Vec::new();

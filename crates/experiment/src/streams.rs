@@ -46,7 +46,7 @@ mod tests {
 
     /// Ports and shims with equal numbers have different streams.
     #[test]
-    fn the_same_owner_has_different_streams_for_different_uses() {
+    fn uses_have_independent_streams() {
         let draw = |d: RngStream, owner: &[u64]| d.stream(7, owner).next_u64();
         assert_eq!(draw(RngStream::Queue, &[3]), draw(RngStream::Queue, &[3]));
         assert_ne!(draw(RngStream::Queue, &[3]), draw(RngStream::ShimPhase, &[3]));

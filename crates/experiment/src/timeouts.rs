@@ -52,7 +52,7 @@ mod tests {
     use forebay_types::Time;
 
     #[test]
-    fn messages_of_a_connection_have_its_timeouts_in_turn() {
+    fn timeouts_are_attributed_in_turn() {
         let timeout = |time_ps, conn_id| TimeoutRow { time_ps, conn_id, ..TimeoutRow::default() };
         // Connection 7 has three messages, two of which start at the same time; the last timeout belongs to none that has a row.
         let timeouts = Series::from(vec![timeout(50, 7), timeout(10, 7), timeout(20, 3), timeout(20, 7), timeout(90, 7)]);

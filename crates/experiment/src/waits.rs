@@ -226,13 +226,13 @@ mod tests {
     const PORT: PortId = PortId::new(3);
 
     #[test]
-    fn names_lead_back() {
+    fn cause_names_roundtrip() {
         assert!(Cause::ALL.iter().all(|c| Cause::of(c.name()) == Some(*c)));
         assert_eq!(Cause::of("rtos"), None);
     }
 
     #[test]
-    fn a_stall_is_what_a_message_waited_for_when_nothing_else_took_as_long() {
+    fn longest_stall_is_the_cause() {
         let stalls = Stalls { timeout: 200 * MS, probe: 2 * MS, syn: 0, delayed_ack: 40 * MS, behind: 10 * MS };
         let c = MessageTime { took: 300 * MS, stalls, ideal: 8 * MS, empty_rtt: MS, rtt: Some(4 * MS), at_once: false };
         let parts = c.parts();
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn stalls_that_overlap_are_no_longer_than_the_message() {
+    fn overlapping_stalls_are_bounded() {
         let stalls = Stalls { timeout: 200 * MS, delayed_ack: 400 * MS, ..Stalls::default() };
         let parts = MessageTime { took: 210 * MS, stalls, ideal: 5 * MS, ..MessageTime::default() }.parts();
         assert_eq!(parts, TimeParts { once: 0, share: 0, largest: (Cause::Timeout, 200 * MS) });
     }
 
     #[test]
-    fn a_message_on_an_empty_path_waits_for_its_window_or_for_nothing() {
+    fn empty_path_waits_for_window() {
         let c = MessageTime { took: 5 * MS, ideal: 5 * MS, empty_rtt: MS, rtt: Some(MS), ..MessageTime::default() };
         assert_eq!(c.parts().waited(PORT, false), None);
         let queued = MessageTime { took: 9 * MS, at_once: true, ..c };
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_the_own_interface_is_the_hosts() {
+    fn own_interface_counts_as_host_queue() {
         let c = MessageTime { took: 50 * MS, ideal: MS, empty_rtt: MS, rtt: Some(30 * MS), ..MessageTime::default() };
         let parts = c.parts();
         let w = |own| parts.waited(PORT, own).unwrap();

@@ -233,7 +233,7 @@ fn one_change_one_error() {
 
 /// Traffic without a transport.
 #[test]
-fn datagrams_choose_no_transport_and_need_an_end() {
+fn datagrams_refuse_transport() {
     let head = &VALID[..VALID.find("[[workload]]").unwrap()];
     let udp = "[[workload]]\nkind = \"udp\"\nrate = \"10Mbps\"\n";
     let groups = "[[transport.group]]\nname = \"a\"\n[[transport.group]]\nname = \"b\"\n";
@@ -268,7 +268,7 @@ fn shims_below_tcp() {
 }
 
 #[test]
-fn all_errors_of_a_file_in_its_order() {
+fn reports_all_errors_in_order() {
     let text = VALID.replace("runs = 2", "runs = 0").replace("senders = 8", "senders = 0").replace("load = 0.25", "load = nan");
     let errors = resolve(&text).unwrap_err();
     let lines: Vec<usize> = errors.list().iter().filter_map(|e| e.line_column()).map(|p| p.0).collect();
@@ -311,7 +311,7 @@ fn packets_and_buffers_fit() {
 }
 
 #[test]
-fn a_marking_congestion_control_needs_a_marking_queue() {
+fn dctcp_needs_a_marking_queue() {
     let Some(cc) = marking_cc() else { return };
     let set = format!("transport.cc={cc}");
     assert!(resolve_with(VALID, &[&set]).is_ok());
@@ -380,7 +380,7 @@ fn groups_are_checked() {
 }
 
 #[test]
-fn the_threshold_that_is_suggested_goes_with_the_rate() {
+fn suggested_threshold_scales_with_rate() {
     let queue = format!(", queue = {STEP}");
     for (rate, k) in [("100Mbps", "20pkt"), ("1Gbps", "20pkt"), ("10Gbps", "65pkt"), ("100Gbps", "650pkt")] {
         let text = VALID.replace(&queue, "").replace("rate = \"1Gbps\"", &format!("rate = \"{rate}\""));

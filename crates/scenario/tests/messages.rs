@@ -89,7 +89,7 @@ fn a_diagnostic_for_miette() {
 }
 
 #[test]
-fn a_line_that_an_override_changed_is_shown_with_it() {
+fn error_shows_override_of_line() {
     let told = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
     assert!(told.contains("`k` = 20pkt is above the buffer") && told.contains("`\"100pkt\"` in this line is not read"), "{told}");
     assert!(told.contains("--set topology.bottleneck.buffer=10pkt"), "{told}");
@@ -101,7 +101,7 @@ fn a_line_that_an_override_changed_is_shown_with_it() {
 }
 
 #[test]
-fn limits_are_told_in_units_that_fit() {
+fn limits_use_fitting_units() {
     for (set, says) in [
         ("topology.access.delay=2h", "legal: at most 60s"),
         ("transport.rto-min=60h", "legal: at most 2 days"),
@@ -114,7 +114,7 @@ fn limits_are_told_in_units_that_fit() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_are_refused_without_waiting() {
+fn pipes_are_refused_at_once() {
     let dir = std::env::temp_dir().join(format!("forebay-pipes-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let pipe = dir.join("pipe.cdf");
@@ -141,7 +141,7 @@ fn pipes_and_devices_are_refused_without_waiting() {
 }
 
 #[test]
-fn nothing_hidden_reaches_a_message() {
+fn messages_have_no_hidden_characters() {
     for hidden in ['\u{1b}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{2028}'] {
         for text in [
             VALID.replace("\"newreno\"", &format!("\"new{hidden}reno\"")),

@@ -46,7 +46,7 @@ fn critical() -> f64 {
 
 /// TRIM 5.1.
 #[test]
-fn responses_and_gaps_of_the_trim_publication() {
+fn trim_http_mixture() {
     let (sizes, gaps, notes) = on_off("{ mixture = \"trim-http\" }", "{ mixture = \"trim-http\" }");
     let s = draws(&sizes);
     let up_to = |kib: f64| s.iter().filter(|x| **x <= kib * KIB).count() as f64 / DRAWS as f64;

@@ -3,7 +3,7 @@
 use crate::common::{VALID, resolve, resolve_with};
 
 #[test]
-fn doubtful_settings_are_noted() {
+fn unusual_settings_are_noted() {
     let r = resolve_with(VALID, &["transport.stack=linux", "transport.rto-min=10ms"]).unwrap();
     assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
     let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
@@ -16,7 +16,7 @@ fn doubtful_settings_are_noted() {
 /// TRIM A11: C and B are those of the port where flows meet. A sender's own interface is none, however slow it is: it has no buffer that
 /// could overflow, so that B would be infinite and K's interval without an upper end.
 #[test]
-fn trim_is_told_the_narrowest_switch_port_and_not_the_hosts_own() {
+fn trim_uses_slowest_switch_port() {
     let text = r#"
 name = "slow-hosts"
 [topology]
@@ -53,7 +53,7 @@ fn trim_says_its_threshold() {
 }
 
 #[test]
-fn tags_that_no_queue_reads_are_noted() {
+fn unused_tags_are_noted() {
     let notes = |queue: &str| {
         let sets = ["transport.shim=prin".to_owned(), format!("topology.bottleneck.queue={queue}")];
         let r = resolve_with(VALID, &sets.each_ref().map(String::as_str)).unwrap_or_else(|e| panic!("{}", e.render()));
@@ -63,7 +63,7 @@ fn tags_that_no_queue_reads_are_noted() {
 }
 
 #[test]
-fn a_shared_buffer_is_shown_with_what_one_port_can_get() {
+fn explains_shared_buffer_limit() {
     let text = r#"
 [topology]
 kind = "many-to-one"
@@ -88,14 +88,14 @@ size = "1MB"
 }
 
 #[test]
-fn a_congestion_control_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
+fn dctcp_over_classic_ecn_is_noted() {
     let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as a whole window"));
     assert!(!said(&["transport.cc=dctcp"]).contains("a single mark counts as"));
 }
 
 #[test]
-fn what_goes_wrong_is_explained_and_echoed() {
+fn explains_and_echoes_faults() {
     let text = VALID.replace(
         "senders = 8",
         "senders = 8\nbalance = \"packet\"\nhost-queue = \"fq-codel\"\nfailure = { link = \"bottleneck\", down = \"5ms\", up = \"20ms\" }\n\

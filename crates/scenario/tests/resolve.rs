@@ -114,7 +114,7 @@ fn groups_divide_the_traffic() {
 
 /// Traffic that uses no transport is reported under a name of its own, behind the transports.
 #[test]
-fn datagrams_are_a_group_of_their_own() {
+fn datagrams_have_their_own_group() {
     let udp = format!("{}\n[[workload]]\nkind = \"udp\"\nrate = \"10Mbps\"\n", VALID.replace("duration = \"2s\"\n", ""));
     // It ends with the other work.
     let text = udp.replace("load = 0.25", "load = 0.25\nflows = 10").replace("every = \"1ms\"", "every = \"100ms\"");
@@ -127,7 +127,7 @@ fn datagrams_are_a_group_of_their_own() {
 }
 
 #[test]
-fn a_list_of_congestion_controls_makes_variants() {
+fn cc_list_makes_variants() {
     let congestion_controls: Vec<String> = forebay_backends::all()
         .congestion_controls()
         .iter()
@@ -177,7 +177,7 @@ fn overrides_reach_everything() {
 }
 
 #[test]
-fn the_seed_of_the_command_line_wins() {
+fn command_line_seed_has_precedence() {
     let s =
         Scenario::from_text(forebay_backends::all(), VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX))
             .unwrap();
@@ -197,7 +197,7 @@ fn names_without_a_name() {
 }
 
 #[test]
-fn every_topology_and_workload_of_the_registry_is_reachable() {
+fn registry_entries_are_reachable() {
     let link = "{ rate = \"10Gbps\", delay = \"1us\", buffer = \"100pkt\" }";
     for t in forebay_experiment::topology::REGISTRY.iter().filter(|t| t.entry.name != "custom") {
         let mut text = format!("duration = \"1ms\"\n[topology]\nkind = \"{}\"\n", t.entry.name);
@@ -245,7 +245,7 @@ fn a_custom_network() {
 }
 
 #[test]
-fn a_flow_list_next_to_the_scenario() {
+fn flow_list_relative_to_scenario() {
     let text = |file: &str| {
         VALID.replace(
             "kind = \"incast\"\nblock = \"64KB\"\nrounds = 50",
@@ -308,7 +308,7 @@ fn registry_defaults_are_legal() {
 
 /// Keys of `[transport]` and shims can be set for one congestion control of a comparison.
 #[test]
-fn congestion_controls_bring_their_own_stack_keys_and_shims() {
+fn cc_table_sets_transport_keys() {
     let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demotion-thresholds = ["10KB"] } },
         { kind = "dctcp", g = 0.5 }, { kind = "dctcp", g = 0.25, alpha = 1.0 }]"#;
     let text = format!(
@@ -343,7 +343,7 @@ fn shims_are_named_and_echoed() {
 
 /// A key would be ambiguous in a congestion control's table if the congestion control had a parameter of the same name.
 #[test]
-fn no_congestion_control_parameter_is_called_like_a_key_of_transport() {
+fn cc_parameters_differ_from_transport_keys() {
     for cc in forebay_backends::all().congestion_controls() {
         for p in cc.entry.params {
             assert!(

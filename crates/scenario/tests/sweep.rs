@@ -102,7 +102,7 @@ fn points_resolve() {
 }
 
 #[test]
-fn a_table_is_set_before_what_is_in_it() {
+fn tables_are_set_before_their_keys() {
     let section = "[sweep]\ntopology.bottleneck.queue.k = [\"5pkt\", \"7pkt\"]\n\
                    topology.bottleneck.buffer = [\"90pkt\"]\n\"topology.bottleneck.queue\" = [{ kind = \"dctcp-step\", k = \"9pkt\" }]\n";
     let s = scenario(&format!("{VALID}{section}"), &[]).unwrap();
@@ -158,7 +158,7 @@ fn axes_from_elsewhere() {
 
 /// The valid scenario has 31 lines.
 #[test]
-fn mistakes_in_the_section() {
+fn section_errors() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("[sweep]\n", &["varies nothing", "no axis"], "32:2"),
         ("[sweep]\nseeds = 3\n", &["varies nothing"], "32:2"),
@@ -202,7 +202,7 @@ fn mistakes_in_the_section() {
 
 /// Values are checked where they stand, and the point is named.
 #[test]
-fn mistakes_in_values() {
+fn value_errors() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("topology.senders = [4, -1]", &["`senders` is -1", "in point 1 of the sweep: senders=-1"], "33:24"),
         ("topology.sendrs = [4]", &["unknown key `sendrs`", "did you mean `senders`", "in point 0 of the sweep"], "33:10"),
@@ -266,7 +266,7 @@ proptest! {
 
     /// A point is what `--set` makes of its settings.
     #[test]
-    fn a_point_is_a_series_of_overrides(
+    fn points_are_overrides(
         senders in prop::collection::btree_set(4..40i64, 1..4),
         blocks in prop::collection::btree_set(1..500u32, 1..4),
         rtos in prop::collection::btree_set(1..300u32, 1..3),

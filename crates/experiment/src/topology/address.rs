@@ -60,7 +60,7 @@ mod tests {
     use forebay_types::IndexVec;
 
     #[test]
-    fn every_host_is_found_again_whatever_was_drawn() {
+    fn address_roundtrip_for_any_hash() {
         for drawn in [0, 1, 0x0FFF, 0x1000, 0xABCD, u16::MAX] {
             for host in [0, 1, 65_535, 65_536, 65_537, 131_071, 131_072, MAX_NODES as u32 - 1].map(NodeId::new) {
                 assert_eq!(destination::<true>(lower(host), carried(true, drawn, host)), host);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_make_a_network_wide_and_switches_do_not() {
+    fn only_hosts_make_networks_wide() {
         let node = |host| Node { name: String::new(), host, shared_buffer: None };
         let mut network = Network { nodes: IndexVec::repeat(node(true), 1 << 16), ..Network::default() };
         network.nodes.push(node(false));

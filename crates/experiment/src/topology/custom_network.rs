@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_links_are_refused() {
         let ab = ["a", "b"];
         let cases = [
             (
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn more_parallel_links_than_the_tables_hold() {
+    fn too_many_parallel_links_are_refused() {
         let mut links = vec![("a", "x", true), ("b", "y", true)];
         links.extend([("x", "y", true); 256]);
         assert!(message(net(&["a", "b"], &["x", "y"], &links)).contains("255"));

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn right_follows_left_and_the_sum_is_limited() {
+    fn right_defaults_to_left() {
         assert_eq!(build("dumbbell", &[("left", Value::Int(4))]).unwrap().host_groups[1].1.len(), 4);
         assert_eq!(build("dumbbell", &[("left", Value::Int(600_000))]).unwrap_err().key, "left");
     }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_delays_are_refused() {
         for (text, word) in [
             ("s0", "such as"),
             ("s9: 1ms", "no such host"),

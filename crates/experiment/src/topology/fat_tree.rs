@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn fabric_may_differ_from_the_host_links() {
+    fn fabric_differs_from_host_links() {
         let n = build("fat-tree", &[("k", Value::Int(4)), ("fabric", Value::Link(link("40Gbps", "2us")))]).unwrap();
         for p in &n.ports {
             let at_host = n.nodes[p.from].host || n.nodes[p.to].host;

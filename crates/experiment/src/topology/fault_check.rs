@@ -50,7 +50,7 @@ mod tests {
     use forebay_types::{PortId, Time, TimeOrNever};
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn invalid_faults_are_refused() {
         let mut n = build("many-to-one", &[("senders", Value::Int(2))]).unwrap();
         let port = |name| find_port(&n, name).unwrap();
         let (there, back, other) = (port("s0->sw"), port("sw->s0"), port("s1->sw"));

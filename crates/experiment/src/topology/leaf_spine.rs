@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn oversubscription_sets_or_must_match_the_fabric_rate() {
+    fn oversubscription_sets_fabric_rate() {
         let rate = |n: crate::network::Network| n.ports[find_port(&n, "leaf0->spine0").unwrap()].rate;
         // 8 hosts at 1 Gbps over 2 spines.
         assert_eq!(rate(build_with(&[]).unwrap()), Rate(4_000_000_000));

@@ -72,7 +72,7 @@ mod tests {
     use forebay_types::param::Value;
 
     #[test]
-    fn ports_by_short_name_and_by_ends() {
+    fn finds_ports_by_name() {
         let n = build("many-to-one", &[("senders", Value::Int(2))]).unwrap();
         let bottleneck = find_port(&n, "bottleneck").unwrap();
         assert_eq!(find_port(&n, "sw->recv"), Some(bottleneck));

@@ -23,7 +23,7 @@ fn check_path(n: &Network, path: &[PortId], src: NodeId, dst: NodeId) {
 }
 
 #[test]
-fn every_pair_of_every_topology_is_connected() {
+fn every_host_pair_is_connected() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
     let cases: [(&str, &[(&'static str, Value)]); 5] = [
         ("many-to-one", &[("senders", Value::Int(5))]),
@@ -48,7 +48,7 @@ fn every_pair_of_every_topology_is_connected() {
 
 /// Compared with the ports that the paths of many hashes have in common.
 #[test]
-fn certain_ports_are_on_every_way() {
+fn common_ports_are_on_every_path() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
     let one_spine = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
     let cases: [(&str, &[(&'static str, Value)]); 6] = [
@@ -92,7 +92,7 @@ fn certain_ports_are_on_every_way() {
 
 /// Links fail one after the other: paths avoid them, a flow moves only if its path used one, and the moved flows are spread.
 #[test]
-fn around_dead_links_only_their_flows_move() {
+fn failures_move_only_affected_flows() {
     let racks = [("leaves", Value::Int(4)), ("hosts-per-leaf", Value::Int(3)), ("spines", Value::Int(5))];
     let n = build("leaf-spine", &racks).unwrap();
     let fib = Fib::new(&n).unwrap();
@@ -124,7 +124,7 @@ fn around_dead_links_only_their_flows_move() {
 
 /// Pairs without a path are counted, and their packets end at the dead link.
 #[test]
-fn pairs_without_a_way_are_counted() {
+fn unreachable_pairs_are_counted() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
     let n = build("leaf-spine", &racks).unwrap();
     let fib = Fib::new(&n).unwrap();
@@ -147,7 +147,7 @@ fn pairs_without_a_way_are_counted() {
 }
 
 #[test]
-fn fat_tree_paths_have_two_four_or_six_hops() {
+fn fat_tree_path_lengths() {
     let (n, fib) = fat_tree(8);
     for dst in 1..128 {
         let expected = if dst < 4 {
@@ -164,7 +164,7 @@ fn fat_tree_paths_have_two_four_or_six_hops() {
 }
 
 #[test]
-fn all_equal_cost_paths_are_used_evenly() {
+fn ecmp_paths_are_used_evenly() {
     let (n, fib) = fat_tree(8);
     let mut uses: BTreeMap<Vec<PortId>, u32> = BTreeMap::new();
     let flows = 16_000;
@@ -178,7 +178,7 @@ fn all_equal_cost_paths_are_used_evenly() {
 }
 
 #[test]
-fn parallel_links_share_and_longer_ways_do_not() {
+fn ecmp_uses_shortest_paths_only() {
     use crate::topology::testing::link;
     use forebay_types::param::CustomLink;
     let l = |a: &str, b: &str| CustomLink { from: a.into(), to: b.into(), both: true, link: link("1Gbps", "1us") };
@@ -211,7 +211,7 @@ fn unevenness(counts: &[u32]) -> f64 {
 }
 
 #[test]
-fn choices_are_even_even_for_hashes_that_merely_count() {
+fn sequential_hashes_spread_evenly() {
     for count in [2u32, 3, 4, 7, 8, 16, 32, 255] {
         for salt in [0, 1, 2, 79, 64_999] {
             for step in [1, 16, 4096, 0x9E37_79B9u32] {

@@ -114,7 +114,7 @@ mod tests {
 
     /// One busy port gets alpha / (1 + alpha) of the memory (Choudhury and Hahne 1998): the shares that the sources state.
     #[test]
-    fn alphas_give_the_published_share_of_one_port() {
+    fn alphas_match_published_shares() {
         for (name, share) in [("triumph", 700e3), ("trident-plus", 5e6), ("trident2", 6.7e6)] {
             let s = switch(name).unwrap();
             let alpha = s.alpha.unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_beyond_the_published_grow_with_the_rate() {
+    fn thresholds_scale_with_rate() {
         let gbps = |s: &Speed| s.name.parse::<Rate>().unwrap().0 / 1_000_000_000;
         assert!(SPEEDS.is_sorted_by_key(gbps));
         for s in SPEEDS.iter().filter(|s| gbps(s) > 10) {

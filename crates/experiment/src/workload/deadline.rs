@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_small_messages_have_one() {
+    fn only_small_messages_have_deadlines() {
         let d = Some(Deadline { after: Time(200), max_size: 1_000 });
         assert_eq!(Deadline::due(d, Time(50), 1_000), Time(250));
         assert_eq!(Deadline::due(d, Time(50), 1_001), Time::NEVER);

@@ -59,7 +59,7 @@ fn times_are_exact() {
 }
 
 #[test]
-fn bad_lists_name_the_line_and_what_is_legal() {
+fn list_errors_name_the_line() {
     let csv = |row: &str| format!("src,dst,bytes,start_s\ns0,s1,1,0\n{row}\n");
     let hpcc = |row: &str| format!("1\n{row}\n");
     let cases = [
@@ -106,7 +106,7 @@ fn bad_lists_name_the_line_and_what_is_legal() {
 }
 
 #[test]
-fn a_format_can_be_insisted_on() {
+fn format_can_be_forced() {
     let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
     let read = |text: &str, format| read(text.as_bytes(), format, &network, 10);
     assert!(read("src,dst,bytes,start_s\n0,1,1,0\n", Format::Hpcc).unwrap_err().contains("number of flows"));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused() {
+    fn invalid_parameters_are_refused() {
         let mut w = World::many_to_one(4);
         let block = ("block", bytes(1));
         assert_eq!(w.refused("incast", &[]), "block");

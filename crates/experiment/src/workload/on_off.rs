@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused() {
+    fn invalid_parameters_are_refused() {
         let mut w = World::many_to_one(5);
         let ms = Time::from_ms(1);
         let size = ("last-size", Value::Bytes(Bytes(1)));

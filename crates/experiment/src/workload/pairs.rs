@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn permutation_is_one_to_one_and_seeded() {
+    fn permutation_is_seeded() {
         let draw = |seed| try_pairs(&[pattern("permutation"), ("pattern-seed", Value::Int(seed))]).unwrap();
         let p = draw(1);
         assert_eq!(p.len(), 12);

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused() {
+    fn invalid_parameters_are_refused() {
         let mut w = World::racks();
         assert_eq!(w.refused("poisson", &given(0.5, &[word("load-at", "bottleneck")])), "load-at");
         assert_eq!(w.refused("poisson", &given(0.5, &[("to", Value::Hosts(vec![NodeId::new(3)]))])), "to");

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_asks_everyone_else() {
+    fn all_hosts_query_all_others() {
         let fan_out = |w: &World, given: &[(&'static str, Value)]| match w.build("queries", given).unwrap() {
             WorkloadKind::Queries { aggregators, workers, fan_out, .. } => (aggregators.len(), workers.len(), fan_out),
             other => panic!("{other:?}"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused() {
+    fn invalid_parameters_are_refused() {
         let mut w = World::racks();
         let hosts = |key: &'static str, h: &[NodeId]| (key, Value::Hosts(h.to_vec()));
         let with = |more: &[(&'static str, Value)]| [&[response()], more].concat();

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_files_and_names_them_in_errors() {
+    fn errors_name_the_file() {
         let path = std::env::temp_dir().join(format!("forebay-replay-{}.txt", std::process::id()));
         std::fs::write(&path, "1\n0 3 3 100 5000 1.5\n").unwrap();
         let built = replay(&path);

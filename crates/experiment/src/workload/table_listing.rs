@@ -56,7 +56,7 @@ fn sha256(data: &[u8]) -> String {
 }
 
 #[test]
-fn listed_hashes_and_means_are_those_of_the_files() {
+fn readme_lists_hashes_and_means() {
     // The test vector of FIPS 180-4.
     assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     for (name, text) in TABLES {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused() {
+    fn invalid_parameters_are_refused() {
         let w = World::many_to_one(2);
         let with = |more: &[(&'static str, Value)]| [&[rate(100)], more].concat();
         let bytes = |key: &'static str, n| (key, Value::Bytes(Bytes(n)));

@@ -57,12 +57,12 @@ mod tests {
     use super::{grouped, short};
 
     #[test]
-    fn nothing_hidden_is_shown() {
+    fn hidden_characters_are_replaced() {
         assert_eq!(short("a\u{1b}[31mb\u{202e}c\u{9b}d"), "a?[31mb?c?d");
     }
 
     #[test]
-    fn means_are_readable() {
+    fn groups_digits_by_three() {
         assert_eq!(grouped(1_711_250.0), "1 711 250");
         assert_eq!(grouped(12_658_198.6), "12 658 198.6");
         assert_eq!(grouped(999.96), "1 000");

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_slips_and_nothing_else() {
+    fn finds_typing_errors_only() {
         let names = ["newreno", "cubic", "dctcp", "drop-tail"];
         assert_eq!(nearest("dtcp", names), Some("dctcp"));
         assert_eq!(nearest("DCTPC", names), Some("dctcp"));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn no_draw_is_longer_than_the_longest() {
+    fn draws_are_at_most_longest() {
         let short = TimeDist::LogUniform(Time(3), Time(900));
         let mixed = Mixture::new(vec![(0.5, short.clone()), (0.5, TimeDist::Exponential(Time(1_000)))]).unwrap();
         for d in

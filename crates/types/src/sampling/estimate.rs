@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_end_at_what_is_possible() {
+    fn intervals_are_clipped_at_bounds() {
         let near = |got: Option<(f64, f64)>, low: f64, high: f64| {
             let (l, h) = got.unwrap();
             assert!((l - low).abs() < 1e-3 && (h - high).abs() < 1e-3, "{l} {h}");

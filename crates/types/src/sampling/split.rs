@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn small_ones_are_raised_and_the_others_pay() {
+    fn small_sizes_are_raised() {
         // Unclipped 1, 33, 66; the first is raised to 10, then the others share 90 one to two.
         assert_eq!(split(100, &[10, 330, 660], 10), [10, 30, 60]);
         // Raising the first takes the second below the minimum too.

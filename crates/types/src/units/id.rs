@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_no_more_room_than_its_number() {
+    fn option_of_id_has_same_size() {
         assert_eq!((size_of::<ConnSlot>(), size_of::<Option<QueryId>>()), (4, 8));
     }
 
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "beyond the largest GroupId")]
-    fn refuses_an_index_that_it_cannot_hold() {
+    fn refuses_too_large_index() {
         let _ = GroupId::from_index(1 << 32);
     }
 }

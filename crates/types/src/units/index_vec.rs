@@ -191,7 +191,7 @@ mod tests {
     use crate::units::GroupId;
 
     #[test]
-    fn an_element_is_found_by_the_identifier_it_was_given() {
+    fn finds_element_by_id() {
         let mut list: IndexVec<GroupId, &str> = IndexVec::new();
         let (a, b) = (list.push("a"), list.push("b"));
         list[b] = "c";

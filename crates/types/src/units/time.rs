@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_it_cannot_hold() {
+    fn refuses_values_out_of_range() {
         for bad in ["", "5", "us", "-1us", "1.2.3us", "0.5ps", "9999999999999h", "1e3us", "nan", "1 lightyear"] {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
         }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_have_numbers_when_they_are_of_one_dimension() {
+    fn quantities_of_one_dimension_have_numbers() {
         assert_eq!(axis(&texts(&["10ms", "1us"])), ("s", vec![Some(0.01), Some(1e-6)]));
         assert_eq!(axis(&texts(&["1Gbps", "2.5Gbps"])), ("bps", vec![Some(1e9), Some(2.5e9)]));
         assert_eq!(axis(&texts(&["64KB", "1KiB"])), ("bytes", vec![Some(64e3), Some(1024.0)]));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_as_short_as_they_may_be() {
+    fn axis_names_are_shortest_unique() {
         let node = Node { at: crate::text::source::At::default(), raw: Raw::Int(1) };
         let one = |key: &str| Axis::new(key.into(), Source::Grid, &[&node]);
         let mut axes = ["topology.senders", "topology.access.rate", "topology.bottleneck.rate", "rate"].map(one);
