@@ -1,6 +1,6 @@
-//! DCTCP and NewReno with ECN at one bottleneck, under the queues of the coexistence study: who gets how much, and how long the queue is.
-//! Bounds are a quarter around what an independent small simulation found (`coexistence.md` 4.3 to 4.5), which had the same set-up: latched
-//! echo for both, 1 Gb/s, 250 us, a buffer of 250 packets beside the one in service.
+//! DCTCP and NewReno with ECN at one bottleneck, under the queues of the coexistence study: throughput ratio and queue length. Bounds are 25 % around
+//! the results of an independent small simulation (`coexistence.md` 4.3 to 4.5) with the same set-up. Both have a latched echo, 1 Gb/s, 250 us, and a
+//! buffer of 250 packets beside the one in service.
 
 use forebay_tests::run;
 use forebay_types::GroupId;

@@ -1,5 +1,4 @@
-//! CoDel, FQ-CoDel and PIE with their published defaults at 100 Mb/s and a round trip of 100 ms: how long packets wait, and how much of the
-//! link is used.
+//! CoDel, FQ-CoDel and PIE with their published defaults at 100 Mb/s and a round trip of 100 ms: queueing delay and link utilisation.
 
 use forebay_tests::{Outcome, jain, one};
 
@@ -24,11 +23,11 @@ occupancy = ["bottleneck"]
 const TX: f64 = 0.12;
 
 struct Measured {
-    /// Share of the time in which the bottleneck sent.
+    /// Utilisation of the bottleneck.
     busy: f64,
     /// Mean waiting time before transmission, ms.
     wait: f64,
-    /// Waiting time that 1 % of the time is exceeded, ms.
+    /// 99th percentile of the waiting time, ms.
     wait_99: f64,
     outcome: Outcome,
 }
@@ -47,10 +46,10 @@ fn within(what: &str, got: f64, from: f64, to: f64) {
     assert!((from..=to).contains(&got), "{what}: {got:.4}, expected {from} to {to}");
 }
 
-/// One NewReno flow whose window is halved when the queue has grown to a share f of the pipe P: from P (1 + f) / 2 to P the link is not
-/// full, for P (1 - f) / 2 round trips; from there to P (1 + f) it is, and round trips grow by f / 2 on average. Together the link is used
-/// 3 (1 + f)^2 / (4 (1 + f + f^2)) of the time, 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2
-/// argues for the target from such a flow; its expression for the goodput gives 78.5 %.
+/// One NewReno flow whose window is halved when the queue has grown to a share f of the pipe P. From P (1 + f) / 2 to P the link is not full, for P
+/// (1 - f) / 2 round trips. From there to P (1 + f) it is full, and round trips grow by f / 2 on average. The utilisation is 3 (1 + f)^2 / (4 (1 + f
+/// + f^2)), 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2 derives the target from such a flow; its expression
+/// for the goodput gives 78.5 %.
 #[test]
 fn codel_single_flow_matches_sawtooth() {
     let long = ["duration=200s", "observe.warmup=70s"];
@@ -60,7 +59,7 @@ fn codel_single_flow_matches_sawtooth() {
     within("utilisation", m.busy, expected - 0.02, expected + 0.02);
     // The queue is above the target only while CoDel waits for its interval and the sender for the loss, two round trips of one packet each.
     within("99 % of the waiting time", m.wait_99, 3.0, 5.5);
-    // With a queue of its own a single flow is in no other situation: the very same trajectory.
+    // A single flow with its own queue has exactly the same trajectory.
     let fq = run("newreno", "s0", "fq-codel", &long);
     assert_eq!(m.outcome.report.fingerprint, fq.outcome.report.fingerprint);
     // CUBIC falls to 0.7 of the window instead of to half.

@@ -1,10 +1,10 @@
-//! The source archive (`make archive`) holds what the sources include: a file outside of its crate is named in `pyproject.toml`.
+//! Contents of the source archive (`make archive`): files outside of a crate that sources include are listed in `pyproject.toml`.
 
 use forebay_tests::{repository, sources};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Files that the text of a source file at `file` includes, as paths from the repository's root.
+/// Files that a source file includes, as paths from the repository's root.
 fn included(file: &Path, text: &str) -> Vec<PathBuf> {
     let calls = ["include_str!(\"", "include_bytes!(\""]
         .into_iter()
@@ -13,7 +13,7 @@ fn included(file: &Path, text: &str) -> Vec<PathBuf> {
     paths.map(|path| plain(&file.parent().expect("a folder").join(path))).collect()
 }
 
-/// Without `..` in it.
+/// Removes `..` from a path.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -57,7 +57,7 @@ fn archive_holds_included_files() {
     assert!(outside > 5, "{outside} files");
 }
 
-/// Names of the crates that the manifest of `name` names, optional ones too: cargo reads them all.
+/// Crates in the manifest of `name`, including optional ones, which cargo reads too.
 fn named_by(root: &Path, name: &str) -> Vec<String> {
     let manifest = fs::read_to_string(root.join("crates").join(name).join("Cargo.toml")).expect("a manifest");
     let dependencies = manifest.split("\n[").filter(|s| s.starts_with("dependencies]") || s.starts_with("dev-dependencies]"));
@@ -65,7 +65,7 @@ fn named_by(root: &Path, name: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Returns true if a crate is an optional part of another, which maturin leaves out.
+/// Returns true if a crate is an optional dependency, which maturin leaves out.
 fn optional(root: &Path, by: &str, name: &str) -> bool {
     let manifest = fs::read_to_string(root.join("crates").join(by).join("Cargo.toml")).expect("a manifest");
     manifest.lines().any(|l| l.starts_with(&format!("forebay-{name} ")) && l.contains("optional = true"))

@@ -1,14 +1,13 @@
 //! Congestion controls in the whole numbers of the kernel (`arithmetic = "linux"`) against the same congestion controls in real numbers, on whole connections.
 //!
-//! What may differ: a window of whole segments takes a step only when all of it has been earned, where a real one is on its way (less than a
-//! segment, and of that only whole segments are sent); a reduction rounds down (less than a segment), and so do alpha, K and averages of
-//! RTTs, by less than a part in a thousand each. Both grow and give way by the same rule, so that a difference does not add up: every
-//! reduction shrinks it as it shrinks the window.
+//! Allowed differences: a window of whole segments grows only by complete segments, a difference below one segment. Reductions round down by less
+//! than a segment. Alpha, K and averages of RTTs round by less than a part in a thousand. Both variants use the same rules, so differences do not add
+//! up: every reduction shrinks the difference with the window.
 //!
-//! That takes an alpha that lasts from one reduction to the next. With L2DCT's own weights it does not: a window that grows by a twentieth of a
-//! segment an RTT is marked so rarely that alpha falls to 1e-9 in real numbers and to 0 in 1/1024. To the power of 1/8 these are a cut by 4 % and
-//! none, and a window that is not cut is marked again. So its weights are greater here, the run says that alpha was never less than a few of its
-//! steps, and a test of its own has the other case.
+//! This requires that alpha persists between reductions. With L2DCT's own weights it does not. A window that grows by a twentieth of a segment per
+//! RTT is marked so rarely that alpha falls to 1e-9 in real numbers, and to 0 in units of 1/1024. To the power of 1/8 these give a cut by 4 % and no
+//! cut, and an uncut window is marked again. Larger weights are used here, the run checks that alpha is at least a few units, and a separate test
+//! covers the other case.
 
 use forebay_experiment::rows::TcpRow;
 use forebay_tests::{Outcome, one};
@@ -82,7 +81,7 @@ fn fixed_point_matches_floating_point() {
         let (paper, linux) = (connection(case, "paper"), connection(case, "linux"));
         let (a, b) = (windows(&paper), windows(&linux));
         let until = |rows: &[TcpRow]| rows.iter().position(|r| r.ssthresh.is_some()).unwrap_or(rows.len());
-        // Slow start is the same to the ACK: it knows whole segments only.
+        // Slow start is identical, since it uses whole segments only.
         let same = until(&a).min(until(&b));
         assert!(same >= 10, "{}: reduced at ACK {same}", case.cc);
         assert_eq!((0..same).find(|&i| (a[i].time_ps, a[i].cwnd) != (b[i].time_ps, b[i].cwnd)), None, "{}: slow start", case.cc);
@@ -95,13 +94,13 @@ fn fixed_point_matches_floating_point() {
         let (acked, as_many) = (paper.report.acked[GroupId::new(0)] as f64, linux.report.acked[GroupId::new(0)] as f64);
         println!("{}: mean window {x:.2} and {y:.2}, {acked} and {as_many} bytes", case.cc);
         assert!((x - y).abs() < 2.0, "{}: mean windows of {x} and {y}: more than a step and the rounding of a cut", case.cc);
-        // A window that is smaller by less than a segment now and then leaves the link idle for less than that.
+        // A window that is smaller by less than a segment leaves the link idle for less than that.
         assert!((acked / as_many - 1.0).abs() < 0.01, "{}: {acked} and {as_many} bytes", case.cc);
     }
 }
 
-/// L2DCT with its own weights: what is left of alpha when a window is marked after hundreds of RTTs without marks, real numbers cut by, and
-/// whole ones have rounded to nothing.
+/// L2DCT with its own weights: after hundreds of RTTs without marks, alpha still causes cuts in real numbers, and has been rounded to zero in whole
+/// numbers.
 #[test]
 fn small_weight_amplifies_alpha_rounding() {
     let case = Case { cc: "l2dct", with: "", first: 10, queue: STEP };
@@ -121,7 +120,7 @@ fn small_weight_amplifies_alpha_rounding() {
         assert!(alpha > 0.0 && (cut - alpha.powf(0.125) / 2.0).abs() < 0.002, "{cwnd} to {threshold}, alpha {alpha}");
         assert!(cut > 0.02, "{cwnd} to {threshold}");
     }
-    // Marked, and left as it was.
+    // Marked without a cut.
     for (cwnd, threshold, alpha) in whole {
         assert_eq!((cwnd, alpha), (threshold, 0.0));
     }

@@ -1,4 +1,4 @@
-//! Receive windows that tune themselves must not be the limit at data-centre speeds, and are where they cannot grow.
+//! Receive window autotuning must not limit goodput at data-centre speeds; a fixed window or the send buffer does.
 
 use forebay_tests::one;
 
@@ -37,8 +37,8 @@ fn a_bulk_flow_fills_10_gbps() {
     }
 }
 
-/// Where the path holds more than the send buffer, that is the limit: of 4 MB of memory (`tcp_wmem[2]`) two thirds are payload, and it is filled again
-/// when a third of it is free (sk_stream_write_space). A kernel of 6.12 sends 1.379 Gbps on this path, also with a receive window of 16 MB.
+/// The send buffer limits long fat paths: two thirds of 4 MB of memory (`tcp_wmem[2]`) are payload, and it is refilled when a third is free
+/// (sk_stream_write_space). A kernel of 6.12 sends 1.379 Gbps on this path, also with a receive window of 16 MB.
 #[test]
 fn the_limit_is_the_send_buffer() {
     let set = ["topology.bottleneck.delay=5ms", "duration=1s", "observe.warmup=750ms"];
@@ -46,7 +46,7 @@ fn the_limit_is_the_send_buffer() {
         let goodput = goodput(&[&set[..], more].concat());
         assert!((goodput / 1.379 - 1.0).abs() < 0.02, "{goodput:.3} Gbps {more:?}");
     }
-    // A receive window that is smaller is the limit itself. RTT: 10.04 ms and a bit of serialisation.
+    // A smaller receive window is the limit itself. RTT: 10.04 ms and serialisation.
     let small = goodput(&[&set[..], &["transport.rcv-wnd=1MB"]].concat());
     let limit = 1e6 * 8.0 / 10.05e-3 / 1e9;
     assert!((small / limit - 1.0).abs() < 0.02, "{small:.3} of {limit:.3} Gbps");

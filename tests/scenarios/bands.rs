@@ -1,5 +1,5 @@
-//! Long flows beside stock ns-2 on the same starts: each figure within a band around what ns-2 gives, with processing jitter and
-//! without. `benches/peers/ns2/agree.tcl` is the program that the reference values are from; `make peers` runs it again.
+//! Long flows compared with stock ns-2 on the same starts: each figure is within a band around that of ns-2, with processing jitter and without.
+//! `benches/peers/ns2/agree.tcl` produces the reference values; `make peers` runs it again.
 
 use forebay_tests::band::{Bands, JITTER};
 use forebay_tests::{Outcome, one};
@@ -47,8 +47,8 @@ fn measured(o: &Outcome) -> Vec<f64> {
     o.report.flows.iter().map(|f| f.bytes_measured as f64).collect()
 }
 
-/// ns-2: 1 timeout (0 with a window limit of 1000), mean queue 187.0 with the packet on the wire, 186.0 without. What a loss halves
-/// is the window and not what has been sent beyond the hole, which slow start's overshoot makes fifty times as much.
+/// ns-2: 1 timeout (0 with a window limit of 1000), mean queue 187.0 with the packet on the wire, 186.0 without. A loss halves the window, not the
+/// data sent beyond the hole, which is fifty times as much after slow start's overshoot.
 #[test]
 fn one_newreno_flow_halves_its_window() {
     let mut bands = Bands::default();
@@ -63,8 +63,8 @@ fn one_newreno_flow_halves_its_window() {
     bands.judge();
 }
 
-/// ns-2: mean queue 48.9 to 49.2 with the packet on the wire, shares 1.02 to 1.05, no drops after the start. Echoes that outlast the
-/// cut they asked for, and a sender that cannot say CWR while it repairs, starve one of the two.
+/// ns-2: mean queue 48.9 to 49.2 with the packet on the wire, shares 1.02 to 1.05, no drops after the start. Echoes that outlast their reduction, or
+/// a sender that cannot send CWR during repair, starve one of the two.
 #[test]
 fn red_ecn_flows_share_queue() {
     let mut bands = Bands::default();

@@ -1,4 +1,4 @@
-//! Handshakes under DCTCP, held against what Linux does.
+//! DCTCP handshakes, compared with Linux.
 
 use forebay_tests::band::{Bands, JITTER};
 use forebay_tests::one;
@@ -38,8 +38,8 @@ start = "100ms"
 stop = "1100ms"
 "#;
 
-/// RFC 8257 section 3.6 and Linux: a DCTCP connection's SYN and SYN-ACK are ECN-capable, so that such a port does not drop them. Those
-/// of a connection with classic ECN are not (RFC 3168 section 6.1.1), which shows that the port drops them.
+/// RFC 8257 section 3.6 and Linux: SYN and SYN-ACK of a DCTCP connection are ECN-capable, so that such a port does not drop them. SYN and SYN-ACK
+/// with classic ECN are not (RFC 3168 section 6.1.1), which shows that the port drops them.
 #[test]
 fn dctcp_handshake_survives_above_k() {
     let mut bands = Bands::default();

@@ -1,5 +1,5 @@
-//! Barrier rounds under the stock Linux stack, against Linux 6.12 in virtual time (User-mode Linux; 64 KB from each sender, 1 Gbps, 64 packets,
-//! 50 rounds): 780 Mbps from one sender, 76 Mbps from 32, where every round waits for a timeout.
+//! Barrier rounds under the stock Linux stack, compared with Linux 6.12 in virtual time (User-mode Linux). With 64 KB from each sender, 1 Gbps, 64
+//! packets and 50 rounds it has 780 Mbps from one sender. From 32 senders it has 76 Mbps, since every round waits for a timeout.
 
 use forebay_tests::one;
 

@@ -3,15 +3,15 @@
 use forebay_tests::band::{Bands, JITTER};
 use forebay_tests::{IMPAIRMENT, Outcome, one};
 
-/// Timeouts of each connection, and when the last train had arrived, in seconds after they started at 0.5 s.
+/// Timeouts of each connection, and the arrival time of the last train, in seconds after their start at 0.5 s.
 fn trains(o: &Outcome) -> (Vec<u32>, f64) {
     let rtos = |conn| o.report.flows.iter().filter(|f| f.conn_id == conn).map(|f| f.rtos).sum();
     let end = o.report.flows.iter().map(|f| f.end.ps().expect("delivered")).max().unwrap();
     ((0..5).map(rtos).collect(), end as f64 * 1e-12 - 0.5)
 }
 
-/// ns-2, given the same responses at the same times: 0, 2, 2, 2, 2 timeouts with 256 KB, the end after 0.61 s; with 512 KB 11 or 12 and
-/// 1.42 s, which is three timeouts of one connection in a row: 200, 400 and 800 ms. Data lost later is no repeated loss of the first.
+/// ns-2 with the same responses at the same times: 0, 2, 2, 2, 2 timeouts with 256 KB, and the end after 0.61 s. With 512 KB: 11 or 12 timeouts and
+/// 1.42 s, which is three consecutive timeouts of one connection: 200, 400 and 800 ms. Later losses are not repeated losses of the first data.
 #[test]
 fn inherited_windows_time_out_like_ns2() {
     let mut bands = Bands::default();

@@ -1,5 +1,4 @@
-//! BBR in whole networks, against what tcp_bbr.c, the draft and the publication (Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, CACM
-//! 60(2), 2017) say of it.
+//! BBR in whole networks, compared with tcp_bbr.c, the draft and the publication (Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, CACM 60(2), 2017).
 
 use forebay_tests::{Outcome, jain, one};
 
@@ -48,7 +47,7 @@ fn dips(o: &Outcome, segments: f64) -> Vec<(f64, f64)> {
 /// Full-size segments that fill 100 Mbps for 40 ms.
 const BDP: f64 = 333.0;
 
-/// A full link, and a queue of no more than fills the path: what the publication promises of one flow.
+/// The link is full, and the queue is at most one bandwidth-delay product, as published for one flow.
 #[test]
 fn single_flow_fills_link() {
     for cc in ["bbr", "bbr3"] {
@@ -88,7 +87,7 @@ fn one_flow_in_a_rack() {
     }
 }
 
-/// Two flows never find the path empty by themselves: both go down to four segments every 10 s, for at least 200 ms, together before long.
+/// Two flows never see an empty path by themselves: both reduce to four segments every 10 s, for at least 200 ms, and soon at the same time.
 #[test]
 fn the_window_dips_every_ten_seconds() {
     let o = one(PATH, &["duration=45s", "topology.left=2"]);
@@ -105,8 +104,8 @@ fn the_window_dips_every_ten_seconds() {
 }
 
 /// Shares of the long flows after the warm-up, in Mbps, in the order of their transports.
-/// bbr_update_min_rtt: an RTT as small as the smallest does not begin the ten seconds anew. A flow that its receiver's window holds below the path's
-/// capacity has the same RTT for ever.
+/// bbr_update_min_rtt: an RTT equal to the minimum does not restart the ten seconds. A flow below the path's capacity, limited by its receive window,
+/// has the same RTT all the time.
 #[test]
 fn probe_rtt_reduces_window() {
     let o = one(PATH, &["duration=35s", r#"transport.rcv-wnd="16KB""#, "topology.bottleneck.rate=\"1Gbps\""]);
@@ -137,9 +136,9 @@ fn flows_of_one_version_share() {
     }
 }
 
-/// Beside CUBIC version 1 takes most of a shallow buffer, where it does not answer losses, and less than CUBIC of a deep one, where its window
-/// of two bandwidth-delay products is the smaller (Hock, Bless, Zitterbart, ICNP 2017; Ware, Mukerjee, Seshan, Sherry, IMC 2019). Version 3
-/// leaves more of the shallow one.
+/// Beside CUBIC, version 1 takes most of a shallow buffer, since it ignores losses. Of a deep buffer it takes less than CUBIC, since its window of
+/// two bandwidth-delay products is the smaller (Hock, Bless, Zitterbart, ICNP 2017; Ware, Mukerjee, Seshan, Sherry, IMC 2019). Version 3 leaves more
+/// of the shallow one.
 #[test]
 fn beside_cubic() {
     let share = |cc: &str, buffer: &str| {
@@ -161,6 +160,6 @@ fn beside_cubic() {
 /// A congestion control that records segments needs a scoreboard.
 #[test]
 #[should_panic(expected = "SACK")]
-fn without_sack_it_is_refused() {
+fn bbr_without_sack_is_refused() {
     one(PATH, &["transport.recovery=newreno"]);
 }

@@ -1,5 +1,4 @@
-//! An experiment that a program has put together is refused where it names something that does not exist, or has a number that nothing can
-//! work with; the field is named.
+//! Validation of experiments built by a program: unknown identifiers and numbers out of range are refused with the field.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
@@ -53,7 +52,7 @@ const NO_NODE: NodeId = NodeId::new(u32::MAX);
 const NO_PORT: PortId = PortId::new(u32::MAX);
 const SWITCH: NodeId = NodeId::new(4);
 
-/// The field that `change` makes wrong.
+/// Field of the error after `change`.
 fn refused(change: impl FnOnce(&mut Experiment)) -> String {
     let mut e = experiment();
     change(&mut e);
@@ -113,13 +112,13 @@ fn unknown_transports_are_refused() {
     assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::share([])), "workloads[0].transport");
 }
 
-/// Without a duration it would run for ever.
+/// Without a duration it would run without end.
 #[test]
 fn work_without_end_needs_a_duration() {
     let only = |w: u32| {
         move |e: &mut Experiment| (e.duration, e.workloads) = (None, vec![e.workloads[WorkloadId::new(w)].clone()].into())
     };
-    // Of these none is limited; datagrams go on beside other work, and not alone.
+    // None of these is limited; datagrams continue beside other work, but not alone.
     for w in 0..7 {
         assert_eq!(refused(only(w)), "duration", "workload {w}");
     }

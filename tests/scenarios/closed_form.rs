@@ -1,4 +1,4 @@
-//! An uncongested flow takes exactly as long as store and forward, the handshake and slow start say.
+//! An uncongested flow takes exactly the time of store and forward, handshake and slow start.
 
 use forebay_tests::theory::{Hop, Transfer};
 use forebay_tests::{Outcome, one};
@@ -90,7 +90,7 @@ fn paths_of_the_topologies() {
     check(&tree, "pod0-h0", "pod3-h2", &[s, l, l, l, l, s]);
 }
 
-/// The formulas of textbooks, in numbers: the recurrence above is not the only witness.
+/// Textbook formulas in numbers, as a check of the recurrence above.
 #[test]
 fn in_plain_numbers() {
     let topology = chain(&["1Gbps"; 2], &["25us"; 2]);
@@ -107,7 +107,7 @@ fn in_plain_numbers() {
     assert_eq!(fct(1460, 2, false), 74 * US);
     // Ten segments in one window: nine more serialisations.
     assert_eq!(fct(14_600, 10, false), 74 * US + 9 * 12 * US);
-    // The handshake: two more ways of 50 us, SYN and SYN-ACK with 0.32 us at each of two hops, and the ACK ahead of the data.
+    // The handshake: two more one-way delays of 50 us, SYN and SYN-ACK with 0.32 us at each of two hops, and the ACK before the data.
     assert_eq!(fct(1460, 2, true), 74 * US + 2 * (50 * US + 640_000) + 320_000);
     // 14 segments, windows 2, 4, 8: two round trips of 124.64 us before the last window, which arrives as ACKs paced it.
     assert_eq!(fct(14 * 1460, 2, false), 2 * 124_640_000 + 74 * US + 7 * 12 * US);

@@ -1,6 +1,6 @@
-//! The scaled cluster benchmark of the DCTCP slides (dctcp.md 4.13): 1 MB of answers meet in shallow shared memory, beside background
-//! flows. The publication reports timeouts in more than 90 % of TCP's queries and less than 1 % of DCTCP's; the slides print no numbers, and
-//! the distributions are ours, so that the two are told apart by much less here.
+//! Scaled cluster benchmark of the DCTCP slides (dctcp.md 4.13): 1 MB of answers arrive at shallow shared memory, beside background flows. The
+//! publication reports timeouts in more than 90 % of TCP's queries and less than 1 % of DCTCP's. The slides print no numbers, and the distributions
+//! are our choice, so the difference is much smaller here.
 
 use forebay_tests::{Rounds, repository, run};
 

@@ -1,4 +1,4 @@
-//! What ports count, where the right number follows from the scenario alone.
+//! Port counters, for scenarios in which the correct values follow from the parameters.
 
 use forebay_tests::one;
 
@@ -24,8 +24,8 @@ fn mean_queue_includes_packet_in_service() {
     }
 }
 
-/// 2 Gbps into 1 Gbps for 5 ms: the queue grows by a packet each 12 us, from nothing to 416. Its mean is half of that; the time that those at
-/// the end still have to wait is no part of the run.
+/// 2 Gbps into 1 Gbps for 5 ms: the queue grows by a packet each 12 us, from 0 to 416. Its mean is half of that; waiting after the end of the run
+/// does not count.
 #[test]
 fn mean_queue_ends_with_run() {
     let o = one(&chain(["2Gbps", "1Gbps", "1Gbps"], "", "rate = \"2Gbps\""), &["duration=5ms"]);
@@ -34,13 +34,13 @@ fn mean_queue_ends_with_run() {
     assert!((p.queue_mean_pkts - 208.0).abs() < 6.0, "{p:?}");
 }
 
-/// A packet is marked once, whoever would mark it again on its way.
+/// A packet is marked once, even if several ports on its path would mark it.
 #[test]
 fn mark_counts_at_its_port() {
     let queue = ", queue = { kind = \"dctcp-step\", k = \"4pkt\" }";
     let o = one(&chain(["4Gbps", "2Gbps", "1Gbps"], queue, "rate = \"4Gbps\"\nect = true\nstop = \"1ms\""), &[]);
     let (first, second) = (o.port("w1->w2"), o.port("w2->h1"));
-    // All but the few that found a short queue.
+    // All but the few that arrived at a short queue.
     assert!(first.marked > 300 && first.sent_pkts - first.marked <= 8, "{first:?}");
     assert!(second.sent_pkts == first.sent_pkts && second.marked <= first.sent_pkts - first.marked, "{second:?}");
 }

@@ -24,8 +24,8 @@ fn first_threshold(o: &Outcome) -> f64 {
     o.report.tcp.iter().find_map(|r| r.ssthresh).unwrap_or(f64::INFINITY)
 }
 
-/// HyStart leaves slow start before it overshoots: the kernel does at a window of 31 and has 10 drops in all. Slow start to the first loss
-/// drops as much as the queue and the path hold.
+/// HyStart leaves slow start before it overshoots: the kernel leaves at a window of 31 and has 10 drops in all. Slow start up to the first loss drops
+/// as much as the queue and the path hold.
 #[test]
 fn hystart_exits_before_queue_is_full() {
     for seed in 1..=3 {
@@ -42,8 +42,8 @@ fn hystart_exits_before_queue_is_full() {
     }
 }
 
-/// HyStart++ slows down where HyStart stops (RFC 9406 section 4.2): less overshoot than slow start has, more than none, for any congestion control. It
-/// counts every byte of a delayed ACK, where the slow start of the `rfc` stack counts one segment, and is the faster one up to there.
+/// HyStart++ slows down at the point where HyStart stops (RFC 9406 section 4.2): it overshoots less than slow start. It counts every byte of a
+/// delayed ACK, where the slow start of the `rfc` stack counts one segment, and is faster up to that point.
 #[test]
 fn hystart_plus_plus_overshoots_less() {
     for (stack, cc) in [("linux", "cubic"), ("linux", "newreno"), ("rfc", "newreno"), ("rfc", "cubic")] {

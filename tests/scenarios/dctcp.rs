@@ -1,4 +1,4 @@
-//! DCTCP: a short queue, full use of the link, and where both end.
+//! DCTCP: short queue and full utilisation, and the limits of both.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -68,13 +68,13 @@ fn utilisation_against_the_guideline() {
     assert!(fast(20, 10) < 0.99 && fast(20, 61) > 0.999);
 }
 
-/// A congestion control that waits for losses fills the queue that DCTCP keeps short: they must not share one.
+/// A loss-based congestion control fills the queue that DCTCP keeps short: they must not share one.
 #[test]
 fn newreno_takes_the_queue_from_dctcp() {
     let groups = "[[transport.group]]\nname = \"a\"\ncc = \"dctcp\"\n[[transport.group]]\nname = \"b\"\ncc = \"newreno\"\n";
     let flows = "[[workload]]\nkind = \"long\"\nfrom = \"s0\"\ntransport = \"a\"\n[[workload]]\nkind = \"long\"\nfrom = \"s1\"\ntransport = \"b\"";
     let both = TWO.replace("cc = \"dctcp\"\n[[workload]]\nkind = \"long\"", &format!("{groups}{flows}"));
-    // At equal rates it depends on the start who loses the slow start; faster access links leave that out.
+    // At equal rates the start decides which flow loses slow start; faster access links avoid that.
     let o = one(&both, &["duration=2s", "topology.access.rate=10Gbps"]);
     show(&o, "mixed");
     let acked: Vec<u64> = o.report.flows.iter().map(|f| f.bytes_acked).collect();

@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same trajectory: again, on any number of threads, watched or not.
+//! The same scenario and seed give the same trajectory: in repeated runs, on any number of threads, observed or not.
 
 use forebay_experiment::Experiment;
 use forebay_tests::{execute, resolve};
@@ -71,7 +71,7 @@ fn results_independent_of_threads() {
     assert_eq!(distinct.len(), alone.len(), "congestion controls and stacks differ");
 }
 
-/// Everything that a report says, not only the hash.
+/// Complete report, not only the hash.
 #[test]
 fn reports_repeat() {
     for config in configs().iter().take(3) {

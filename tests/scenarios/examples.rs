@@ -1,4 +1,4 @@
-//! Every file in `scenarios/` is valid, runs, and does what its comment says is to be seen.
+//! Every file in `scenarios/` is valid, runs, and shows the effect that its comment describes.
 
 use forebay_tests::{execute, repository};
 use forebay_types::Time;
@@ -25,7 +25,7 @@ fn every_example_runs() {
     assert!(seen >= 6, "{seen} examples");
 }
 
-/// What a scenario can name, somebody will want to see in a file.
+/// Every registry entry appears in an example.
 #[test]
 fn every_registry_entry_has_example() {
     let mut texts = String::new();
@@ -37,7 +37,7 @@ fn every_registry_entry_has_example() {
             ["congestion controls", "shims", "queues", "topologies", "workloads"].iter().any(|w| section.title.ends_with(w));
         for item in section.items.iter().filter(|_| wanted) {
             let named = format!("\"{}\"", item.name);
-            // Reno is NewReno without its recovery, the shim of pFabric comes with its congestion control, and a replay needs a list of its own.
+            // Exceptions: Reno is NewReno without its recovery, the shim of pFabric comes with its congestion control, and a replay needs a list.
             assert!(
                 texts.contains(&named) || ["reno", "srpt", "replay"].contains(&item.name),
                 "no file in scenarios/ has {named} ({})",

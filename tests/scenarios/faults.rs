@@ -1,5 +1,5 @@
-//! Links that fail, links that damage packets, packets that take ways of their own: whole connections over them. Every run asserts by itself
-//! that packets sent are those that arrived, were dropped or lost, or are on the way.
+//! Link failures, bit errors and packet spraying with whole connections. Every run asserts that packets sent are those that arrived, were dropped or
+//! lost, or are in flight.
 
 use forebay_experiment::rows::{EventKind, EventRow};
 use forebay_tests::{Outcome, one, resolve};
@@ -35,7 +35,7 @@ fn events(o: &Outcome, kind: EventKind) -> Vec<EventRow> {
     o.report.events.iter().filter(|e| e.kind == kind).copied().collect()
 }
 
-/// All is delivered, once.
+/// All data is delivered exactly once.
 fn complete(o: &Outcome) {
     for f in &o.report.flows {
         assert!(!f.end.is_never() && f.bytes_acked == f.size_bytes && f.bytes_measured == f.size_bytes, "{f:?}");
@@ -61,18 +61,18 @@ fn a_link_fails_and_comes_back() {
     assert!(lost > 5 && lost < 500, "{lost}");
     let elsewhere = o.report.ports.iter().map(|p| p.cut_waiting + p.cut_flying).sum::<u64>();
     assert_eq!(elsewhere, lost);
-    // Of 16 connections, data over one of four spines and ACKs over another: some moved, not all, and what moved came back or was done.
+    // Of 16 connections, with data over one of four spines and ACKs over another: some were rerouted, not all, and returned or completed.
     let (there, back) = (down.flows.unwrap(), up.flows.unwrap());
     assert!((2..14).contains(&there) && back <= there, "{there} {back}");
     assert!(retransmitted(&o) >= lost / 2, "{}", retransmitted(&o));
     for p in &o.report.ports {
         assert_eq!(p.arrived_pkts, p.sent_pkts + p.dropped_overflow + p.dropped_shared + p.dropped_early + p.cut_waiting);
     }
-    // While it was down nothing went over it: before and after, less than a link's worth of the whole time without the 15 ms.
+    // While it was down the link carried nothing.
     assert!(o.port("leaf0->spine1").sent_pkts < calm.port("leaf0->spine1").sent_pkts);
 }
 
-/// Until switches know, packets go on going into the dead link; flows that do not take it do not notice at all.
+/// Until switches reroute, packets are sent into the dead link; flows on other paths are not affected.
 #[test]
 fn switches_know_later() {
     let failure = |reroute| with(&format!("failure = {{ link = \"leaf0->spine1\", down = \"5ms\", reroute = \"{reroute}\" }}"));
@@ -86,7 +86,7 @@ fn switches_know_later() {
     assert!(events(&late, EventKind::LinkUp).is_empty() && events(&late, EventKind::LinkDown)[0].until_ps.is_none());
 }
 
-/// With one way only there is nothing to move to: the connection waits, by its timer, and goes on when the link is back.
+/// With a single path the connection waits for its timer and continues when the link is back.
 #[test]
 fn packets_lost_without_alternate_path() {
     let text = "duration = \"5s\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"1Gbps\", delay = \"10us\" }\n\
@@ -102,12 +102,12 @@ fn packets_lost_without_alternate_path() {
     assert!(o.rtos() >= 4, "{}", o.rtos());
     let bottleneck = o.port("bottleneck");
     assert!(bottleneck.cut_waiting > 0 && bottleneck.cut_flying > 0, "{bottleneck:?}");
-    // Nothing arrived while it was down: the retransmissions double their distance from 200 ms on.
+    // Nothing arrived during the failure: the intervals of retransmissions double from 200 ms.
     let end = o.report.flows.iter().map(|f| f.end.or_never()).max().unwrap();
     assert!(end > Time::from_ms(900 + 100) && end < Time::from_ms(2_200), "{end}");
 }
 
-/// The same where the link is one of a host, with a queue that holds a backlog, under a shared memory, and with several failures.
+/// The same with the link of a host, a queue with a backlog, shared memory, and several failures.
 #[test]
 fn failures_conserve_packets() {
     let queues = [
@@ -138,9 +138,9 @@ fn failures_conserve_packets() {
     }
 }
 
-/// A packet on the wire is lost if its last bit had not arrived, and no other: one every 20 us over a link of 15 us.
+/// Exactly the packets whose last bit has not arrived are lost: one every 20 us over a link of 15 us.
 #[test]
-fn what_has_arrived_is_not_lost() {
+fn failure_keeps_arrived_packets() {
     let text = |down: &str| {
         format!(
             "duration = \"2ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
@@ -178,7 +178,7 @@ fn damaged_packets_end_at_the_checksum() {
     let rows = events(&o, EventKind::Corruption);
     assert_eq!(rows.iter().map(|e| e.packets.unwrap()).collect::<Vec<_>>(), [fabric, host]);
     assert!(retransmitted(&o) >= fabric + host, "{}", retransmitted(&o));
-    // What is damaged has taken its place and its time on the link, as every other.
+    // Damaged packets occupy the link like others.
     let sent: u64 = o.port("spine1->leaf1").arrived_pkts;
     assert_eq!(o.port("leaf0->spine1").sent_pkts - fabric, sent);
 }
@@ -204,7 +204,7 @@ fn arrivals_from_h0(o: &Outcome) -> u64 {
     up - others
 }
 
-/// Packets of a connection overtake each other, and the counters say so; the load is spread evenly, where hashes of 16 flows are not.
+/// Packets of a connection are reordered, and the counters show it. The load is spread evenly, unlike that of hashes of 16 flows.
 #[test]
 fn spraying_reorders_and_uses_all_paths() {
     let flows = one(FABRIC, &[]);
@@ -216,7 +216,7 @@ fn spraying_reorders_and_uses_all_paths() {
     };
     assert!(spread(&sprayed) < 1.06 && spread(&flows) > 1.2, "{} {}", spread(&sprayed), spread(&flows));
     assert_eq!(events(&sprayed, EventKind::Spraying).len(), 1);
-    // Nothing is lost on paths with room, and yet three duplicate ACKs come together.
+    // Without losses, three duplicate ACKs still arrive.
     let roomy = with("balance = \"packet\"")
         .replace("200pkt", "20000pkt")
         .replace("cc = \"newreno\"", "cc = \"newreno\"\nrecovery = \"sack\"");
@@ -224,12 +224,12 @@ fn spraying_reorders_and_uses_all_paths() {
     complete(&o);
     assert_eq!(o.drops(), 0);
     assert!(retransmitted(&o) > 0, "no packet overtook three others");
-    // Over all ways of the same length the load is the same, so that it is done sooner than by hashes.
+    // All equal-cost paths have the same load, so transfers finish earlier than with hashes.
     let last = |o: &Outcome| o.report.flows.iter().map(|f| f.end.or_never()).max().unwrap();
     assert!(last(&o) < last(&one(&FABRIC.replace("200pkt", "20000pkt"), &[])));
 }
 
-/// The same seed gives the same run; another one another.
+/// Equal seeds give equal runs, different seeds different ones.
 #[test]
 fn results_are_deterministic() {
     let text = with(
@@ -245,8 +245,7 @@ fn results_are_deterministic() {
     assert_ne!(run(7).0, run(8).0);
 }
 
-/// A short flow behind an elephant of its own server: in the server's FIFO it waits for all that the elephant has there, with fair queueing it
-/// goes next to it.
+/// A short flow beside a bulk transfer of its own host: in the host's FIFO it waits for the bulk data, with fair queueing it is sent next.
 #[test]
 fn fair_host_queue_protects_short_flows() {
     let text = r#"
@@ -281,9 +280,9 @@ start = "200ms"
     let (fair, o) = with_queue("host-queue = \"fq-codel\"");
     // 3 MB at 1 Gbps are 24 ms.
     assert!(fifo > 10e-3, "{fifo}");
-    // Seven segments and their turns with the elephant's, and CoDel's target of 5 ms for it alone.
+    // Seven segments in alternation with the bulk transfer, and CoDel's target of 5 ms for the bulk transfer alone.
     assert!(fair < 1e-3, "{fair}");
-    // The elephant still has nearly all of the link.
+    // The bulk transfer still has nearly all of the link.
     let elephant = o.class("long")[0].bytes_acked as f64 * 8.0;
     assert!(elephant > 0.85e9, "{elephant}");
 }

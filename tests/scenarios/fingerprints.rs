@@ -1,6 +1,6 @@
-//! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`: a change of behaviour is seen in the diff, wanted or not.
+//! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`, so that the diff shows every change of behaviour.
 //!
-//! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
+//! `FOREBAY_UPDATE=1 cargo test -p forebay-tests --test fingerprints` rewrites the file.
 
 use forebay_experiment::Experiment;
 use forebay_sim::run::{Cores, Report};
@@ -11,9 +11,9 @@ use std::cell::Cell;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-const HEADER: &str = "# name,seed,hops,fingerprint: see tests/scenarios/fingerprints.rs; FOREBAY_UPDATE=1 writes it anew\n";
+const HEADER: &str = "# name,seed,hops,fingerprint: see tests/scenarios/fingerprints.rs; FOREBAY_UPDATE=1 rewrites it\n";
 
-/// Overrides of the base scenario, by name. Each line differs from the others in what it exercises.
+/// Overrides of the base scenario, by name. Each covers another feature.
 const SCENARIOS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("seed", &["seed=99"]),
@@ -204,7 +204,7 @@ const TRAFFIC: &[(&str, &str)] = &[
     ),
 ];
 
-/// Files of `scenarios/` in which something happens to the network, and overrides of them.
+/// Files of `scenarios/` with network events, and overrides of them.
 const FAULTS: &[(&str, &[&str])] = &[
     ("link-failure", &["duration=25ms"]),
     ("link-failure", &["duration=25ms", "topology.failure.0.link=h3->leaf0", "topology.failure.0.reroute=0s"]),
@@ -270,8 +270,8 @@ fn trajectories_are_as_recorded() {
     assert!(now == recorded, "changed, missing or superfluous lines in tests/fingerprints.csv; now:\n{}", changed.join("\n"));
 }
 
-/// Nodes of one window do not see each other (`ARCHITECTURE.md`): in the opposite order they do the same. Beside it, debug builds check that
-/// no host touches what belongs to another one.
+/// Nodes of one window do not interact (`ARCHITECTURE.md`), so the reverse order gives the same result. Debug builds also check that no host accesses
+/// the data of another one.
 #[test]
 #[cfg(debug_assertions)]
 fn node_order_does_not_change_results() {
@@ -283,7 +283,8 @@ fn node_order_does_not_change_results() {
     assert!(forth == back, "other trajectories when the nodes of each window run in the opposite order:\n{}", changed.join("\n"));
 }
 
-/// Who runs which nodes changes nothing, not in a single row: with more threads than cores, more parts than switches, and parts without hosts.
+/// The assignment of nodes to threads does not change any row: with more threads than cores, more partitions than switches, and partitions without
+/// hosts.
 #[test]
 fn core_count_does_not_change_results() {
     let divided = Cell::new(0);
@@ -302,7 +303,7 @@ fn core_count_does_not_change_results() {
         config.observe.timeouts = true;
         config.observe.tcp_series = vec![(0, Time::from_us(100)), (2, Time::ZERO)];
         let one = rows(&execute(&config));
-        // Of many threads few networks tell more.
+        // A few networks suffice for many threads.
         number += 1;
         let few = if number % 4 == 0 { [8, 16].as_slice() } else { &[] };
         for &cores in [2, 3].iter().chain(few) {
@@ -310,11 +311,11 @@ fn core_count_does_not_change_results() {
             assert!(rows(&report) == one, "{name}: other rows on {cores} cores");
         }
     });
-    // All but those in which links fail or damage packets.
+    // All but those with link failures or bit errors.
     assert!(divided.get() > 150, "{}", divided.get());
 }
 
-/// Nor does it matter how many processes there are, on one core each or on several, where the run can be divided among them; where it cannot, they say why.
+/// The number of processes does not change results, on one core each or on several. Runs that cannot be divided return the reason.
 #[test]
 fn process_count_does_not_change_results() {
     let (mut number, mut endless, mut refused) = (0, 0, Vec::new());
@@ -322,7 +323,7 @@ fn process_count_does_not_change_results() {
         let mut config = config.clone();
         config.observe.timeouts = true;
         config.observe.tcp_series = vec![(0, Time::from_us(100)), (2, Time::ZERO)];
-        // A warm-up, and an end by itself where there is one, are for all processes to agree on.
+        // All processes must agree on the warm-up, and on the end if the scenario sets none.
         number += 1;
         config.observe.warmup = Time::from_ms(number % 2 * 4);
         let duration = config.duration.take_if(|_| number % 4 < 2);
@@ -340,5 +341,5 @@ fn process_count_does_not_change_results() {
     assert!(number > 70 && endless > 2 && refused.len() == REFUSED, "{number} {endless} {refused:#?}");
 }
 
-/// Files in which links fail or damage packets, and transports with a shim at both ends.
+/// Files with link failures or bit errors, and transports with a shim at both ends.
 const REFUSED: usize = 9;

@@ -1,4 +1,4 @@
-//! Random small scenarios: whatever is valid runs without a panic, ends, and keeps its promises.
+//! Random small scenarios: valid ones run without panic, end, and satisfy invariants.
 
 use forebay_experiment::faults::Balance;
 use forebay_experiment::rows::EventKind;
@@ -50,7 +50,7 @@ fn topology() -> impl Strategy<Value = String> {
     })
 }
 
-/// What may go wrong, or nothing.
+/// Optional faults.
 fn faults() -> impl Strategy<Value = String> {
     let failure = (0..30_000u64, 1..20_000u64, 0..4_000u64).prop_map(|(down, more, reroute)| {
         format!("failure = {{ link = \"LINK\", down = \"{down}us\", up = \"{}us\", reroute = \"{reroute}us\" }}\n", down + more)
@@ -84,9 +84,9 @@ fn transport() -> impl Strategy<Value = String> {
         64..1_461u32,
     );
     (basics, times, flags, modes).prop_map(|((stack, cc, window, acks, isn), (min, initial, delay, rcv), f, (recovery, idle, growth, mss))| {
-        // pFabric's fixed timeout never backs off: where it is shorter than the path, retransmissions can fill a link for ever.
+        // pFabric's fixed timeout has no back-off: if it is shorter than the path, retransmissions can fill a link without end.
         let rule = if cc == "pfabric" { "rto-rule = \"rfc6298\"\n" } else { "" };
-        // A congestion control that follows each segment needs SACK, and is refused without it.
+        // A congestion control that records segments needs SACK, and is refused without it.
         let follows = cc::find(cc).is_some_and(|l| l.needs_sack);
         let recovery = if follows && matches!(recovery, "reno" | "newreno") { "sack" } else { recovery };
         format!(
@@ -125,7 +125,7 @@ proptest! {
         topology in topology(), transport in transport(), work in prop::collection::vec(workload(), 1..3), seed in 0..1_000_000u64
     ) {
         let work: String = work.iter().map(|w| format!("[[workload]]\n{w}")).collect();
-        // Time-outs back off to a minute, so a loss can take a while to repair; a stall takes for ever.
+        // Timeouts back off to a minute, so repair can take long; a stall does not end.
         let text = format!("duration = \"1000s\"\n{topology}{transport}{work}");
         for v in resolve(&text, &[], Some(seed)) {
             let r = execute(&v.config);
@@ -139,13 +139,13 @@ proptest! {
                 prop_assert!(f.end.ps() >= Some(f.start.0 + bound.0), "faster than light: {f:?}\n{text}");
             }
             let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.tlps).sum();
-            // A FIN that travels alone, as Linux's do, belongs to no message: all of it has been acknowledged.
+            // A FIN in its own packet, as in Linux, belongs to no message: all of it has been acknowledged.
             let alone = v.config.groups.iter().any(|g| g.tcp.fin && g.tcp.quickack);
             let (all, counted) = (r.timeouts.len(), counted as usize);
             prop_assert!(all == counted || (alone && all > counted), "{all} timeouts and probes, {counted} counted\n{text}");
             let lost: u64 = r.ports.iter().map(|p| p.cut_waiting + p.cut_flying).sum();
-            let told = r.events.iter().filter(|e| e.kind == EventKind::LinkDown).filter_map(|e| e.packets).sum::<u64>();
-            prop_assert!(lost == told, "{lost} packets lost by failures, {told} in the timeline\n{text}");
+            let reported = r.events.iter().filter(|e| e.kind == EventKind::LinkDown).filter_map(|e| e.packets).sum::<u64>();
+            prop_assert!(lost == reported, "{lost} packets lost by failures, {reported} in the timeline\n{text}");
             for p in &r.ports {
                 let asked = p.sent_pkts + p.dropped_overflow + p.dropped_shared + p.dropped_early + p.cut_waiting;
                 prop_assert!(p.arrived_pkts == asked && p.cut_flying + p.corrupted <= p.sent_pkts, "{p:?}\n{text}");

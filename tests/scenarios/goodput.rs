@@ -1,11 +1,11 @@
-//! Goodput is what arrives in the measured time, so it cannot exceed what the link carries.
+//! Goodput is the payload that arrives in the measured time, so it cannot exceed the capacity of the link.
 
 use forebay_tests::one;
 use forebay_types::GroupId;
 
-/// Five NewReno senders overrun a buffer of 100 packets in slow start and repair it one segment a round trip: for tens of milliseconds each
-/// receiver holds some hundred segments that wait for one. When goodput was what was acknowledged, a warm-up that ended there counted
-/// them as if they had come later: up to 1.06 of the link.
+/// Five NewReno senders overflow a buffer of 100 packets in slow start and repair one segment per round trip: for tens of milliseconds each receiver
+/// holds hundreds of segments behind a hole. Counting acknowledged payload instead would credit them to the time after the warm-up: up to 1.06 of the
+/// link.
 #[test]
 fn goodput_does_not_exceed_the_wire() {
     let text = r#"
@@ -41,7 +41,7 @@ kind = "long"
     }
 }
 
-/// Tenants send both ways through a dumbbell: what arrives in an interval over one direction never exceeds what it carries, and every byte is in one row.
+/// Tenants send in both directions through a dumbbell: payload per interval and direction never exceeds the capacity, and every byte is in one row.
 #[test]
 fn goodput_rows_name_one_port() {
     let text = r#"

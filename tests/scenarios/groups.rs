@@ -1,4 +1,4 @@
-//! Several transports in one run: who gets which, and what is measured of each.
+//! Several transports in one run: assignment of connections, and measurements of each.
 
 use forebay_tests::{Outcome, one, repository};
 use forebay_types::{GroupId, NodeId};
@@ -68,7 +68,7 @@ fn share_assigns_client_both_directions() {
     assert_eq!(by_sender(&o), (0..10).map(|n| vec![n % 2]).collect::<Vec<_>>());
 }
 
-/// What was acknowledged in the warm-up does not count, for messages as for the totals of a transport.
+/// Payload acknowledged in the warm-up does not count, for messages and for totals of a transport.
 #[test]
 fn goodput_is_measured_after_the_warmup() {
     let both = groups("share = 0.5\necn = \"classic\"", "share = 0.5");
@@ -128,8 +128,8 @@ fn syn_timeouts_count_separately() {
     assert!(o.report.flows.iter().filter(|f| f.syn_rtos > 0).all(|f| f.end.ps().is_none_or(|end| end > initial)));
 }
 
-/// DCTCP beside NewReno with classic ECN (`scenarios/coexistence.toml`): equal where both live on losses, far apart on a step, the more
-/// so the higher the threshold: about 6 times at K = 20 and 12 times at K = 150 in the publication, 8 to 16 in the model of the specification.
+/// DCTCP beside NewReno with classic ECN (`scenarios/coexistence.toml`): equal if both react to losses, different under step marking, and more so
+/// with higher thresholds. The ratio is about 6 at K = 20 and 12 at K = 150 in the publication, 8 to 16 in the model of the specification.
 #[test]
 fn dctcp_and_newreno_share_a_port() {
     let file = std::fs::read_to_string(repository().join("scenarios/coexistence.toml")).unwrap();

@@ -1,10 +1,10 @@
-//! Window inheritance on persistent connections: the impairment that the TRIM publication starts from, under Reno.
+//! Window inheritance on persistent connections under Reno: the motivation of the TRIM publication.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 use forebay_tests::{IMPAIRMENT, Outcome, one};
 
-/// Of a connection: timeouts of the long train, window before it, and segments that its 200 responses were.
+/// For a connection: timeouts of the long train, window before it, and segments of its 200 responses.
 fn trains(o: &Outcome) -> Vec<(u32, f64, f64)> {
     const AT: u64 = 500_000_000_000;
     (0..5)
@@ -18,11 +18,11 @@ fn trains(o: &Outcome) -> Vec<(u32, f64, f64)> {
         .collect()
 }
 
-/// A window of two and one for each segment sent so far (200 responses of 2 to 10 KB: 900 to 920 on average), far above the 118 packets
-/// that pipe and buffer hold. At most one connection gets through, whichever ties at the full queue favour; the others stall for one or
-/// two timeouts, with `fewest` to 10 of them in all.
+/// The window is two segments plus one for each segment sent so far (200 responses of 2 to 10 KB: 900 to 920 on average), far above the 118 packets
+/// of pipe and buffer. At most one connection avoids a timeout, depending on ties at the full queue. The others stall for one or two timeouts, with
+/// `fewest` to 10 in all.
 fn check(sets: &[&str], fewest: u32) -> Vec<u32> {
-    // The window at every ACK, and not every 10 ms, so that the last one before the train is the one it starts with.
+    // The window at every ACK, not every 10 ms, so that the last one before the train is the start window.
     let o = one(IMPAIRMENT, &[&["observe.tcp={ flows = [0, 1, 2, 3, 4], every = \"ack\" }"], sets].concat());
     let trains = trains(&o);
     println!("{sets:?}: {trains:?} drops {}", o.drops());
@@ -50,7 +50,7 @@ fn short_timeout_keeps_losses() {
 }
 
 #[test]
-fn dctcp_sees_the_marks_too_late() {
+fn dctcp_marks_come_too_late() {
     let queue = "topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"20pkt\" }";
     for seed in 1..=4 {
         check(&["transport.cc=dctcp", queue, "workload.0.last-size=256KB", &format!("seed={seed}")], 8);

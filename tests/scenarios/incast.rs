@@ -1,4 +1,4 @@
-//! Incast of NewReno: when it collapses, when it does not, and the simulation of the PRIN publication's setting.
+//! Incast of NewReno: conditions of the collapse, and the simulation in the PRIN publication's setting.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -21,7 +21,7 @@ rounds = 30
 jitter = "100us"
 request-latency = "50us"
 "#;
-/// Share of the link that payload can have.
+/// Maximum share of payload on the link.
 const PAYLOAD: f64 = 1460.0 / 1500.0;
 
 fn goodput(o: &Outcome) -> f64 {
@@ -62,7 +62,7 @@ fn one_sender_never_times_out() {
                 &format!("topology.bottleneck.buffer={buffer}pkt"),
             ]);
             assert_eq!((o.rtos(), o.drops()), (0, 0));
-            // The request's way and processing, and slow start in the first block, are all that is lost.
+            // Only the request's delay and processing, and slow start in the first block, are lost.
             assert!(goodput(&o) > 0.75, "{}", goodput(&o));
         }
     }
@@ -102,16 +102,16 @@ fn one_timeout_a_block() {
         println!("N {n} B {buffer}: {share:.3} / {reference}, timeouts {:.2}", r.timeouts());
         assert!((share / reference - 1.0).abs() < 0.12, "N {n}, B {buffer}: {share} against {reference}");
         assert!(r.with_timeout() > 0.95);
-        // The timeout of the slowest sender overlaps with the others' transmission: entirely at best, not at all at worst.
+        // The timeout of the slowest sender overlaps with the others' transmission entirely at best, and not at all at worst.
         let transmission = f64::from(n) * 256e3 / 125e6;
         let waiting = 0.2 * r.timeouts();
         assert!((transmission / (transmission + waiting)..transmission / waiting).contains(&share), "N {n}, B {buffer}: {share}");
     }
 }
 
-/// Without timestamps a back-off lasts until something sent only once is acknowledged (Karn; RFC 6298 sections 3 and 5): a sender that
-/// repaired all the rest of its block after a timeout begins the next block with twice the RTO, and if it loses the first window of that, the
-/// block takes 400 ms. With timestamps the first ACK after the timeout is a sample, and a first timeout of a block is one minimum RTO.
+/// Without timestamps a back-off lasts until data sent only once is acknowledged (Karn; RFC 6298 sections 3 and 5). A sender that repaired the rest
+/// of its block after a timeout starts the next block with twice the RTO. If it then loses the first window, the block takes 400 ms. With timestamps
+/// the first ACK after the timeout is a sample, and the first timeout of a block is one minimum RTO.
 #[test]
 fn backoff_persists_without_timestamps() {
     let first_timeouts = |timestamps: bool| {
@@ -125,7 +125,7 @@ fn backoff_persists_without_timestamps() {
     assert!(without.contains(&(400, 1)) && without.iter().all(|&(ms, backoff)| ms == 200 << backoff), "{without:?}");
 }
 
-/// Nobody times out while all windows together fit; beyond the buffer the collapse sets in, later with more buffer.
+/// No timeouts occur while all windows together fit; beyond the buffer the collapse starts, later with a larger buffer.
 #[test]
 fn larger_buffer_delays_collapse() {
     let onset = |buffer: u32| {

@@ -29,7 +29,7 @@ fn transitive(name: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn experiment_and_apps_depend_on_values_only() {
+fn experiment_and_apps_depend_on_values() {
     assert!(dependencies("experiment").iter().eq(["queues", "types"]));
     assert!(dependencies("apps").iter().eq(["experiment", "types"]));
 }

@@ -1,11 +1,11 @@
-//! The load that a scenario asks for is the load on the wire, within what chance allows.
+//! The configured load is the load on the wire, within statistical bounds.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 use forebay_tests::{Outcome, one};
 
-/// Web-search flows between random hosts of a small leaf-spine at 30 %: sizes vary so much that a few hundred flows decide the mean, so
-/// the flows that were drawn, not the expectation, are the reference for what is on the wire.
+/// Web-search flows between random hosts of a small leaf-spine at 30 %. A few hundred sizes determine the mean, so the drawn flows, not the
+/// expectation, are the reference for the load on the wire.
 const FABRIC: &str = r#"
 duration = "400ms"
 [topology]
@@ -25,7 +25,7 @@ load = 0.3
 occupancy = "none"
 "#;
 
-/// Flows drawn, against the asked mean number: five standard deviations of a Poisson number.
+/// Number of flows within five standard deviations of the configured Poisson mean.
 fn flows_match(o: &Outcome, expected: f64) {
     let n = o.report.flows.len() as f64;
     println!("flows {n}, expected {expected:.1}");
@@ -47,7 +47,7 @@ fn hosts_send_requested_payload() {
     assert!(o.report.flows.iter().all(|f| f.src != f.dst));
 }
 
-/// Sizes of one kind take the variance out of the sizes: what is left is the Poisson number of flows.
+/// Constant sizes have no variance: only the Poisson number of flows varies.
 #[test]
 fn load_by_payload_and_wire() {
     let pipe = r#"
@@ -84,7 +84,7 @@ load-at = "bottleneck"
     }
 }
 
-/// What the hosts' ports transmit is what the flows are made of: payload, headers, retransmissions and ACKs, to the byte.
+/// Transmitted bytes of hosts' ports are exactly payload, headers, retransmissions and ACKs.
 #[test]
 fn wire_bytes_match_flows() {
     let o = one(FABRIC, &["transport.fin=false", "transport.handshake=false", "workload.0.stop=200ms", "workload.0.sizes=30KB"]);

@@ -1,4 +1,4 @@
-//! All tests of whole scenarios in one program, one file a subject: `cargo test -p forebay-checks --test main ties::` runs one of them.
+//! All tests of whole scenarios in one program, one file per subject: `cargo test -p forebay-tests --test main ties::` runs one file.
 
 mod aqm;
 mod aqm_delay;

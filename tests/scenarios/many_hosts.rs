@@ -1,4 +1,4 @@
-//! More hosts than 16 bits tell apart: who is numbered above sends and receives like everybody else, and nobody is taken for another.
+//! More hosts than 16 bits can address: hosts with larger numbers send and receive like others, and are not confused.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::topology::Fib;
@@ -35,7 +35,7 @@ fn run(config: &Experiment, cores: usize) -> Report {
 #[test]
 fn hosts_beyond_16_bit_addresses() {
     let variants = |queue: &str, sets: &[&str]| resolve(&TEXT.replace("QUEUE", queue), sets, None).remove(0);
-    // Switches in groups and switches looked at one by one; each packet on a way of its own.
+    // Switches in groups and single switches; each packet on its own path.
     let cases = [
         ("{ kind = \"dctcp-step\", k = \"65pkt\" }", &[][..]),
         ("{ kind = \"strict-priority\" }", &[]),
@@ -47,7 +47,7 @@ fn hosts_beyond_16_bit_addresses() {
         let report = run(config, 1);
         let sizes: Vec<(u64, bool)> = report.flows.iter().map(|f| (f.bytes_acked, f.end.is_never())).collect();
         assert_eq!(sizes, [(200_000, false); 9], "{queue} {sets:?}");
-        // Payload of each host's own port: from the switch to it goes what it was sent, and no more than ACKs of 1 500 B otherwise.
+        // Payload of each host's own port: the port to it carries its data, and otherwise at most ACKs of 1 500 B.
         let mut received = vec![0; config.network.nodes.len()];
         for (id, port) in config.network.ports.enumerate().filter(|(_, p)| config.network.nodes[p.to].host) {
             received[port.to.index()] = report.ports[id.index()].sent_bytes;
@@ -59,7 +59,7 @@ fn hosts_beyond_16_bit_addresses() {
         let others = received.iter().enumerate().filter(|(n, bytes)| **bytes > 0 && !touched.contains(&NodeId::from_index(*n)));
         assert_eq!(others.count(), 0, "{queue}: packets went to hosts that have no connection");
         if sets.is_empty() {
-            // What the results say of a flow's way is where its packets went.
+            // Paths in the results are those of the packets.
             let fib = Fib::new(&config.network).unwrap();
             for f in &report.flows {
                 assert_eq!(f.ecmp, fib.flow_hash(f.conn_id, f.src, f.dst));

@@ -1,5 +1,5 @@
-//! Everything in the registries meets everything else in a small run. Conservation is asserted by the simulator itself; here: all
-//! finite work is done, and none of it is lost.
+//! Combinations of all registry entries in small runs. The simulator asserts conservation; the tests check that all finite work completes without
+//! loss.
 
 use forebay_experiment::topology;
 use forebay_experiment::workload;
@@ -76,7 +76,7 @@ fn finish(text: &str) {
         assert!(!r.flows.is_empty() && r.packet_hops > 0, "{text}");
         for f in &r.flows {
             if f.size_bytes == 0 {
-                // Datagrams: what is lost is lost, and nobody hears of the rest.
+                // Datagrams are not retransmitted, and may be incomplete.
                 assert!(f.segs_sent > 0 && f.bytes_acked > 0 && f.bytes_acked <= f.segs_sent * 1_472, "{f:?}\n{text}");
                 continue;
             }
@@ -115,7 +115,7 @@ fn all_cc_stack_queue_combinations() {
     for stack in profile::PROFILES {
         for queue in forebay_queues::REGISTRY {
             let queue_text = queue.example;
-            // Congestion controls that live on marks are refused without a marking queue.
+            // Congestion controls that need marks are refused without a marking queue.
             let marks = queue.marking != forebay_queues::Marking::Never;
             for recovery in ["reno", "newreno", "sack", "rack"] {
                 let sack = matches!(recovery, "sack" | "rack");
@@ -144,7 +144,7 @@ fn every_queue_on_every_topology() {
     for t in topology::REGISTRY {
         for queue in forebay_queues::REGISTRY {
             for shared in ["", "[topology.shared-buffer]\ntotal = \"80KB\"\nalpha = 0.7\n"] {
-                // Classes and ranks for queues that look at them.
+                // Classes and ranks for queues that use them.
                 let shim = match (queue.entry.name, shared.is_empty()) {
                     ("pfabric", _) => "shim = \"srpt\"\n",
                     (_, true) => "shim = \"prin\"\n",
@@ -164,7 +164,7 @@ fn every_queue_on_every_topology() {
     }
 }
 
-/// Shims with every congestion control and stack that uses them in earnest, on queues that know priorities and on one that does not.
+/// Shims with every congestion control and stack that supports them, on queues with priorities and on one without.
 #[test]
 fn every_shim_on_every_stack() {
     for shim in forebay_sim::shim::REGISTRY {

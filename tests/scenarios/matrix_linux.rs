@@ -1,5 +1,5 @@
-//! Random scenarios of the matrix in the world `linux`: each runs to its end, with one trajectory in every repeat under load, or is refused with a
-//! key and a reason. Where there is no kernel this says so and passes; `crates/linux/tests/golden.rs` fails where there should be one.
+//! Random scenarios of the matrix in the backend `linux`: each runs to its end with one trajectory in every repetition under load, or is refused with
+//! a key and a reason. Without a kernel the test passes with a message; `crates/linux/tests/golden.rs` fails if a kernel should exist.
 
 use crate::matrix::{ends, topology_text, workload_text};
 use forebay_experiment::world::World;
@@ -9,14 +9,14 @@ use forebay_types::Rng;
 use std::ops::ControlFlow;
 use std::thread;
 
-/// That run; about twice as many are refused.
+/// Number of scenarios that run; about twice as many are refused.
 const RUN: u64 = 20;
 
 fn one_of<'a>(rng: &mut Rng, all: &[&'a str]) -> &'a str {
     all[rng.below(all.len() as u64) as usize]
 }
 
-/// A scenario with one of everything; `None` where its parts do not fit together, which is no question to a world.
+/// Random scenario; `None` if its parts are inconsistent for any backend.
 fn draw(rng: &mut Rng) -> Option<(String, Experiment)> {
     let names = |all: Vec<&'static str>, rng: &mut Rng| one_of(rng, &all);
     let kind = names(topology::REGISTRY.iter().map(|t| t.entry.name).collect(), rng);

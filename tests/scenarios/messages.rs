@@ -1,4 +1,4 @@
-//! What is counted of a message is what happened to it, also while another one before it is unacknowledged.
+//! Counters of a message cover its own segments, also while an earlier one is unacknowledged.
 
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use forebay_tests::{one, repository, run};
@@ -10,8 +10,7 @@ fn needs(f: &FlowRow, mss: u64) -> u64 {
     f.size_bytes.div_ceil(mss)
 }
 
-/// 210 of the 1005 messages of this scenario had fewer segments than their bytes need: all that was sent counted for the oldest
-/// unacknowledged message.
+/// Counting all segments for the oldest unacknowledged message would give 210 of the 1005 messages fewer segments than their bytes need.
 #[test]
 fn segments_count_for_their_message() {
     let text = std::fs::read_to_string(repository().join("scenarios/persistent-connections.toml")).unwrap();
@@ -29,7 +28,7 @@ fn segments_count_for_their_message() {
                 for pair in flows.windows(2) {
                     pipelined += usize::from(pair[0].acked.ps().is_none_or(|acked| acked > pair[1].start.0));
                 }
-                // A message that begins inside a segment of the one before has one less; that one carries bytes of both.
+                // A message that begins inside a segment of the one before has one segment less.
                 for f in flows.iter().filter(|f| !f.acked.is_never()) {
                     let first_time = f.segs_sent - f.segs_retx;
                     assert!(first_time + 1 >= needs(f, mss), "{stack}: {first_time} segments for {} bytes", f.size_bytes);
@@ -50,7 +49,7 @@ fn segments_count_for_their_message() {
     }
 }
 
-/// One sender of an incast under Linux loses the tail of its block: the probe that comes in the place of a timeout is told of.
+/// A sender of an incast under Linux loses the tail of its block: the tail loss probe instead of a timeout is counted.
 #[test]
 fn tail_loss_probes_have_rows() {
     let o = one(

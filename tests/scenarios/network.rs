@@ -1,4 +1,4 @@
-//! Shared memory and ECMP: what a hot port may hold, and how flows spread.
+//! Shared memory and ECMP: buffer share of a hot port, and spreading of flows.
 
 use forebay_tests::one;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Offload over whole connections: fewer ACKs for the same goodput, bursts that a switch's queue shows, and marks counted as without.
+//! Offload over whole connections: fewer ACKs for the same goodput, bursts at a switch, and correct counts of marks.
 
 use forebay_tests::{Outcome, one};
 
@@ -20,7 +20,7 @@ kind = "long"
 warmup = "100ms"
 "#;
 
-/// Segments of the bottleneck are 12 us apart: what waits 15 us is joined by the next.
+/// Segments of the bottleneck are 12 us apart: one held for 15 us is coalesced with the next.
 const GRO: &str = "transport.gro=15us";
 const TSO: &str = "transport.tso=64KB";
 
@@ -46,13 +46,13 @@ fn joined_segments_are_acknowledged_once() {
         assert!((goodput(&o) / goodput(&plain) - 1.0).abs() < 0.005, "{sets:?}: {} for {}", goodput(&o), goodput(&plain));
         assert_eq!((o.drops(), o.rtos()), (0, 0), "{sets:?}");
     }
-    // A host that waits less than the segments are apart joins none.
+    // A host that holds segments for less than their distance coalesces none.
     let short = one(PATH, &["transport.gro=1us"]);
     assert!((0.49..0.51).contains(&acks_per_segment(&short)), "{}", acks_per_segment(&short));
 }
 
-/// Where the window is small for the path nothing waits at the switch, but for the segments of a burst: a third of the 100 KB window.
-/// A sender that waits for that much has two to three such bursts under way, and so two thirds of the goodput or more.
+/// With a small window only the segments of a burst wait at the switch: a third of the 100 KB window. A sender that waits for full bursts has two to
+/// three of them in flight, and so two thirds of the goodput or more.
 #[test]
 fn bursts_wait_at_the_switch() {
     let far = ["topology.bottleneck.delay=500us", "transport.rcv-wnd=100KB", "transport.init-cwnd=2"];
@@ -86,7 +86,7 @@ fn marked_bytes_are_counted_exactly() {
     }
 }
 
-/// Trains that lose segments: what is missing may wait to be joined, and be handed over by the timer, with the end of the train behind it.
+/// Trains with losses: held segments may be delivered by the timer, with the end of the train.
 #[test]
 fn gro_timer_delivers_last_segment() {
     const TRAINS: &str = r#"

@@ -1,4 +1,4 @@
-//! `scenarios/own-queue.toml`: the cure for coexistence. In one queue CUBIC starves DCTCP; with a queue each they have their shares.
+//! `scenarios/own-queue.toml`: in one queue CUBIC starves DCTCP; with separate queues both have their shares.
 
 use forebay_tests::{execute, repository};
 
@@ -19,7 +19,7 @@ fn shared_queue_starves_new_transport() {
     assert!(new < 0.15 * old, "{new} {old}");
 }
 
-/// Shares are those of the weights. Slow start and the handshakes of the first milliseconds are in the sums: hence 5 %.
+/// Shares follow the weights. Tolerance 5 % for slow start and handshakes.
 #[test]
 fn separate_queues_keep_shares() {
     for kind in ["dwrr", "wfq"] {
@@ -27,7 +27,7 @@ fn separate_queues_keep_shares() {
             let (new, old) = bytes(&format!("{{ kind = \"{kind}\", weights = {weights}, ks = [\"65pkt\"] }}"));
             let got = new / (new + old);
             assert!((got - share).abs() < 0.05, "{kind} {weights}: {got}");
-            // Nobody idles the link: 10 Gbps of 1448 in 1538 or so bytes for 100 ms.
+            // The link is never idle: 10 Gbps of 1448 in 1538 or so bytes for 100 ms.
             assert!(new + old > 0.9 * 1e10 / 8.0 * 0.1, "{kind} {weights}: {}", new + old);
         }
     }

@@ -107,7 +107,7 @@ fn timeouts_at_tails_and_heads() {
     assert!(plain_tails > 0.2, "without PRIN there is something to remove: {plain_tails}");
 }
 
-/// Each half of PRIN removes its half of the timeouts and leaves the other's.
+/// Each half of PRIN removes only its own timeouts.
 #[test]
 fn ablations() {
     let n = senders(10);
@@ -118,8 +118,8 @@ fn ablations() {
     assert!(priority.tail == 0.0 && priority.head > 0.5 * plain.head, "{priority:?} {plain:?}");
 }
 
-/// Specification 3.4: under strict priority the tail overtakes the rest of its block, about one spurious fast retransmission for every
-/// second sender and block; not in one FIFO, and not with patience of the largest queueing delay.
+/// Specification 3.4: under strict priority the tail overtakes the rest of its block, with about one spurious fast retransmission for every second
+/// sender and block. This does not happen in one FIFO, nor with a wait of the largest queueing delay.
 #[test]
 fn overtaking() {
     let n = senders(2);
@@ -190,7 +190,7 @@ fn one_sender() {
 
 /// Claim `prin-switch-off-is-baseline`: with both halves off, every packet arrives when it does without PRIN.
 #[test]
-fn switched_off() {
+fn switched_off_equals_baseline() {
     let run = |sets: &[&str]| one(INCAST, &[sets, &["workload.0.rounds=20"]].concat()).report.fingerprint;
     let off = "transport.shim={ kind = \"prin\", halve = false, priority = false }";
     assert_eq!(run(&[]), run(&[off]));

@@ -1,4 +1,4 @@
-//! PIAS and pFabric do what they are for: short flows overtake long ones. ICTCP: many senders fit into a small buffer.
+//! PIAS and pFabric: short flows overtake long ones. ICTCP: many senders fit into a small buffer.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -68,7 +68,7 @@ fn pfabric_serves_the_shortest_first() {
     let untagged = slowdown("pfabric-orig without tags", &[&orig(", shim = \"none\""), PFABRIC]);
     assert!(text.small < 0.5 * newreno.small, "{text:?} {newreno:?}");
     assert!(tagged.small < 0.75 * untagged.small && tagged.all < 0.75 * untagged.all, "{tagged:?} {untagged:?}");
-    // What 200 ms cost those that lose a whole window, a timeout of three RTTs does not.
+    // With a timeout of three RTTs, the loss of a whole window does not cost 200 ms.
     assert!(tagged.all < 0.5 * text.all, "{tagged:?} {text:?}");
 }
 
@@ -94,7 +94,7 @@ fn ictcp_avoids_overflow_with_small_buffer() {
     }
 }
 
-/// Two long connections get equal windows, whoever came first, and leave the share of the link that nobody is to have.
+/// Two long connections get equal windows independent of their order, and leave the reserved share of the link free.
 #[test]
 fn ictcp_shares_the_link() {
     let text = INCAST

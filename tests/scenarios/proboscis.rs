@@ -18,13 +18,13 @@ fn verdict(f: &FlowRow) -> &str {
     f.shim.as_ref().map_or("", |s| s.text("syn_ack_verdict"))
 }
 
-/// What the trace is judged by.
+/// Measurements of the trace.
 #[derive(Debug)]
 struct Trace {
     label: String,
     /// Drops at the bottleneck in the two milliseconds from the first SYN on: handshakes and first bursts.
     burst: u64,
-    /// Segments that the short flows sent again.
+    /// Retransmitted segments of the short flows.
     retx: u64,
     /// Timeouts of the short flows, SYNs included.
     rtos: u32,
@@ -89,9 +89,9 @@ fn traces(n: u32, seed: u32, sets: &[&str]) -> [Trace; 5] {
 /// Claims prob-trace-burst and prob-trace-elephant. From ten flows on plain TCP loses bursts and waits for timeouts, and so does DCTCP, whose
 /// first window is the same burst. The buffer counts bytes, as the specification has it.
 ///
-/// With the shim no short flow loses anything, as long as the windows that it granted fit above the threshold at which it holds the long
-/// flow: 80 segments. Usually they do. But trains do not see each other: when the long flow's queue happens to be below the threshold
-/// while nine of ten pass, nearly everybody gets ten segments, and a few of them are too many.
+/// With the shim no short flow loses data, as long as the granted windows fit above the threshold at which it holds the long flow: 80 segments.
+/// Usually they fit. Trains do not see each other, however. When the long flow's queue is below the threshold while nine of ten trains pass, nearly
+/// all flows get ten segments, a few too many.
 #[test]
 fn first_bursts_are_absorbed() {
     let mut full = 0;
@@ -114,7 +114,7 @@ fn first_bursts_are_absorbed() {
                 // On DCTCP's level or better, and far below the guest's own; N * 10 segments are what plain TCP injects.
                 assert!(shimmed.mean < dctcp.mean && shimmed.mean * 5.0 < plain.mean, "{shimmed:?} {dctcp:?} {plain:?}");
                 assert!(n < 20 || shimmed.window <= 5.0, "{shimmed:?}");
-                // Nothing had to be repeated, and the verdicts are of the two kinds that step marking makes.
+                // No retransmissions, and the verdicts are the two kinds of step marking.
                 assert_eq!((shimmed.probes, shimmed.verdicts[0] + shimmed.verdicts[1]), (10 * n, n as usize), "{shimmed:?}");
                 // The long flow is held at the threshold of 20 packets, not at the end of the buffer.
                 assert!((15.0..25.0).contains(&shimmed.queue) && shimmed.queue * 2.0 < plain.queue, "{shimmed:?} {plain:?}");
@@ -125,7 +125,7 @@ fn first_bursts_are_absorbed() {
     assert!(full <= 8, "{full} runs granted more than there was room for");
 }
 
-/// With few flows there is nothing to gain: the probes cost no more than a round trip or two beside DCTCP.
+/// With few flows the probes cost at most one or two round trips compared with DCTCP.
 #[test]
 fn few_flows_lose_little_throughput() {
     for n in [1, 5] {
@@ -141,8 +141,8 @@ fn few_flows_lose_little_throughput() {
     }
 }
 
-/// Counted in packets (the specification asks for both): trains and SYNs crowd each other out, the shim repeats them, and the flows are
-/// still far faster than without.
+/// With a buffer in packets (the specification covers both) trains and SYNs displace each other. The shim repeats them, and the flows are still far
+/// faster than without.
 #[test]
 fn packet_buffers() {
     let bottleneck = "topology.bottleneck={ rate = \"1Gbps\", delay = \"50us\", buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }";
@@ -157,8 +157,8 @@ fn packet_buffers() {
     }
 }
 
-/// Every congestion control on every stack with a shim below it, on a port that is too small for anything: all messages are complete, and conservation,
-/// which the simulator asserts, holds with probes, repeated SYNs and held SYN-ACKs; also where a run stops in the middle.
+/// Every congestion control on every stack with a shim below it, on a port that is far too small. All messages complete, and the simulator asserts
+/// conservation with probes, repeated SYNs and held SYN-ACKs. This also holds if a run stops early.
 #[test]
 fn proboscis_below_every_cc_and_stack() {
     let options = [

@@ -1,4 +1,4 @@
-//! Queries: who asks whom, what waits for what, and how their rows are numbered.
+//! Queries: selection of workers, dependencies between messages, and numbers of rows.
 
 use crate::workloads::{RACKS, US, text};
 use forebay_experiment::rows::FlowRow;
@@ -11,7 +11,7 @@ fn query_deadline_counts_from_request() {
     let o = one(
         &text(
             "kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"64KB\"\nrounds = 4\njitter = \"1ms\"\ndeadline = \"3ms\"\n\
-             [[workload]]\nkind = \"requests\"\nresponse = { uniform = [\"1KB\", \"5KB\"] }\ncount = 6\ndeadline = \"900us\"\ndeadline-up-to = \"3KB\"",
+             [[workload]]\nkind = \"requests\"\nresponse = { uniform = [\"1KB\", \"5KB\"] }\ncount = 6\ndeadline = \"900us\"\ndeadline-max-size = \"3KB\"",
         ),
         &[],
     );
@@ -39,7 +39,7 @@ fn round_cut_by_end_is_unfinished() {
     assert!(q.fan_in < 3 && q.end.is_never(), "{q:?}");
 }
 
-/// Partition and aggregate in turn: all workers but the aggregator itself, each query after the one before.
+/// Partition and aggregate, closed loop: all workers but the aggregator itself, one query at a time.
 #[test]
 fn aggregators_query_all_workers() {
     let o = one(
@@ -76,7 +76,7 @@ fn aggregators_query_all_workers() {
     }
 }
 
-/// An open loop: the asked rate, random sets of workers, queries that overlap.
+/// Open loop: the configured rate, random sets of workers, overlapping queries.
 #[test]
 fn queries_as_a_poisson_process() {
     let o = one(
@@ -112,7 +112,7 @@ fn queries_as_a_poisson_process() {
     assert!(overlap);
 }
 
-/// A query that asks all senders at once is a round of `incast`, to the packet.
+/// A query to all senders is a round of `incast`, to the packet.
 #[test]
 fn queries_of_all_senders_are_incast() {
     let text = |kind: &str| {
@@ -129,7 +129,7 @@ fn queries_of_all_senders_are_incast() {
     assert_eq!(queries.report.queries, incast.report.queries);
 }
 
-/// However many workloads begin queries, each has its own rows. Numbers that were the same for workloads 256 apart merged theirs.
+/// Each workload has its own rows, also with more than 256 workloads.
 #[test]
 fn queries_of_many_workloads_stay_separate() {
     const WORKLOADS: u32 = 300;

@@ -1,5 +1,4 @@
-//! The distribution of a queue's length is the same whether its port counts it by itself, as it does unless more is asked for, or tells every
-//! change to a recorder, as it does where there is a series of samples.
+//! The distribution of queue lengths is the same in both recorders: that of the port, which is the default, and that with a time series.
 
 use forebay_tests::one;
 

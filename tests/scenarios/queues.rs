@@ -1,5 +1,4 @@
-//! Queues against each other: disciplines that must agree do so to the last bit of the trajectory, which checks the two kinds of ports
-//! against each other too.
+//! Equivalent queue disciplines have identical trajectories, which also compares the two kinds of ports.
 
 use forebay_tests::one;
 
@@ -92,7 +91,7 @@ fn precedence_without_high_is_droptail() {
     same("drop-tail", "{ kind = \"protect\", high = 7 }");
 }
 
-/// A target that no packet's waiting time reaches leaves a FIFO, in which the time of every arrival and departure is the same.
+/// A target that is never reached leaves a FIFO, in which the time of every arrival and departure is the same.
 #[test]
 fn idle_codel_and_pie_are_droptail() {
     same("drop-tail", "{ kind = \"codel\", target = \"100s\", interval = \"1000s\" }");

@@ -329,7 +329,7 @@ fn topologies_at_both_ends() {
     bench.finish("topologies");
 }
 
-/// Times and numbers outside the registries: of the run, of failures, of damage and of what is observed.
+/// Times and numbers outside the registries: of the run, failures, bit errors and observation.
 #[test]
 fn other_keys_at_both_ends() {
     let mut bench = Bench::default();

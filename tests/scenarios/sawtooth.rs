@@ -1,4 +1,4 @@
-//! Additive increase, multiplicative decrease on a drop-tail queue, against the sawtooth; and who gets how much.
+//! Additive increase, multiplicative decrease on a drop-tail queue, compared with the sawtooth formula; and fairness.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -52,8 +52,8 @@ fn two_flows_use_three_quarters() {
     assert!(fair > 0.9, "{fair}");
 }
 
-/// One flow has nobody to be out of step with: queue and throughput are those of the formula. Below one bandwidth-delay product of
-/// buffer the windows of whole packets and the round trip that repairs a loss cost a few percent, which the formula leaves out.
+/// A single flow matches the formula in queue and throughput. Below one bandwidth-delay product of buffer, whole-packet windows and the round trip
+/// for repair cost a few percent, which the formula does not include.
 fn one_flow(jitter: &[&str]) {
     for (buffer, tolerance) in [(10, 0.05), (15, 0.02), (40, 0.001), (100, 0.001)] {
         let buffer_set = format!("topology.bottleneck.buffer={buffer}pkt");
@@ -103,20 +103,19 @@ fn at_equal_rates(sets: &[&str]) -> Vec<f64> {
     found
 }
 
-/// A sender that never lost a packet must not keep the other out of a full queue by what decides between packets that arrive at the same
-/// instant. With timestamps, a timed-out sender is back after one minimum RTO as soon as one of its packets gets through.
+/// A sender without losses must not lock another out of a full queue by the order of simultaneous packets. With timestamps, a timed-out sender is
+/// back after one minimum RTO as soon as one of its packets arrives.
 #[test]
 fn equal_rates_do_not_lock_out() {
     let found = at_equal_rates(&["transport.timestamps=true"]);
     assert!(found.iter().all(|&j| j > 0.9), "{found:?}");
 }
 
-/// Packets that do not arrive at the same instant are another matter: where one sender's arrive just as places become free, the other's,
-/// always halfway between, find the queue full (phase effects, Floyd and Jacobson 1992). Without timestamps its back-off doubles each time
-/// and outlives what does get through (Karn), which makes seconds of it. The remedy is theirs: a random time of up to a packet's
-/// transmission before each packet. The receive windows, which together are more than the path and its queue hold, spare both the many losses of a
-/// first slow start: a flow that times out again and again there has a threshold of two segments and seconds of back-off, jitter or not (as in ns-2,
-/// where it was so with this jitter in two of six such runs).
+/// Phase effects (Floyd and Jacobson 1992): one sender's packets arrive just as buffer space becomes free, those of the other, halfway between, at a
+/// full queue. Without timestamps its back-off doubles each time and outlives successful packets (Karn), which takes seconds. The remedy of that
+/// paper is a random time of up to a packet's transmission before each packet. The receive windows, which together exceed path and queue, avoid the
+/// many losses of slow start. Without them a flow with repeated timeouts has a threshold of two segments and seconds of back-off, with or without
+/// jitter. ns-2 shows the same with this jitter in two of six runs.
 #[test]
 fn packet_time_jitter_ends_phase_effects() {
     let window = "transport.rcv-wnd=150KB";

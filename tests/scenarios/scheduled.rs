@@ -72,7 +72,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     (
         "queries",
         "aggregators = \"h2\"\nworkers = [\"h0\", \"h1\", \"h3\"]\nresponse = \"40KB\"\ngap = \"2.2ms\"\nstart = \"18.7ms\"\nstop = \"47ms\"\n\
-         jitter = \"3us\"\nrequest-latency = \"2.3us\"\ndeadline = \"2ms\"\ndeadline-up-to = \"30KB\"",
+         jitter = \"3us\"\nrequest-latency = \"2.3us\"\ndeadline = \"2ms\"\ndeadline-max-size = \"30KB\"",
     ),
     ("replay", "file = \"../tests/scenarios/data/scheduled.csv\""),
     (

@@ -1,4 +1,4 @@
-//! TCP small queues: a Linux sender does not fill its own host's interface, which has no other limit, and loses nothing by it.
+//! TCP small queues: a Linux sender does not fill its own host's interface, which has no other limit, without loss of goodput.
 
 use forebay_tests::{Outcome, jain, one};
 
@@ -53,8 +53,8 @@ fn tsq_limited_window_does_not_grow() {
     assert!(window < 200.0, "{window} segments for a path of 3 and an interface of 40");
 }
 
-/// Several connections of one host each have their own limit, and together they fill the link. How they share it follows from their starts:
-/// a limit is 1 ms of the rate that it allows. Nobody starves, as two segments are always allowed.
+/// Several connections of one host have separate limits, and together they fill the link. Their shares follow from their starts, since the limit is 1
+/// ms of the pacing rate. No connection starves, as two segments are always allowed.
 #[test]
 fn flows_of_one_host() {
     for (flows, most) in [(2, 10.0), (5, 10.0), (20, 20.0)] {
@@ -70,7 +70,7 @@ fn flows_of_one_host() {
     }
 }
 
-/// Half a percent of the goodput at most, at any rate, whether the own link is the bottleneck or not.
+/// The limit costs at most half a percent of goodput, at any rate, at the bottleneck and elsewhere.
 #[test]
 fn bulk_goodput_stays() {
     for (access, bottleneck) in [("1Gbps", "10Gbps"), ("10Gbps", "10Gbps"), ("10Gbps", "1Gbps"), ("1Gbps", "1Gbps")] {

@@ -1,5 +1,5 @@
-//! Timeouts without a loss: bursts of more urgent traffic hold everything else back, and acknowledgements are late by more than the
-//! timeout. Linux finds that out with the first late ACK and has sent about one segment in vain per timeout.
+//! Spurious timeouts: bursts of higher priority delay other traffic, so ACKs arrive after the timeout. Linux detects this with the first late ACK,
+//! after about one unnecessary segment per timeout.
 
 use forebay_tests::{Outcome, one};
 
@@ -50,7 +50,7 @@ fn spurious_timeout_costs_one_segment() {
 /// Windows that the receiver limits, so that neither marks nor losses ever reduce them.
 const STEADY: &[&str] = &["transport.cc=cubic", "transport.ecn=off", "transport.rcv-wnd=40KB"];
 
-/// (timeouts, tail loss probes, retransmissions) with what finds needless timeouts out.
+/// (timeouts, tail loss probes, retransmissions) with the given detection.
 fn found_by(sets: &[&str], frto: bool, eifel: bool) -> (u64, u64, u64) {
     let switches = [format!("transport.frto={frto}"), format!("transport.eifel={eifel}")];
     let o = one(BURSTS, &[sets, &[&switches[0], &switches[1]]].concat());
@@ -60,9 +60,8 @@ fn found_by(sets: &[&str], frto: bool, eifel: bool) -> (u64, u64, u64) {
     (rtos, probes, retx)
 }
 
-/// Each of the two ways to find out suffices: a timeout costs the one segment that it sends, and the probe before it one where the window has
-/// no room for new data. That is what a kernel does here, packet for packet in number (`forebay-bench linux spurious`). Without both, whole
-/// windows of 28 segments are sent again.
+/// Either detection suffices: a timeout costs the one segment that it sends, and the preceding probe one if the window has no room for new data. A
+/// kernel has the same numbers (`forebay-bench linux spurious`). Without both, whole windows of 28 segments are retransmitted.
 #[test]
 fn frto_and_eifel_each_undo() {
     for (frto, eifel) in [(true, false), (false, true), (true, true)] {
@@ -73,10 +72,10 @@ fn frto_and_eifel_each_undo() {
     assert!(retx > 20 * rtos, "{retx} {rtos}");
 }
 
-/// A timeout in the middle of a reduction on marks is one that the echo cannot take back: tcp_enter_cwr has cleared `undo_marker`, and
-/// tcp_enter_loss sets it anew only where all of that reduction is acknowledged. How many there are is chance, in a kernel too (7 of 58 there, 12
-/// here); each costs a window. F-RTO looks at what the ACK covers, and asks for no marker. But what it holds back goes where new data had to wait for
-/// the interface and the first of them has left it: tcp_tsq_write repeats what counts as lost first.
+/// The echo cannot undo a timeout within a reduction on marks: tcp_enter_cwr has cleared `undo_marker`, and tcp_enter_loss sets it only after that
+/// reduction is acknowledged. Their number is random, in a kernel too (7 of 58 there, 12 here); each costs a window. F-RTO depends on the
+/// acknowledged data and needs no marker. Its held-back segments are sent, however, if new data had to wait for the interface: tcp_tsq_write first
+/// retransmits lost segments.
 #[test]
 fn echo_cannot_undo_within_reduction() {
     let marked = &["transport.cc=cubic", "transport.ecn=classic"][..];
@@ -88,7 +87,7 @@ fn echo_cannot_undo_within_reduction() {
     assert!(rtos < retx && retx < all, "{rtos} {retx} {all}");
 }
 
-/// A genuine timeout is not taken back: with real losses the whole tail has to be repaired, and both stay out of the way.
+/// A genuine timeout is not undone: with real losses the whole tail is retransmitted.
 #[test]
 fn genuine_timeouts_stay() {
     const SMALL: &[&str] = &["topology.bottleneck.buffer=25pkt", "duration=2s"];

@@ -1,4 +1,4 @@
-//! Crates whose tests are one program list its files by hand: none may be forgotten.
+//! Crates with a single test program list its files by hand: all files must be listed.
 
 use forebay_tests::repository;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Packets that reach a switch at the same instant: equal rates and exact times make that the rule, so what decides between them decides
-//! who gets the link. The numbers to meet are those of stock ns-2 (2.35, as Debian packs it) on the same starts.
+//! Packets that reach a switch at the same instant, which equal rates and exact times make common. The order of such packets determines the shares of
+//! the link. Reference values are those of stock ns-2 (2.35, Debian package) on the same starts.
 
 use forebay_tests::{Outcome, jain, one, repository};
 use forebay_types::{GroupId, Time};
@@ -22,14 +22,14 @@ kind = "long"
     )
 }
 
-/// What each flow delivered in the measured interval as a share of the link.
+/// Share of the link of each flow in the measured interval.
 fn goodputs(o: &Outcome) -> Vec<f64> {
     let measured = (o.report.end.0 - o.report.measured_from.0) as f64 * 1e-12;
     o.report.flows.iter().map(|f| f.bytes_measured as f64 * 8.0 / 1e9 / measured).collect()
 }
 
-/// With the lowest port first, the first of two senders at the rate of the link had every place that became free in the full queue: all of
-/// the link but what the other got before its first loss. ns-2 with faster access links: mean queue 0.76 of the buffer, ratio 1.00 to 1.02.
+/// With priority for the lowest port, the first of two senders at link rate would get every free place in the full queue. It would have all of the
+/// link except the other's share before its first loss. ns-2 with faster access links: mean queue 0.76 of the buffer, ratio 1.00 to 1.02.
 #[test]
 fn two_senders_share() {
     for access in ["1Gbps", "10Gbps"] {
@@ -46,9 +46,9 @@ fn two_senders_share() {
     }
 }
 
-/// With the lowest port first, Jain's index was 0.24 here; with a jitter of up to a segment's time, which was the answer to that, the link
-/// carried 0.946; with ties drawn by lot alone, the queue was 81 and every other run had a timeout. ns-2: goodput 0.972 of the link, Jain's
-/// index 0.997, mean queue 76.1 packets.
+/// With priority for the lowest port, Jain's index would be 0.24 here. With a jitter of up to a segment's time instead, the link would carry 0.946.
+/// With random ties alone, the queue would be 81 and every other run would have a timeout. ns-2: goodput 0.972 of the link, Jain's index 0.997, mean
+/// queue 76.1 packets.
 #[test]
 fn five_equal_senders_fill_the_link() {
     // A FIFO, and the same as a port with a buffered discipline.
@@ -68,8 +68,8 @@ fn five_equal_senders_fill_the_link() {
     }
 }
 
-/// Sources that are never silent are served alike all the time, so that only the hash is left to decide. With the lowest port first, one of
-/// three at the link's rate had everything (index 0.33), also where the switch's ports share its memory.
+/// Continuous sources have the same order all the time, so only the hash decides. With priority for the lowest port, one of three at link rate would
+/// get everything (index 0.33), also with shared memory.
 #[test]
 fn link_rate_sources_share_equally() {
     for shared in ["", "shared-buffer = \"150KB\"\n"] {
@@ -85,8 +85,8 @@ fn link_rate_sources_share_equally() {
     }
 }
 
-/// A jitter of a segment's time on links of 1 Gbps moved packets by ten packets' times of these: 55 and 44 % busy. ns-2 with 2 us of random
-/// processing: 96 and 95 %.
+/// A jitter of a segment's time on links of 1 Gbps would move packets by ten packet times of these links: 55 and 44 % utilisation. ns-2 with 2 us of
+/// random processing: 96 and 95 %.
 #[test]
 fn trim_keeps_both_bottlenecks_busy() {
     let text = std::fs::read_to_string(repository().join("papers/trim/fig10.toml")).unwrap();

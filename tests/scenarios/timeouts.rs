@@ -1,4 +1,4 @@
-//! The table of timeouts: the same ones that messages count, at the times at which they happened.
+//! Table of timeouts: the timeouts that messages count, with their times.
 
 use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
 use forebay_tests::one;
@@ -57,7 +57,7 @@ fn timeout_row_has_waiting_time() {
             let own: Vec<TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id)).collect();
             for pair in own.windows(2).filter(|p| p[1].backoff == p[0].backoff + 1 && p[0].kind != TimeoutKind::Syn) {
                 assert_eq!(pair[1].rto_ps, 2 * pair[0].rto_ps, "{pair:?}");
-                // What was acknowledged at each time; the last time between the two at which it grew.
+                // Acknowledged bytes at each time; the last time between the two at which they grew.
                 let acked = o.report.tcp.iter().filter(|r| r.conn_id == f.conn_id && r.time_ps <= pair[1].time_ps);
                 let acked: Vec<(u64, u64)> = acked.map(|r| (r.time_ps, r.bytes_acked)).collect();
                 let grew = acked.windows(2).filter(|a| a[1].1 > a[0].1 && a[1].0 > pair[0].time_ps).map(|a| a[1].0).next_back();

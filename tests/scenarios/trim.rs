@@ -15,7 +15,7 @@ fn window(o: &Outcome, from: u64, to: u64) -> f64 {
     rows.map(|r| r.cwnd).fold(0.0, f64::max)
 }
 
-/// When everything was acknowledged, s.
+/// Time when everything was acknowledged, s.
 fn end(o: &Outcome) -> f64 {
     o.report.flows.iter().map(|f| f.acked.ps().expect("acknowledged")).max().unwrap() as f64 * 1e-12
 }
@@ -48,8 +48,8 @@ fn long_train_after_small_responses() {
     assert!(over <= 15 && first[50] < 16.0);
 }
 
-/// The same under the other readings, ten seeds each: the claims but for the windows where ssthresh is left alone after some reductions
-/// (A2), and the queue where K is at its upper end (A12: up to 46).
+/// The same under the other readings, ten seeds each. Exceptions are the windows if some reductions do not set ssthresh (A2), and the queue if K is
+/// at its upper end (A12: up to 46).
 #[test]
 fn long_train_under_other_readings() {
     for (setting, most_window, most_queue) in [
@@ -78,9 +78,9 @@ fn long_train_under_other_readings() {
     }
 }
 
-/// A2: where nothing but the fall-back of Eq. 3 sets ssthresh, windows contradict "never above 20". Of the largest window before 0.5 s the
-/// specification's twelve seeds have a median of 43 and a worst of 63. The worst of a few seeds is anybody's guess (40 seeds here: 32 to 74);
-/// medians of twelve with this spread (11) are known to 4 each.
+/// A2: if only the fall-back of Eq. 3 sets ssthresh, windows contradict "never above 20". The largest windows before 0.5 s in the specification's
+/// twelve seeds have a median of 43 and a maximum of 63. The maximum of a few seeds varies widely (40 seeds here: 32 to 74); medians of twelve with
+/// this spread (11) are known to 4 each.
 #[test]
 fn long_train_without_ssthresh_reduction() {
     let mut largest: Vec<f64> = Vec::new();
@@ -120,8 +120,8 @@ jitter = "1ms"
 warmup = "180ms"
 "#;
 
-/// Fig. 8 (a) to (e): means of 7.6 (TRIM), 20.3 (DCTCP) and 78 to 82 (Reno, which is NewReno here: section 4) with five flows; 6.7, 7.6, 8.4, 21.8, 61.8 for TRIM with 2 to 40,
-/// the last two being the floor of two packets a flow.
+/// Fig. 8 (a) to (e): mean queues of 7.6 (TRIM), 20.3 (DCTCP) and 78 to 82 (Reno, which is NewReno here: section 4) with five flows. TRIM with 2 to
+/// 40 flows: 6.7, 7.6, 8.4, 21.8, 61.8; the last two are the floor of two packets per flow.
 #[test]
 fn mean_queues() {
     let mean = |cc: &str, senders: u32| {

@@ -1,4 +1,4 @@
-//! Unresponsive sources send what they are asked to, whatever happens to it; what arrives and what does not adds up.
+//! Unresponsive sources send at their rate in any case, and delivered and lost packets add up.
 
 use forebay_experiment::rows::FlowRow;
 use forebay_tests::{Outcome, one};
@@ -34,7 +34,7 @@ fn udp_rate_is_wire_rate() {
     assert_eq!((o.port("sw->s0").sent_pkts, o.port("recv->sw").sent_pkts), (0, 0));
     assert_eq!(o.variant.transports, ["newreno", "udp"]);
     assert_eq!((f.group, o.report.acked.clone()), (GroupId::new(1), vec![0, 400 * PAYLOAD].into()));
-    // What is received after the warm-up: 26 ms to 50 ms; 22 to 23 us are spent on the way.
+    // Packets received after the warm-up: 26 ms to 50 ms; 22 to 23 us are in flight.
     let o = one(
         &text(
             2,
@@ -55,14 +55,14 @@ fn udp_overload_is_dropped_and_counted() {
     let p = o.port("bottleneck");
     let through = sent - p.dropped_overflow;
     assert!((through as f64 - 8_333.0).abs() < 25.0 && p.busy > 0.999, "{through} {}", p.busy);
-    // What is neither delivered nor dropped is in the buffer or on a link when the run ends.
+    // Packets neither delivered nor dropped are in the buffer or on a link at the end of the run.
     assert!(gone >= p.dropped_overflow && gone <= p.dropped_overflow + 25, "{gone} {}", p.dropped_overflow);
     assert_eq!(o.rtos(), 0);
 }
 
-/// Beside TCP: it sends its rate and never less, and TCP fills the rest (PRIN, Fig. 19: 100 Mbps of UDP into the receiver's port).
+/// Beside TCP: UDP keeps its rate, and TCP fills the rest (PRIN, Fig. 19: 100 Mbps of UDP into the receiver's port).
 #[test]
-fn tcp_gets_what_it_leaves() {
+fn tcp_fills_rest_beside_udp() {
     let o = one(
         &text(
             3,
@@ -77,7 +77,7 @@ fn tcp_gets_what_it_leaves() {
     let f = o.class("udp")[0];
     println!("tcp {tcp:.4} udp {udp:.4} busy {busy:.4} drops {} of udp {}", o.drops(), lost(f));
     assert!(f.segs_sent >= 8_333 && lost(f) > 0);
-    // It loses what arrives while the buffer is full, which is seldom; TCP adapts to what is left.
+    // It loses packets while the buffer is full, which is rare, since TCP adapts to the rest.
     assert!(udp > 0.09 && udp <= 0.1001, "{udp}");
     assert!(busy > 0.99 && (tcp + udp) / busy > 0.99, "{tcp} {udp} {busy}");
 }
@@ -115,7 +115,7 @@ fn by_source(o: &Outcome) -> Vec<u64> {
     (0..2).map(|src| o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(lost).sum()).collect()
 }
 
-/// Queues with classes look at the packets' class; queues that mark, at whether they may.
+/// Queues with classes use the packets' class; marking queues their ECN capability.
 #[test]
 fn queues_see_class_and_ect() {
     // In phase one source would find room where the other never does; the jitter mixes them.

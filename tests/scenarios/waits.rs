@@ -1,4 +1,4 @@
-//! What messages waited for, on whole connections: each cause in a network that has only this one.
+//! Delay attribution on whole connections: each cause in a network with this cause only.
 
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::waits::Cause;
@@ -20,7 +20,7 @@ fn port(o: &Outcome, f: &FlowRow) -> String {
     o.variant.port_names[port.index()].clone()
 }
 
-/// Two senders' windows meet in a port of a few packets.
+/// The windows of two senders share a port of a few packets.
 const SMALL: &str = "kind = \"many-to-one\"\nsenders = 6\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                      bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"8pkt\" }";
 const BLOCKS: &str = "[[workload]]\nkind = \"incast\"\nblock = \"14600B\"\nrounds = 20";
@@ -65,7 +65,7 @@ fn a_lost_syn_waits_a_second() {
     }
 }
 
-/// The same, ended before any timer of a SYN could run out: whoever has heard nothing by then was not held by queues of two packets.
+/// The same, ended before any timer of a SYN could expire: connections without an answer were not delayed by queues of two packets.
 #[test]
 fn pending_syn_timer_is_not_queueing() {
     let few = SMALL.replace("8pkt", "2pkt");
@@ -79,14 +79,14 @@ fn pending_syn_timer_is_not_queueing() {
     }
 }
 
-/// A window of one segment: the receiver holds its ACK back, the sender has more to send. No timeout, and yet nothing moves.
+/// A window of one segment: the receiver delays its ACK, and the sender has more to send. Data waits without a timeout.
 #[test]
 fn window_of_one_waits_delayed_ack() {
     let pair = "kind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\
                 bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }";
     let train = "[[workload]]\nkind = \"on-off\"\nsizes = \"4380B\"\ngaps = \"10ms\"\ntrains = 1";
     for (delay, ms) in [("40ms", 40.0), ("200ms", 200.0)] {
-        let stack = format!("stack = \"rfc\"\ninit-cwnd = 1\nquick-acks = 0\nack-delay = \"{delay}\"");
+        let stack = format!("stack = \"rfc\"\ninit-cwnd = 1\nquickack-count = 0\nack-delay = \"{delay}\"");
         let o = one(&scenario(pair, &stack, train), &[]);
         let f = &o.report.flows[0];
         assert_eq!((f.rtos, f.tlps, f.syn_rtos), (0, 0, 0));
@@ -139,7 +139,7 @@ fn hot_port_of_fabric_is_named() {
     }
 }
 
-/// SYNs that are never answered: the run ends while their timer runs, and no queue is to blame.
+/// Unanswered SYNs: the run ends while their timer runs, and the cause is not queueing.
 #[test]
 fn unanswered_syn_waits_until_end() {
     let deaf = "kind = \"many-to-one\"\nsenders = 3\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
@@ -153,7 +153,7 @@ fn unanswered_syn_waits_until_end() {
     }
 }
 
-/// Everything is lost from 1 ms on: the timer that runs when the run ends counts as well as those that ran out.
+/// All packets after 1 ms are lost: the timer that runs at the end of the run counts like expired ones.
 #[test]
 fn running_timer_at_end_counts() {
     let cut = "kind = \"dumbbell\"\nleft = 1\nright = 1\naccess = { rate = \"10Gbps\", delay = \"5us\" }\n\
@@ -165,8 +165,7 @@ fn running_timer_at_end_counts() {
     assert!(f.rtos == 1 && of == Cause::Timeout && ms > 540.0, "one timer of 200 ms ran out, that of 400 ms runs: {of:?} {ms}");
 }
 
-/// The last segments of a small window are lost, and the receiver holds back the ACK of the one before them: until its timer nobody learns
-/// of the loss.
+/// The last segments of a small window are lost, and the receiver delays the ACK of the one before them: the loss is not visible until its timer.
 #[test]
 fn delayed_ack_behind_loss_counts() {
     let small = "kind = \"many-to-one\"\nsenders = 24\naccess = { rate = \"1Gbps\", delay = \"25us\" }\n\

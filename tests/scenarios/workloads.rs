@@ -1,4 +1,4 @@
-//! What each kind of traffic promises: when trains, requests, rounds and listed flows start, and how large they are.
+//! Workloads: start times and sizes of trains, requests, rounds and listed flows.
 
 use forebay_experiment::rows::FlowRow;
 use forebay_tests::{Outcome, one};
@@ -141,7 +141,7 @@ fn responses_add_up_to_total() {
         let drawn = sizes(&normal, src);
         assert_eq!((drawn.len(), drawn.iter().sum::<u64>()), (64, 524_288));
         assert!(drawn.iter().all(|s| *s >= 512));
-        // The same responses, whatever carries them.
+        // The same responses on any connections.
         assert_eq!(drawn, sizes(&base, src));
     }
     assert_ne!(sizes(&normal, 0), sizes(&normal, 1));
@@ -161,9 +161,9 @@ fn responses_add_up_to_total() {
 
 /// TRIM 5.11: small objects from 0.1 s, the remainder of 1 MB as one object at 0.5 s, and nothing after it.
 #[test]
-fn the_last_object_is_the_remainder() {
+fn last_train_completes_total() {
     let fat_tree = "kind = \"on-off\"\nsizes = { uniform = [\"2KiB\", \"6KiB\"] }\ngaps = { exponential = \"1ms\" }\ngap-from = \"start\"\n\
-                    trains = 50\nstart = \"100ms\"\nlast-rest-of = \"1MiB\"\nlast-at = \"500ms\"";
+                    trains = 50\nstart = \"100ms\"\nlast-total = \"1MiB\"\nlast-at = \"500ms\"";
     for trains in [50, 250] {
         let o = one(&text(fat_tree), &[&format!("workload.0.trains={trains}"), "workload.0.last-total=2MiB"]);
         for conn in 0..3 {
@@ -184,7 +184,7 @@ fn the_last_object_is_the_remainder() {
     }
 }
 
-/// A new connection cannot open inside the window in which it is asked for: without a pause it opens one link delay later at most.
+/// A new connection cannot open inside the window of its request: without a pause it opens one link delay later at most.
 #[test]
 fn per_train_connections_without_pause() {
     let o = one(
@@ -214,7 +214,7 @@ fn one_rack_to_all_others() {
     let o = one(
         &format!(
             "{RACKS}kind = \"poisson\"\nfrom = \"rack1\"\nto = \"all\"\nracks = \"other\"\nsizes = {{ uniform = [\"1KB\", \"200KB\"] }}\n\
-             load = 0.7\nload-at = \"uplinks\"\nflows-per-source = 500\ndeadline = \"200ms\"\ndeadline-up-to = \"100KB\"\n"
+             load = 0.7\nload-at = \"uplinks\"\nflows-per-source = 500\ndeadline = \"200ms\"\ndeadline-max-size = \"100KB\"\n"
         ),
         &[],
     );
@@ -251,7 +251,7 @@ fn unreached_source_limit_has_no_effect() {
     assert!((n - 250.0).abs() < 5.0 * 250_f64.sqrt(), "{n}");
 }
 
-/// A source that no rule lets send (all destinations are in its own rack) has no flows to wait for.
+/// A source without legal destinations (all are in its own rack) has no flows to wait for.
 #[test]
 fn sources_without_destinations_have_no_quota() {
     let text = r#"
@@ -275,7 +275,7 @@ flows-per-source = 10
     assert_eq!(o.report.flows.len(), 20);
 }
 
-/// No train follows the last one, also where a new connection for one is prepared shortly before.
+/// No train follows the last one, even if a new connection for one is prepared shortly before.
 #[test]
 fn nothing_follows_the_last_train() {
     let text = r#"

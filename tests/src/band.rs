@@ -1,19 +1,19 @@
-//! Measured values and the bands that they must lie in. All are looked at before a test fails, so that one run shows the whole row.
+//! Bands for measured values. A test checks all values before it fails, so that one run shows all deviations.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// Without processing jitter, and with what is there by default: every band holds for both.
+/// Overrides without processing jitter, and the defaults: every band holds for both.
 pub const JITTER: [&[&str]; 2] = [&["transport.send-jitter=0s"], &[]];
 
-/// What lay outside so far.
+/// Values outside their bands so far.
 #[derive(Debug, Default)]
 pub struct Bands {
     outside: Vec<String>,
 }
 
 impl Bands {
-    /// Looks at a value; `what` says of which figure and set-up.
+    /// Checks a value; `what` names the figure and set-up.
     pub fn hold(&mut self, what: impl Display, value: f64, band: RangeInclusive<f64>) {
         let inside = band.contains(&value);
         let line = format!("{what}: {value:.4}, band {} to {}", band.start(), band.end());
@@ -23,10 +23,10 @@ impl Bands {
         }
     }
 
-    /// The end of a test.
+    /// Ends a test.
     ///
     /// # Panics
-    /// With everything that lay outside.
+    /// If any value was outside its band, with all of them.
     pub fn judge(self) {
         assert!(self.outside.is_empty(), "outside their bands:\n{}", self.outside.join("\n"));
     }

@@ -1,5 +1,4 @@
-//! What the physics tests share: a scenario text in, its reports out, and the theory to hold against them. The tests themselves
-//! are in `tests/`.
+//! Support for tests of whole scenarios: runs a scenario text and returns its reports; reference theory. The tests are in `tests/scenarios`.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
@@ -14,12 +13,12 @@ use forebay_sim::run::{Report, run as simulate};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// One variant of a scenario and what came out.
+/// Variant of a scenario with its report.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What ran.
+    /// Variant.
     pub variant: Variant,
-    /// What it produced.
+    /// Report.
     pub report: Report,
 }
 
@@ -65,17 +64,17 @@ pub fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// All rows of a report and its numbers, as text.
+/// Text of all rows and numbers of a report.
 pub fn rows(r: &Report) -> String {
     let series = (r.queue.to_vec(), r.tcp.to_vec(), r.timeouts.to_vec(), r.packets.to_vec());
     let tables = (&r.flows, &r.ports, &r.queries, &r.deliveries, &r.events, series);
     format!("{tables:?} {:?}", (r.measured_from, &r.acked, r.end, r.packet_hops, r.fingerprint, r.peak_connections))
 }
 
-/// Checks a scenario text with overrides.
+/// Resolves a scenario text with overrides.
 ///
 /// # Panics
-/// With the rendered errors, when the text is not a valid scenario.
+/// If the text is not a valid scenario, with the errors.
 pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     Scenario::from_text(forebay_backends::all(), text, "check.toml", &repository().join("scenarios"), &sets, seed)
@@ -84,7 +83,7 @@ pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
         .variants
 }
 
-/// As [`resolve`] without overrides; `None` where the text is not a valid scenario.
+/// Same as [`resolve`] without overrides; `None` if the text is not a valid scenario.
 pub fn resolved(text: &str, seed: Option<u64>) -> Option<Vec<Variant>> {
     let scenario = Scenario::from_text(forebay_backends::all(), text, "check.toml", &repository().join("scenarios"), &[], seed);
     scenario.and_then(|s| s.resolve()).ok().map(|s| s.variants)
@@ -93,7 +92,7 @@ pub fn resolved(text: &str, seed: Option<u64>) -> Option<Vec<Variant>> {
 /// Runs a configuration.
 ///
 /// # Panics
-/// When it cannot run, and when the simulator's own conservation checks fail.
+/// If it cannot run, or the simulator's conservation checks fail.
 pub fn execute(config: &Experiment) -> Report {
     let checked = config.check().unwrap_or_else(|e| panic!("{e}"));
     simulate(checked, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
@@ -113,13 +112,13 @@ pub fn one(text: &str, sets: &[&str]) -> Outcome {
 }
 
 impl Outcome {
-    /// The totals of a port, by its name.
+    /// Totals of a port, by its name.
     pub fn port(&self, name: &str) -> &PortRow {
         let id = self.variant.port_names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no port {name}"));
         &self.report.ports[id]
     }
 
-    /// The messages of a workload, by its class.
+    /// Messages of a workload, by its class.
     pub fn class(&self, name: &str) -> Vec<&FlowRow> {
         let id = self.variant.class_names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no class {name}"));
         self.report.flows.iter().filter(|f| f.workload.index() == id).collect()
@@ -130,12 +129,12 @@ impl Outcome {
         self.report.ports.iter().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum()
     }
 
-    /// All retransmission timeouts, those of SYNs included.
+    /// All retransmission timeouts, including those of SYNs.
     pub fn rtos(&self) -> u64 {
         self.report.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos)).sum()
     }
 
-    /// The barrier rounds after the first `skip`.
+    /// Barrier rounds after the first `skip`.
     pub fn rounds(&self, skip: usize) -> Rounds<'_> {
         Rounds(&self.report.queries[skip..])
     }
@@ -152,7 +151,7 @@ impl Rounds<'_> {
         self.0.iter().map(|q| q.bytes).sum::<u64>() as f64 / ((last - first) as f64 * 1e-12)
     }
 
-    /// For each round the largest number of timeouts of one sender, averaged.
+    /// Mean over rounds of the largest number of timeouts of one sender.
     pub fn timeouts(&self) -> f64 {
         self.0.iter().map(|q| f64::from(q.rtos_max)).sum::<f64>() / self.0.len() as f64
     }

@@ -1,4 +1,4 @@
-//! The processes of a run as threads that send each other messages: what several machines do, without them.
+//! Processes of a run as threads that exchange messages, as several machines would.
 
 use forebay_experiment::Experiment;
 use forebay_sim::exchange::Exchange;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// One of them: what leads to each other one, and what comes from it.
+/// One process: its channels to and from the others.
 struct Process {
     rank: usize,
     to: Vec<Sender<Vec<u8>>>,
@@ -40,7 +40,7 @@ impl Exchange for Process {
     }
 }
 
-/// So many processes that reach each other.
+/// Connected processes.
 fn processes(count: usize) -> Vec<Arc<dyn Exchange>> {
     let mut from: Vec<Vec<Receiver<Vec<u8>>>> = (0..count).map(|_| Vec::new()).collect();
     let mut line = |_| {
@@ -56,13 +56,13 @@ fn processes(count: usize) -> Vec<Arc<dyn Exchange>> {
     all.map(|(rank, (to, from))| Arc::new(Process { rank, to, from: Mutex::new(from) }) as Arc<dyn Exchange>).collect()
 }
 
-/// Runs an experiment on so many processes of so many cores each: the report of the first one.
+/// Runs an experiment on this many processes of this many cores each; returns the report of the first one.
 ///
 /// # Errors
-/// Why it cannot be divided.
+/// The reason why it cannot be divided.
 ///
 /// # Panics
-/// When a process does, when the others do not agree with the first one about whether there is a report, and when the experiment has a mistake.
+/// If a process panics, if processes disagree about the existence of a report, or if the experiment is invalid.
 pub fn execute_among(config: &Experiment, count: usize, cores: usize) -> Result<Report, RunError> {
     let checked = config.check().unwrap_or_else(|e| panic!("{e}"));
     thread::scope(|scope| {

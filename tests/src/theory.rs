@@ -1,14 +1,14 @@
-//! What an empty path must do, computed without the simulator: store and forward, and slow start clocked by ACKs.
+//! Theory of an empty path, computed without the simulator: store and forward, and ACK-clocked slow start.
 
 /// One hop: bits per second, and propagation delay in ps.
 pub type Hop = (u64, u64);
 
-/// Serialisation time in ps; the integer part, as a transmitter that counts picoseconds has it.
+/// Serialisation time in ps, rounded down as in a transmitter that counts picoseconds.
 pub fn tx(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64
 }
 
-/// FIFO hops that remember when their transmitters become free.
+/// FIFO hops with the time when their transmitters become free.
 #[derive(Debug, Clone)]
 pub struct Path {
     hops: Vec<(Hop, u64)>,
@@ -20,7 +20,7 @@ impl Path {
         Path { hops: hops.iter().map(|&h| (h, 0)).collect() }
     }
 
-    /// When the last bit of a packet handed over at `at` reaches the end.
+    /// Time when the last bit of a packet sent at `at` reaches the end.
     pub fn carry(&mut self, at: u64, wire: u64) -> u64 {
         self.hops.iter_mut().fold(at, |t, ((rate, delay), free)| {
             *free = t.max(*free) + tx(wire, *rate);
@@ -54,14 +54,14 @@ impl Transfer<'_> {
         (0..n).map(|i| (self.bytes - i * self.mss).min(self.mss) + self.header).collect()
     }
 
-    /// Back-to-back segments, no handshake, no window: ps until the last byte is there.
+    /// Time in ps until the last byte arrives, for back-to-back segments without handshake and window.
     pub fn ideal(&self) -> u64 {
         let mut path = Path::new(self.path);
         self.wires().iter().map(|&w| path.carry(0, w)).max().unwrap_or(0)
     }
 
-    /// With handshake and with slow start, one ACK for every segment: ps from opening the connection until the last byte is there.
-    /// A window of w segments that has seen a ACKs has grown to w + a, so segment i (from 0) leaves with ACK (i - w) / 2 + 1.
+    /// Time in ps from the start of the handshake until the last byte arrives, in slow start with one ACK per segment. A window of w segments has
+    /// grown to w + a after a ACKs, so segment i (from 0) is sent at ACK (i - w) / 2 + 1.
     pub fn completion(&self) -> u64 {
         let back: Vec<Hop> = self.path.iter().rev().copied().collect();
         let (mut forth, mut back) = (Path::new(self.path), Path::new(&back));
@@ -69,7 +69,7 @@ impl Transfer<'_> {
         if self.handshake {
             let syn = forth.carry(0, self.ack);
             open = back.carry(syn, self.ack);
-            // The last packet of the handshake goes ahead of the data.
+            // The last packet of the handshake precedes the data.
             forth.carry(open, self.ack);
         }
         let mut acked = Vec::new();
@@ -83,9 +83,9 @@ impl Transfer<'_> {
     }
 }
 
-/// Mean queue in packets, mean share of the link and cycle length in round trips of `n` synchronised additive-increase,
-/// multiplicative-decrease flows that fill a pipe of `pipe` packets and a buffer of `buffer`: the windows' sum climbs from half its
-/// peak by `n` a round trip, and a round trip lasts as long as the packets under way need at the bottleneck.
+/// Mean queue in packets, mean link utilisation and cycle length in round trips of `n` synchronised additive-increase, multiplicative-decrease flows.
+/// They fill a pipe of `pipe` packets and a buffer of `buffer`. The sum of the windows grows from half its peak by `n` per round trip. A round trip
+/// lasts as long as the bottleneck needs for the packets in flight.
 pub fn sawtooth(pipe: f64, buffer: f64, n: f64) -> (f64, f64, f64) {
     let peak = pipe + buffer;
     let (mut window, mut queue_time, mut sent, mut time, mut rounds) = (peak / 2.0, 0.0, 0.0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! Every mistake is named with its line, and says what would be legal.
+//! Errors name the line and the legal values.
 
 use crate::common::{VALID, marking_cc, resolve, resolve_with};
 use forebay_scenario::Errors;
@@ -117,7 +117,7 @@ fn one_change_one_error() {
             &["there is no port `sw->rec`", "did you mean `sw->recv`"],
             8,
         ),
-        // One direction of one link: no word for many, and what links are called here.
+        // One direction of one link: names of sets of ports are refused, and examples of links are given.
         (
             "senders = 8",
             "senders = 8\ncorruption = { port = \"all\", bit-errors = 1e-8 }",
@@ -252,11 +252,11 @@ fn datagrams_refuse_transport() {
         let errors = resolve(&text).expect_err(&text);
         assert_eq!(line_of(&errors, &parts), Some(line), "{text}: wanted {parts:?}, got\n{}", errors.render());
     }
-    // Beside groups that have no rule for workloads that name none.
+    // Beside groups without a rule for workloads that name none.
     assert!(resolve(&format!("{head}{groups}{udp}")).is_ok());
 }
 
-/// A shim that acts on the handshake needs one; its own limits are told with their key.
+/// A shim that acts on the handshake needs one; errors in its parameters name their key.
 #[test]
 fn shims_below_tcp() {
     let refused = |sets: &[&str]| resolve_with(VALID, sets).unwrap_err().render();
@@ -315,14 +315,14 @@ fn dctcp_needs_a_marking_queue() {
     let Some(cc) = marking_cc() else { return };
     let set = format!("transport.cc={cc}");
     assert!(resolve_with(VALID, &[&set]).is_ok());
-    // Somebody who names drop-tail wants to see that.
+    // An explicit drop-tail is intended.
     let chosen = resolve_with(VALID, &[&set, "topology.bottleneck.queue=drop-tail"]).unwrap();
     assert!(chosen.notes.iter().any(|n| n.contains("without marks")), "{:?}", chosen.notes);
     let silent = VALID.replace(", queue = { kind = \"dctcp-step\", k = \"20pkt\" }", "");
     let errors = resolve_with(&silent, &[&set]).unwrap_err();
     assert!(errors.render().contains(&format!("`{cc}` needs marked packets")), "{}", errors.render());
     assert!(resolve_with(VALID, &[&set, "transport.ecn=off"]).unwrap_err().render().contains("`ecn` is \"off\""));
-    // The marks of a sender's own link are marks of the switch port towards the sender: enough to run, if not to be useful.
+    // Marks on an access link come from the switch port towards the sender, which is enough to run.
     assert!(
         resolve_with(
             VALID,

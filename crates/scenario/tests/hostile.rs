@@ -1,4 +1,4 @@
-//! No input makes the reader panic, and every refusal says something.
+//! No input causes a panic, and every refusal has a message.
 
 use crate::common::VALID;
 use forebay_scenario::Scenario;
@@ -6,7 +6,7 @@ use miette::Diagnostic;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Reads, resolves and renders; the result does not matter, only that there is one.
+/// Reads, resolves and renders, and ignores the result.
 fn read(text: &str, sets: &[String]) {
     match Scenario::from_text(forebay_backends::all(), text, "hostile.toml", Path::new("."), sets, None).and_then(|s| s.resolve())
     {
@@ -21,7 +21,7 @@ fn read(text: &str, sets: &[String]) {
     }
 }
 
-/// Things that have broken readers before.
+/// Inputs that are known to break readers.
 const POISON: &[&str] = &[
     "",
     "\"",

@@ -1,4 +1,4 @@
-//! All tests of scenario files in one program, one file a subject: `cargo test -p forebay-scenario --test main errors::` runs one of them.
+//! All tests of scenario files in one program, one file per subject: `cargo test -p forebay-scenario --test main errors::` runs one file.
 
 mod common;
 mod errors;

@@ -1,4 +1,4 @@
-//! How mistakes are shown: the line, what an override says, and nothing that a terminal would act on.
+//! Rendering of errors: the line, overrides, and no control characters.
 
 use crate::common::{VALID, resolve, resolve_with};
 use forebay_scenario::load;
@@ -93,7 +93,7 @@ fn error_shows_override_of_line() {
     let told = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
     assert!(told.contains("`k` = 20pkt is above the buffer") && told.contains("`\"100pkt\"` in this line is not read"), "{told}");
     assert!(told.contains("--set topology.bottleneck.buffer=10pkt"), "{told}");
-    // What was set is itself what an error about it shows.
+    // An error about an override shows the override itself.
     let told = resolve_with(VALID, &["topology.bottleneck.buffer=0pkt"]).unwrap_err().render();
     assert!(told.contains("--> --set:1:28") && told.contains("0pkt") && !told.contains("not read"), "{told}");
     let told = resolve(&VALID.replace("\"100pkt\"", "\"10pkt\"")).unwrap_err().render();

@@ -1,4 +1,4 @@
-//! Named mixtures draw what their documents print: fractions, means, and the whole curve.
+//! Named mixtures match their documents: fractions, means, and the complete curve.
 
 use crate::common::{VALID, resolve};
 use forebay_experiment::traffic::WorkloadKind;
@@ -78,7 +78,7 @@ fn background_of_the_dctcp_slides() {
     assert!(d < critical(), "{d}");
 }
 
-/// A mixture in the file is the named one when it says the same; a part may be a single value or a table.
+/// An equal mixture in the file gives the same draws; a part may be a single value or a table.
 #[test]
 fn mixtures_of_the_file() {
     let (named, ..) = on_off("{ mixture = \"dctcp-background\" }", "\"1ms\"");

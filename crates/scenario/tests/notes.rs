@@ -1,4 +1,4 @@
-//! What is remarked and explained about a scenario that resolves.
+//! Notes and explanations of valid scenarios.
 
 use crate::common::{VALID, resolve, resolve_with};
 
@@ -13,8 +13,8 @@ fn unusual_settings_are_noted() {
     assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
 }
 
-/// TRIM A11: C and B are those of the port where flows meet. A sender's own interface is none, however slow it is: it has no buffer that
-/// could overflow, so that B would be infinite and K's interval without an upper end.
+/// TRIM A11: C and B are those of the shared port. A sender's own interface does not count, however slow it is: its queue cannot overflow, so that B
+/// would be infinite and K's interval without an upper end.
 #[test]
 fn trim_uses_slowest_switch_port() {
     let text = r#"
@@ -37,7 +37,7 @@ size = "1MB"
     assert!(told.contains("C = 10 Gbps, B = 359 packets"), "{told}");
 }
 
-/// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
+/// TRIM's rate, buffer and RTT of its path, and the resulting threshold, are explained before the run.
 #[test]
 fn trim_says_its_threshold() {
     let said = |cc: &str| {

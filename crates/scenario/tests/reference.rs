@@ -1,4 +1,4 @@
-//! The generated part of docs/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it anew.
+//! The generated part of docs/scenario.md matches the registries. `FOREBAY_UPDATE=1 cargo test` rewrites it.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn every_choice_is_described() {
     }
 }
 
-/// The files and tables that the reference shows are right.
+/// The files and tables in the reference are valid.
 #[test]
 fn examples_in_the_reference_resolve() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");

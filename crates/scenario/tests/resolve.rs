@@ -1,4 +1,4 @@
-//! What a right file becomes.
+//! Results of resolving valid files.
 
 use crate::common::{VALID, marking_cc, resolve, resolve_with};
 use forebay_experiment::assign::Assign;
@@ -74,7 +74,7 @@ fn groups_inherit_and_override() {
     assert!(r.notes.iter().any(|n| n.contains("`a` is not used")), "{:?}", r.notes);
 }
 
-/// `VALID` with two groups, each with keys of its own.
+/// `VALID` with two groups, each with its own keys.
 fn two_groups(a: &str, b: &str) -> String {
     let group = |name: &str, cc: &str, keys: &str| format!("[[transport.group]]\nname = \"{name}\"\ncc = \"{cc}\"\n{keys}\n");
     let groups = group("a", "newreno", a) + &group("b", "cubic", b);
@@ -100,7 +100,7 @@ fn groups_divide_the_traffic() {
     let picks: Vec<usize> = (0..8).map(|_| rule.pick(NodeId::new(0)).index()).collect();
     assert_eq!(picks.iter().sum::<usize>(), 6, "{picks:?}");
     assert!(shares.explain().contains("over `a` (0.25) and `b` (0.75)"), "{}", shares.explain());
-    // The rule is for workloads that name no group, and a group without a share for those that do.
+    // The rule is for workloads that name no group; a group without a share is for those that do.
     let named = r(&two_groups("share = 1", "").replace("class = \"web\"", "class = \"web\"\ntransport = \"b\""));
     let w = &named.variants[0].config.workloads;
     assert_eq!(
@@ -112,7 +112,7 @@ fn groups_divide_the_traffic() {
     assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);
 }
 
-/// Traffic that uses no transport is reported under a name of its own, behind the transports.
+/// Traffic without transport is reported under its own name, after the transports.
 #[test]
 fn datagrams_have_their_own_group() {
     let udp = format!("{}\n[[workload]]\nkind = \"udp\"\nrate = \"10Mbps\"\n", VALID.replace("duration = \"2s\"\n", ""));
@@ -169,7 +169,7 @@ fn overrides_reach_everything() {
     assert!(c.network.ports.iter().any(|p| p.rate.0 == 10_000_000_000));
     let WorkloadKind::Incast { block, .. } = c.workloads[WorkloadId::new(0)].kind else { panic!() };
     assert_eq!((block, c.groups[GroupId::new(0)].tcp.profile, c.observe.occupancy.len()), (1_000, Profile::Rfc, 0));
-    // A short form grows a parameter; a missing section is made.
+    // A short form becomes a table with a parameter; a missing section is created.
     let text = VALID.replace("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"");
     assert!(resolve_with(&text, &["topology.bottleneck.queue.k=30pkt"]).is_ok());
     let text = &VALID[..VALID.find("[observe]").unwrap()];
@@ -192,7 +192,7 @@ fn names_without_a_name() {
     // Classes of the same kind stay apart.
     let twice = format!("{VALID}[[workload]]\nkind = \"incast\"\nblock = \"1KB\"\nrounds = 1\n");
     assert_eq!(resolve(&twice).unwrap().variants[0].class_names, ["incast", "web", "incast-2"]);
-    // A byte order mark and Windows line ends are no reason to fail.
+    // A byte order mark and Windows line ends are accepted.
     assert!(resolve(&format!("\u{feff}{}", VALID.replace('\n', "\r\n"))).is_ok());
 }
 
@@ -260,7 +260,7 @@ fn flow_list_relative_to_scenario() {
     assert!(errors.render().contains("test.toml:18:") && errors.render().contains("none.csv"), "{}", errors.render());
 }
 
-/// The examples of the repository are right.
+/// The examples of the repository are valid.
 #[test]
 fn examples_resolve() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -285,7 +285,7 @@ fn registry_defaults_are_legal() {
     fn check(owner: &str, params: &[Param]) {
         for p in params {
             let Some(default) = p.default.filter(|d| !d.is_empty()) else { continue };
-            // Hosts depend on the network; everything else must stand in any scenario, as a value of its own.
+            // Hosts depend on the network; all other defaults must be legal in any scenario.
             let ok = match p.kind {
                 Kind::Time => default.parse::<Time>().is_ok(),
                 Kind::Int(lo, hi) => default.parse::<i64>().is_ok_and(|v| (lo..=hi).contains(&v)),
@@ -324,7 +324,7 @@ fn cc_table_sets_transport_keys() {
     assert_eq!(r.variants[1].echo["transport"]["rto-min"], "1ms");
 }
 
-/// Of two congestion controls that differ in a parameter of their shim, the names say so; a shim that a congestion control brings is in the echo.
+/// Labels of two congestion controls show the differing parameters of their shims; a shim that a congestion control adds is in the echo.
 #[test]
 fn shims_are_named_and_echoed() {
     let text = crate::common::VALID.replace(
@@ -341,7 +341,7 @@ fn shims_are_named_and_echoed() {
     assert_eq!((&echo(0)["ecn-echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
 }
 
-/// A key would be ambiguous in a congestion control's table if the congestion control had a parameter of the same name.
+/// Keys of [transport] and parameters of a congestion control share a table, so their names must differ.
 #[test]
 fn cc_parameters_differ_from_transport_keys() {
     for cc in forebay_backends::all().congestion_controls() {

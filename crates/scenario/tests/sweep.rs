@@ -1,4 +1,4 @@
-//! `[sweep]`: the points in their order, what each of them is, and what is wrong with those that are none.
+//! `[sweep]`: points in their order, their contents, and errors.
 
 use crate::common::VALID;
 use forebay_scenario::{AxisSource, Errors, Scenario, Sweep};
@@ -96,7 +96,7 @@ fn points_resolve() {
     assert_eq!(resolved[3].variants[0].echo["topology"]["senders"], 6);
     assert_eq!(resolved[3].variants[0].echo["transport"]["mss"], 500);
     assert!(resolved.iter().all(|r| r.variants.len() == 1 && r.variants[0].echo["transport"]["rto-min"] == "5ms"));
-    // The whole is none of them.
+    // A value of the complete list is not allowed.
     let whole = s.resolve().unwrap_err().render();
     assert!(whole.contains("a sweep over many") && whole.contains("test.toml:32"), "{whole}");
 }
@@ -200,7 +200,7 @@ fn section_errors() {
     assert!(err.contains("1002001 points: 1001 x 1001") && err.contains("at most 1000000") && err.contains(":32:"), "{err}");
 }
 
-/// Values are checked where they stand, and the point is named.
+/// Values are checked at their positions, and errors name the point.
 #[test]
 fn value_errors() {
     let cases: &[(&str, &[&str], &str)] = &[
@@ -210,7 +210,7 @@ fn value_errors() {
         ("workload.7.block = [\"1KB\"]", &["`7` is not the number of an entry of `workload`", "0 to 1", "in point 0"], "33:12"),
         ("topology.senders.x = [1]", &["`senders` holds 8, so it has no `x`"], "33:18"),
         ("transport.cc = [\"newreno\", \"newren\"]", &["did you mean `newreno`", "in point 1 of the sweep: cc=newren"], "33:28"),
-        // The value is legal by itself; what it breaks stands elsewhere, and the point says why.
+        // The value is legal by itself, but conflicts with another; the point is named.
         (
             "topology.bottleneck.buffer = [\"100pkt\", \"10pkt\"]",
             &["`k` = 20pkt is above the buffer", "in point 1", "buffer=10pkt"],
@@ -224,7 +224,7 @@ fn value_errors() {
         let err = Errors::merged(all).render();
         assert!(parts.iter().all(|p| err.contains(p)) && err.contains(&format!("test.toml:{place}")), "{line} {parts:?}\n{err}");
     }
-    // A mistake of the base is told once, not for every point.
+    // An error of the base is reported once, not for every point.
     let s = scenario(
         &VALID.replace("mss = 1460", "mss = 1").replace("[observe]", "[sweep]\ntopology.senders = [5, 6, 7]\n[observe]"),
         &[],
@@ -251,7 +251,7 @@ fn explained() {
     }
 }
 
-/// A value as it stands in a file.
+/// A value as written in a file.
 fn toml(v: &Json) -> String {
     match v {
         Json::Object(t) => {
@@ -264,7 +264,7 @@ fn toml(v: &Json) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A point is what `--set` makes of its settings.
+    /// A point equals its settings applied with `--set`.
     #[test]
     fn points_are_overrides(
         senders in prop::collection::btree_set(4..40i64, 1..4),
