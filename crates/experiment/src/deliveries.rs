@@ -98,20 +98,20 @@ impl Deliveries {
 
     /// Advances to `now`, which is not before [`Deliveries::due`]. Returns true if the sums should be taken now, which reads `connections`
     /// connections, after this many packet transmissions. Returns false if the interval is too short for so many connections: it then doubles.
-    pub fn worth(&mut self, now: Time, connections: usize, transmissions: u64) -> bool {
+    pub fn should_sample(&mut self, now: Time, connections: usize, transmissions: u64) -> bool {
         let reads = self.reads + connections as u64;
-        let worth = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
-        if worth {
+        let affordable = reads <= FREE_READS + transmissions / TRANSMISSIONS_PER_READ;
+        if affordable {
             self.reads = reads;
         } else {
             self.every = Time(self.every.0.saturating_mul(2));
             self.due = self.next_multiple(now);
         }
-        worth
+        affordable
     }
 
     /// Records `totals`, the sums since [`Deliveries::due`]. Nothing is delivered before `now`.
-    pub fn note(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
+    pub fn record(&mut self, now: Time, totals: &IndexVec<SumId, u64>) {
         self.push(self.due, totals);
         self.due = self.next_multiple(self.due);
         self.fill(now, totals);
@@ -218,8 +218,8 @@ mod tests {
         d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
-                assert!(d.worth(Time(i * MS), 1, u64::MAX));
-                d.note(Time(i * MS), &vec![i].into());
+                assert!(d.should_sample(Time(i * MS), 1, u64::MAX));
+                d.record(Time(i * MS), &vec![i].into());
             }
         }
         d.rows(Time(ms * MS), &vec![ms].into(), &|_| RATE)
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn number_of_ports_is_bounded() {
-        assert_eq!(over(0), [(None, 0)], "nothing was sent: a row all the same");
+        assert_eq!(over(0), [(None, 0)], "nothing was sent: one row");
         assert_eq!(over(2), [(Some(PortId::new(0)), 1), (Some(PortId::new(1)), 2)]);
         assert_eq!(over(MAX_PORTS).len(), MAX_PORTS);
         let many = MAX_PORTS as u64 + 5;
@@ -272,7 +272,7 @@ mod tests {
     fn late_port_has_earlier_zeros() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
         d.sum(WORKLOAD, GROUP, &[PortId::new(0)]);
-        d.note(Time(5 * MS), &vec![10].into());
+        d.record(Time(5 * MS), &vec![10].into());
         d.sum(WORKLOAD, GROUP, &[PortId::new(1)]);
         let rows = d.rows(Time(1_000 * MS), &vec![11, 4].into(), &|_| RATE);
         let seen: Vec<(u64, Option<PortId>, u64)> =
@@ -299,7 +299,7 @@ mod tests {
             let mut d = Deliveries::new(&workload(), 1, duration, FIRST);
             d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
             let half = unit / 2;
-            d.note(Time(71 * unit + half), &vec![8].into());
+            d.record(Time(71 * unit + half), &vec![8].into());
             let rows = d.rows(Time(100 * unit), &vec![9].into(), &|_| RATE);
             rows.iter().map(|r| (r.to.0 * 2 / unit, r.bytes)).collect::<Vec<_>>()
         };
@@ -313,9 +313,9 @@ mod tests {
     #[test]
     fn reads_are_bounded_by_transmissions() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)), FIRST);
-        assert!(!d.worth(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
-        assert!(d.worth(Time(10 * MS), 1_000_000, 32_000_000));
-        d.note(Time(10 * MS), &vec![1].into());
+        assert!(!d.should_sample(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
+        assert!(d.should_sample(Time(10 * MS), 1_000_000, 32_000_000));
+        d.record(Time(10 * MS), &vec![1].into());
         assert_eq!(d.due(), Time(20 * MS), "intervals of 10 ms now");
     }
 }

@@ -25,7 +25,7 @@ pub struct CcEntry<C> {
 
 impl<C> CcEntry<C> {
     /// Entry without its builder.
-    pub fn facts(&self) -> CcEntry<()> {
+    pub fn without_builder(&self) -> CcEntry<()> {
         let CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: _ } = *self;
         CcEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: |_| () }
     }
@@ -70,12 +70,12 @@ pub struct ShimEntry<C> {
 
 impl<C> ShimEntry<C> {
     /// Entry without its builder.
-    pub fn facts(&self) -> ShimEntry<()> {
-        self.building(|_| Ok(()))
+    pub fn without_builder(&self) -> ShimEntry<()> {
+        self.with_builder(|_| Ok(()))
     }
 
     /// Same entry with another builder.
-    pub const fn building<D>(&self, build: fn(&Values) -> Result<D, BuildError>) -> ShimEntry<D> {
+    pub const fn with_builder<D>(&self, build: fn(&Values) -> Result<D, BuildError>) -> ShimEntry<D> {
         let ShimEntry { entry, place, needs_handshake, wants_marks, build: _ } = *self;
         ShimEntry { entry, place, needs_handshake, wants_marks, build }
     }

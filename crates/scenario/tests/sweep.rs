@@ -96,7 +96,7 @@ fn points_resolve() {
     assert_eq!(resolved[3].variants[0].echo["topology"]["senders"], 6);
     assert_eq!(resolved[3].variants[0].echo["transport"]["mss"], 500);
     assert!(resolved.iter().all(|r| r.variants.len() == 1 && r.variants[0].echo["transport"]["rto-min"] == "5ms"));
-    // A value of the complete list is not allowed.
+    // A scenario with a sweep cannot be resolved itself.
     let whole = s.resolve().unwrap_err().render();
     assert!(whole.contains("a sweep over many") && whole.contains("test.toml:32"), "{whole}");
 }

@@ -45,11 +45,11 @@ impl World for Simulator {
     }
 
     fn congestion_controls(&self) -> Vec<CcEntry<()>> {
-        cc::REGISTRY.iter().map(|e| e.facts()).collect()
+        cc::REGISTRY.iter().map(|e| e.without_builder()).collect()
     }
 
     fn shims(&self) -> Vec<ShimEntry<()>> {
-        shim::REGISTRY.iter().map(|e| e.facts()).collect()
+        shim::REGISTRY.iter().map(|e| e.without_builder()).collect()
     }
 
     fn check_shim(&self, shim: &Chosen) -> Result<(), BuildError> {

@@ -136,9 +136,9 @@ impl<'a> Run<'a> {
                 c.datagrams_in.1 = c.datagrams_in.0;
             }
         }
-        if now >= self.deliveries.due() && self.deliveries.worth(now, self.hosts.connections.len(), self.ports.hops()) {
+        if now >= self.deliveries.due() && self.deliveries.should_sample(now, self.hosts.connections.len(), self.ports.hops()) {
             let totals = self.delivered_over_time();
-            self.deliveries.note(now, &totals);
+            self.deliveries.record(now, &totals);
         }
         self.hosts.now = self.hosts.now.max(now);
     }

@@ -58,7 +58,7 @@ pub type ShimEntry = forebay_experiment::registry::ShimEntry<ShimConfig>;
 /// The entry of a shim, which is built as the list of its place has it.
 macro_rules! entry {
     ($place:ident, $module:ident) => {
-        $module::ENTRY.building(|v| ($module::ENTRY.build)(v).map(|c| ShimConfig::$place(c.into())))
+        $module::ENTRY.with_builder(|v| ($module::ENTRY.build)(v).map(|c| ShimConfig::$place(c.into())))
     };
 }
 

@@ -14,10 +14,10 @@ impl SimState {
     pub(in crate::engine) fn note_deliveries(&mut self, now: Time, mut sum: impl FnMut(&mut [u64])) {
         let mut hops = [self.fabric.hops()];
         sum(&mut hops);
-        if self.deliveries.worth(now, self.streams.len(), hops[0]) {
+        if self.deliveries.should_sample(now, self.streams.len(), hops[0]) {
             let mut totals = self.delivered().into_vec();
             sum(&mut totals);
-            self.deliveries.note(now, &totals.into());
+            self.deliveries.record(now, &totals.into());
         }
     }
 
