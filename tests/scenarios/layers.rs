@@ -12,7 +12,7 @@ fn crates() -> PathBuf {
 /// Direct dependencies of crate `name` in the workspace, without those of tests.
 fn dependencies(name: &str) -> BTreeSet<String> {
     let manifest = fs::read_to_string(crates().join(name).join("Cargo.toml")).expect("a manifest");
-    let section = manifest.split("\n[dependencies]\n").nth(1).expect("dependencies").split("\n[").next().unwrap_or("");
+    let section = manifest.split("\n[dependencies]\n").nth(1).and_then(|s| s.split("\n[").next()).unwrap_or("");
     let names = section.lines().filter_map(|l| l.strip_prefix("forebay-")?.split(['.', ' ']).next());
     names.map(str::to_owned).collect()
 }

@@ -2,9 +2,10 @@
 
 use forebay_tests::repository;
 use std::fs;
+use std::path::Path;
 
 /// Names in `tests/` of a crate: of files, without their ending, and of folders with a `mod.rs`.
-fn files(folder: &std::path::Path) -> Vec<String> {
+fn files(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = fs::read_dir(folder)
         .expect("a folder of tests")
         .map(|entry| entry.expect("an entry").path())
@@ -16,22 +17,29 @@ fn files(folder: &std::path::Path) -> Vec<String> {
     found
 }
 
+/// Checks that the program `main` of a package lists all files in `folder`; `manifest` may declare further programs.
+fn check(manifest: &str, folder: &Path) {
+    let main = fs::read_to_string(folder.join("main.rs")).expect("main.rs");
+    for name in files(folder) {
+        let module = main.lines().any(|line| line == format!("mod {name};"));
+        let program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+        assert!(module || program, "{name}.rs is not compiled: {} has no line for it", folder.join("main.rs").display());
+    }
+}
+
 #[test]
 fn every_test_file_is_compiled() {
-    let mut crates_in_one = 0;
+    let manifest = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    let own = repository().join("tests");
+    check(&manifest(&own), &own.join("scenarios"));
+    let mut programs = 0;
     for entry in fs::read_dir(repository().join("crates")).expect("crates") {
         let folder = entry.expect("an entry").path();
-        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
-        if !manifest.contains("autotests = false") {
-            continue;
-        }
-        crates_in_one += 1;
-        let main = fs::read_to_string(folder.join("tests/main.rs")).expect("tests/main.rs");
-        for name in files(&folder.join("tests")) {
-            let module = main.lines().any(|line| line == format!("mod {name};"));
-            let program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
-            assert!(module || program, "{}: tests/{name}.rs is not compiled: tests/main.rs has no line for it", folder.display());
+        let manifest = manifest(&folder);
+        if manifest.contains("autotests = false") {
+            check(&manifest, &folder.join("tests"));
+            programs += 1;
         }
     }
-    assert!(crates_in_one >= 4, "{crates_in_one}");
+    assert!(programs >= 3, "{programs}");
 }

@@ -384,7 +384,7 @@ fn suggested_threshold_scales_with_rate() {
     let queue = format!(", queue = {STEP}");
     for (rate, k) in [("100Mbps", "20pkt"), ("1Gbps", "20pkt"), ("10Gbps", "65pkt"), ("100Gbps", "650pkt")] {
         let text = VALID.replace(&queue, "").replace("rate = \"1Gbps\"", &format!("rate = \"{rate}\""));
-        let told = resolve_with(&text, &["transport.cc=dctcp"]).unwrap_err().render();
-        assert!(told.contains(&format!("k = \"{k}\" }}, usual at {rate}")), "{rate}: {told}");
+        let shown = resolve_with(&text, &["transport.cc=dctcp"]).unwrap_err().render();
+        assert!(shown.contains(&format!("k = \"{k}\" }}, common at {rate}")), "{rate}: {shown}");
     }
 }

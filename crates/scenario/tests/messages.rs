@@ -90,14 +90,14 @@ fn a_diagnostic_for_miette() {
 
 #[test]
 fn error_shows_override_of_line() {
-    let told = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
-    assert!(told.contains("`k` = 20pkt is above the buffer") && told.contains("`\"100pkt\"` in this line is not read"), "{told}");
-    assert!(told.contains("--set topology.bottleneck.buffer=10pkt"), "{told}");
+    let shown = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
+    assert!(shown.contains("`k` = 20pkt is above the buffer") && shown.contains("`\"100pkt\"` in this line is replaced"), "{shown}");
+    assert!(shown.contains("--set topology.bottleneck.buffer=10pkt"), "{shown}");
     // An error about an override shows the override itself.
-    let told = resolve_with(VALID, &["topology.bottleneck.buffer=0pkt"]).unwrap_err().render();
-    assert!(told.contains("--> --set:1:28") && told.contains("0pkt") && !told.contains("not read"), "{told}");
-    let told = resolve(&VALID.replace("\"100pkt\"", "\"10pkt\"")).unwrap_err().render();
-    assert!(!told.contains("not read"), "{told}");
+    let shown = resolve_with(VALID, &["topology.bottleneck.buffer=0pkt"]).unwrap_err().render();
+    assert!(shown.contains("--> --set:1:28") && shown.contains("0pkt") && !shown.contains("is replaced by"), "{shown}");
+    let shown = resolve(&VALID.replace("\"100pkt\"", "\"10pkt\"")).unwrap_err().render();
+    assert!(!shown.contains("is replaced by"), "{shown}");
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn limits_use_fitting_units() {
         ("transport.rto-min=60h", "legal: at most 2 days"),
         ("duration=5000h", "legal: at most 200 days"),
     ] {
-        let told = resolve_with(VALID, &[set]).unwrap_err().render();
-        assert!(told.contains(says), "{set}: {told}");
+        let shown = resolve_with(VALID, &[set]).unwrap_err().render();
+        assert!(shown.contains(says), "{set}: {shown}");
     }
 }
 
@@ -131,11 +131,11 @@ fn pipes_are_refused_at_once() {
                 std::slice::from_ref(&set),
                 None,
             );
-            let told = scenario.and_then(|s| s.resolve()).unwrap_err().render();
-            assert!(told.contains("a pipe") && told.contains(file) && told.contains("copy it to a file"), "{set}: {told}");
+            let shown = scenario.and_then(|s| s.resolve()).unwrap_err().render();
+            assert!(shown.contains("a pipe") && shown.contains(file) && shown.contains("copy it to a file"), "{set}: {shown}");
         }
-        let told = load(forebay_backends::all(), &dir.join(file), &[], None).unwrap_err().render();
-        assert!(told.contains("a pipe") && told.contains("not a scenario file"), "{told}");
+        let shown = load(forebay_backends::all(), &dir.join(file), &[], None).unwrap_err().render();
+        assert!(shown.contains("a pipe") && shown.contains("not a scenario file"), "{shown}");
     }
     std::fs::remove_dir_all(&dir).unwrap();
 }

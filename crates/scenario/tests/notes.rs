@@ -9,8 +9,8 @@ fn unusual_settings_are_noted() {
     let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
     assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
     let sets = ["transport.shim=proboscis", "topology.bottleneck.queue=drop-tail"];
-    let doubt = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("from lost probes only"));
-    assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
+    let noted = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("by lost probes only"));
+    assert_eq!([noted(&sets), noted(&sets[..1]), noted(&sets[1..])], [true, false, false]);
 }
 
 /// TRIM A11: C and B are those of the shared port. A sender's own interface does not count, however slow it is: its queue cannot overflow, so that B
@@ -32,24 +32,24 @@ cc = "trim"
 kind = "long"
 size = "1MB"
 "#;
-    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    let told = said.lines().find(|l| l.starts_with("`trim`")).unwrap();
-    assert!(told.contains("C = 10 Gbps, B = 359 packets"), "{told}");
+    let shown = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    let shown = shown.lines().find(|l| l.starts_with("`trim`")).unwrap();
+    assert!(shown.contains("C = 10 Gbps, B = 359 packets"), "{shown}");
 }
 
 /// TRIM's rate, buffer and RTT of its path, and the resulting threshold, are explained before the run.
 #[test]
 fn trim_says_its_threshold() {
-    let said = |cc: &str| {
+    let shown = |cc: &str| {
         let r = resolve_with(VALID, &[&format!("transport.cc={cc}")]).unwrap_or_else(|e| panic!("{}", e.render()));
         let text = r.explain();
         text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
     };
-    let (default, set) = (said("trim"), said("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
+    let (default, set) = (shown("trim"), shown("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
     println!("{default}\n{set}");
     assert!(default.contains("K = ") && !default.contains("K = unknown"), "{default}");
     assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
-    assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
+    assert!(shown("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
 }
 
 #[test]
@@ -77,11 +77,11 @@ cc = "cubic"
 kind = "long"
 size = "1MB"
 "#;
-    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(said.contains("buffer at most 6MB of the shared buffer"), "{said}");
+    let shown = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(shown.contains("buffer at most 6MB of the shared buffer"), "{shown}");
     assert!(
-        said.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; a single port can hold 6MB"),
-        "{said}"
+        shown.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; a single port can hold 6MB"),
+        "{shown}"
     );
     let own = resolve_with(text, &["topology.bottleneck.buffer=100pkt"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
     assert!(own.contains("buffer 100pkt, at most 6MB of the shared buffer"), "{own}");
@@ -89,9 +89,9 @@ size = "1MB"
 
 #[test]
 fn dctcp_over_classic_ecn_is_noted() {
-    let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
-    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as a whole window"));
-    assert!(!said(&["transport.cc=dctcp"]).contains("a single mark counts as"));
+    let shown = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(shown(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("a single mark counts as a whole window"));
+    assert!(!shown(&["transport.cc=dctcp"]).contains("a single mark counts as"));
 }
 
 #[test]
@@ -102,13 +102,13 @@ fn explains_and_echoes_faults() {
          corruption = { port = \"s1->sw\", bit-errors = 1e-7 }",
     );
     let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
-    let said = r.explain();
+    let shown = r.explain();
     for line in [
         "  packets are sprayed over all shortest paths",
         "  the link of bottleneck is down from 5ms to 20ms; switches reroute at once",
         "  s1->sw damages one bit in 1.000e7",
     ] {
-        assert!(said.lines().any(|l| l == line), "{said}");
+        assert!(shown.lines().any(|l| l == line), "{shown}");
     }
     // The echo is a file of the same network.
     let again = resolve(&r.variants[0].toml()).unwrap_or_else(|e| panic!("{}", e.render()));

@@ -135,7 +135,7 @@ fn axes_from_elsewhere() {
     let mut plain = scenario(VALID, &[]).unwrap();
     plain.add_axis("topology.senders=[8, 9]").unwrap();
     assert_eq!(plain.sweep().unwrap().unwrap().len(), 2);
-    for (text, said) in [
+    for (text, shown) in [
         ("topology.senders", "has no `=`"),
         ("topology.senders=8", "is not a list"),
         ("topology.senders=[]", "is not a list"),
@@ -144,7 +144,7 @@ fn axes_from_elsewhere() {
         ("a..b=[1]", "not a path"),
     ] {
         let err = plain.add_axis(text).unwrap_err().render();
-        assert!(err.contains(said) && err.contains("--sweep:1:"), "{text}: {err}");
+        assert!(err.contains(shown) && err.contains("--sweep:1:"), "{text}: {err}");
     }
     let mut wrong = scenario(VALID, &[]).unwrap();
     wrong.add_axis("topology.senders=[0]").unwrap();
