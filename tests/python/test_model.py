@@ -279,7 +279,7 @@ def test_points_take_microseconds() -> None:
 def test_the_command_says_the_same(small: dict[str, Any], cli: Cli, tmp_path: Any) -> None:
     s = fb.Scenario.from_dict(small)
     (tmp_path / "s.toml").write_text(s.to_toml())
-    said = cli("model", tmp_path / "s.toml", "--no-sim", "--format", "json")
+    said = cli("run", tmp_path / "s.toml", "--world", "model", "--no-report", "--out", tmp_path / "model", "--format", "json")
     theirs = json.loads(said.stdout)
     ours = model.evaluate(s)
     assert list(ours) == [v["variant"] for v in theirs["variants"]] == ["newreno", "dctcp"]

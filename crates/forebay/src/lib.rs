@@ -2,12 +2,12 @@
 //! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
 mod among;
+mod closed_forms;
 mod failure;
 mod grid;
 mod input;
 mod interrupt;
 mod limits;
-mod model_table;
 mod output;
 mod plain;
 mod progress;
@@ -21,7 +21,8 @@ mod table;
 mod verbs;
 mod wrap;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use forebay_sim::exchange::Exchange;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -49,11 +50,9 @@ enum Verb {
     New(verbs::new::Args),
     Advise(verbs::advise::Args),
     Check(verbs::check::Args),
-    Run(verbs::run_args::Args),
+    Run(verbs::run::Args),
     Report(verbs::report::Args),
-    Sweep(verbs::sweep::Args),
     Merge(verbs::merge::Args),
-    Model(verbs::model::Args),
     Compare(verbs::compare::Args),
     Conform(verbs::conform::Args),
     Repro(verbs::repro::Args),
@@ -65,7 +64,6 @@ enum Verb {
     Status(verbs::status::Args),
     Tune(verbs::tune::Args),
     Watch(verbs::watch::Args),
-    Helper(verbs::helper::Args),
     Detach(verbs::detach::Args),
     Record(verbs::record::Args),
     Completions(verbs::completions::Args),
@@ -83,6 +81,26 @@ where
     run(args)
 }
 
+/// Commands of earlier versions, and the command lines in their place.
+const REMOVED: [(&str, &str); 3] =
+    [("model", "forebay run FILE --world model"), ("sweep", "forebay run FILE"), ("helper", "forebay attach --daemon NAME")];
+
+/// Parses the arguments; the error for a removed command names its replacement.
+fn parse<I, T>(args: I) -> Result<Cli, clap::Error>
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    Cli::try_parse_from(args).map_err(|error| {
+        let unknown = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(verb)) => verb.as_str(),
+            _ => return error,
+        };
+        let Some((verb, new)) = REMOVED.iter().find(|(old, _)| *old == unknown) else { return error };
+        Cli::command().error(ErrorKind::InvalidSubcommand, format!("there is no command `{verb}`; use `{new}`"))
+    })
+}
+
 /// Runs the command with its arguments, the program's name first, and returns the exit code.
 pub fn run<I, T>(args: I) -> u8
 where
@@ -90,7 +108,7 @@ where
     T: Into<OsString> + Clone,
 {
     forebay_store::set_built(BUILT);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parse(args) {
         Ok(cli) => cli,
         // Help and version end up here too: they go to standard output, with code 0. A closed pipe is no error.
         Err(e) => {
@@ -112,9 +130,7 @@ where
         Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),
-        Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Merge(args) => verbs::merge::execute(&args),
-        Verb::Model(args) => verbs::model::execute(&args),
         Verb::Compare(args) => verbs::compare::execute(&args),
         Verb::Conform(args) => verbs::conform::execute(&args),
         Verb::Repro(args) => verbs::repro::execute(&args),
@@ -126,7 +142,6 @@ where
         Verb::Status(args) => verbs::hosts::status(&args),
         Verb::Tune(args) => verbs::hosts::tune(&args),
         Verb::Watch(args) => verbs::hosts::watch(&args),
-        Verb::Helper(args) => verbs::hosts::helper(&args),
         Verb::Detach(args) => verbs::hosts::detach(&args),
         Verb::Record(args) => verbs::hosts::record(&args),
         Verb::Man(args) => verbs::man::execute(&args),

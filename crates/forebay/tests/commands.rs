@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 fn a_bad_file_is_named_with_line_and_key() {
     let scratch = Scratch::new("bad");
     scratch.file("bad.toml", &SMALL.replace("senders = 4", "sendres = 4"));
-    for verb in ["check", "run", "model"] {
+    for verb in ["check", "run", "compare"] {
         let out = forebay(&scratch.0, &[verb, "bad.toml"]);
         let err = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{err}");
@@ -19,6 +19,18 @@ fn a_bad_file_is_named_with_line_and_key() {
     assert_eq!(scratch.entries(""), ["bad.toml"]);
     assert_eq!(forebay(&scratch.0, &["check", "missing.toml"]).status.code(), Some(2));
     assert_eq!(forebay(&scratch.0, &["run", "bad.toml", "--threads", "0"]).status.code(), Some(2));
+}
+
+#[test]
+fn removed_commands_name_their_replacement() {
+    let scratch = Scratch::new("removed");
+    for (removed, replacement) in
+        [("model", "forebay run FILE --world model"), ("sweep", "forebay run FILE"), ("helper", "forebay attach --daemon NAME")]
+    {
+        let out = forebay(&scratch.0, &[removed, "s.toml"]);
+        assert_eq!(out.status.code(), Some(2));
+        assert!(text(&out.stderr).contains(&format!("use `{replacement}`")), "{}", text(&out.stderr));
+    }
 }
 
 #[test]

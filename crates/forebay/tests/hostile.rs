@@ -242,8 +242,6 @@ fn arguments() {
     let verbs = [
         "check",
         "run",
-        "sweep",
-        "model",
         "report",
         "list",
         "explain",
@@ -260,7 +258,6 @@ fn arguments() {
         "watch",
         "detach",
         "record",
-        "helper",
         "compare",
         "merge",
         "kernel",

@@ -243,9 +243,9 @@ fn little_is_needed() {
         guard::until(&format!("forebay {args} has dropped all other capabilities"), || capabilities(child.id()) == needed);
         child.kill().and_then(|()| child.wait()).expect("it ends");
     };
-    keeps("helper fbt_cli");
+    keeps("attach --daemon fbt_cli");
     check(alone("detach fbt_cli").code == 0, "detaches without an environment");
-    nothing_left(&lab, &before, "a helper with few capabilities that was killed");
+    nothing_left(&lab, &before, "a daemon with few capabilities that was killed");
     works(&lab, "attach proboscis --name fbt_cli --dst 10.77.0.0/24");
     keeps("watch fbt_cli --rollback-on retransmissions>900 --seconds 120");
     guard::until("a killed watch has rolled back", || !guard::attached());

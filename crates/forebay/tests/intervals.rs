@@ -54,7 +54,7 @@ fn rows(dir: &SweepDir) -> Vec<BTreeMap<&'static str, Vec<f64>>> {
 fn bands_of_a_sweep_end_at_what_is_possible() {
     let s = Scratch::new("bands");
     s.file("s.toml", &format!("{LOADED}{SWEPT}"));
-    s.ok(&["sweep", "s.toml", "--out", "r"]);
+    s.ok(&["run", "s.toml", "--out", "r"]);
     let dir = SweepDir::open(&s.0.join("r")).unwrap();
     let rows = rows(&dir);
     let largest = |metric: &str| rows.iter().flat_map(|r| &r[metric]).copied().fold(0.0, f64::max);

@@ -83,18 +83,30 @@ fn value<'a>(out: &'a serde_json::Value, model: &str, name: &str) -> &'a serde_j
     found.unwrap_or_else(|| panic!("{name}: {out:#}"))
 }
 
-fn model_json(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
-    let out = forebay(&scratch.0, &[&["model", "s.toml", "--format", "json"], args].concat());
+fn json(scratch: &Scratch, first: &[&str], args: &[&str]) -> serde_json::Value {
+    let out = forebay(&scratch.0, &[first, args].concat());
     assert!(out.status.success(), "{}", text(&out.stderr));
     serde_json::from_str(&text(&out.stdout)).unwrap()
+}
+
+/// The closed forms of `s.toml` alone.
+fn predicted(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    json(scratch, &["run", "s.toml", "--world", "model", "--no-report", "--format", "json"], args)
+}
+
+/// The closed forms of `s.toml` beside its simulation, on the stack that it names.
+fn beside_simulation(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    let mut all = json(scratch, &["compare", "s.toml", "--worlds", "sim", "--models", "--format", "json"], args);
+    let columns = all["columns"].as_array_mut().unwrap();
+    columns.iter_mut().find(|c| c["stack"].is_null() || c["stack"] == "ns2").unwrap().take()
 }
 
 #[test]
 fn models_stand_beside_the_simulation() {
     let scratch = Scratch::new("model");
     scratch.file("s.toml", &INCAST.replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
-    let out = model_json(&scratch, &[]);
-    assert_eq!((&out["name"], &out["runs"]), (&"incast".into(), &2.into()));
+    let out = beside_simulation(&scratch, &[]);
+    assert_eq!(out["variants"][0]["runs"].as_array().map(Vec::len), Some(2));
     assert_eq!(value(&out, "incast", "N*, collapse")["model"], 13.0);
     assert_eq!(value(&out, "incast", "N*, first of three")["model"], 15.0);
     let goodput = value(&out, "incast", "goodput");
@@ -107,7 +119,7 @@ fn models_stand_beside_the_simulation() {
     // Nothing is written.
     assert_eq!(scratch.entries(""), ["s.toml"]);
 
-    let table = text(&forebay(&scratch.0, &["model", "s.toml"]).stdout);
+    let table = text(&forebay(&scratch.0, &["compare", "s.toml", "--worlds", "sim", "--models"]).stdout);
     let row = table.lines().find(|l| l.trim_start().starts_with("goodput ")).unwrap();
     assert!(row.contains("Gbps") && row.contains("0.158") && row.contains('±') && row.ends_with('%'), "{table}");
     assert!(table.contains("D: 100.016us") && table.contains("S_b: 256KB = 256 packets") && !table.contains('\x1b'), "{table}");
@@ -118,7 +130,8 @@ fn models_say_why_they_do_not_apply() {
     let scratch = Scratch::new("why");
     let step = r#"buffer = "64pkt", queue = { kind = "dctcp-step", k = "20pkt" }"#;
     scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step));
-    let out = forebay(&scratch.0, &["model", "s.toml", "--no-sim"]);
+    let run = ["run", "s.toml", "--world", "model", "--no-report"];
+    let out = forebay(&scratch.0, &run);
     let said = text(&out.stdout);
     assert!(out.status.success() && !said.contains("simulation"), "{said}{}", text(&out.stderr));
     let (newreno, dctcp) = said.split_once("\ndctcp\n").unwrap();
@@ -133,17 +146,18 @@ fn models_say_why_they_do_not_apply() {
         ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
         ("transport.shim=srpt", "a shim that the model does not know"),
     ] {
-        let said = text(&forebay(&scratch.0, &["model", "s.toml", "--no-sim", "--set", set]).stdout);
+        let out = forebay(&scratch.0, &[&run[..], &["--set", set]].concat());
+        let said = text(&out.stdout) + &text(&out.stderr);
         assert!(said.contains(why), "{set}: {said}");
     }
-    let json = model_json(&scratch, &["--no-sim"]);
-    assert_eq!((&json["runs"], &value(&json, "incast", "goodput")["sim"]), (&0.into(), &serde_json::Value::Null));
-    let prin = model_json(&scratch, &["--no-sim", "--set", "transport.shim=prin"]);
+    let json = predicted(&scratch, &[]);
+    assert_eq!(value(&json, "incast", "goodput")["sim"], serde_json::Value::Null);
+    let prin = predicted(&scratch, &["--set", "transport.shim=prin"]);
     assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
     assert!(prin.to_string().contains("keeps no places for the last packets"), "{prin}");
     // With a queue that does: no timeouts up to N*, so that more arrives than under NewReno.
-    let kept = ["--no-sim", "--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
-    let prin = model_json(&scratch, &kept);
+    let kept = ["--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
+    let prin = predicted(&scratch, &kept);
     let goodput = |json: &serde_json::Value| value(json, "incast", "goodput")["model"].as_f64().unwrap();
     assert!(goodput(&prin) > goodput(&json), "{} under PRIN, {} without", goodput(&prin), goodput(&json));
     assert_eq!(value(&prin, "incast", "timeouts per block")["model"], 0.0);
@@ -159,13 +173,13 @@ fn models_of_long_flows() {
     let near = |v: &serde_json::Value, part: f64| assert!(v["difference"].as_f64().unwrap().abs() < part, "{v}");
 
     scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "dctcp""#) + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     near(value(&out, "dctcp", "largest queue"), 0.25);
     near(value(&out, "dctcp", "middle of the sawtooth"), 0.15);
     near(value(&out, "ceilings", "goodput of the endless flows"), 0.02);
 
     scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "trim""#) + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     assert_eq!(value(&out, "trim", "K, upper")["unit"], "s");
     // At 40 us the queue at K is three packets, and the one more of each flow that is cut only then (TRIM Eq. 8) two thirds of that: the
     // mean is between the two.
@@ -177,7 +191,7 @@ fn models_of_long_flows() {
     assert!(between.contains(&of("queue at K", "sim")), "{between:?}: {out:#}");
     // At 200 us, as in its publication, packets are small against it.
     let far = ["--set", "topology.access.delay=50us", "--set", "topology.bottleneck.delay=50us"];
-    near(value(&model_json(&scratch, &far), "trim", "queue at K"), 0.25);
+    near(value(&beside_simulation(&scratch, &far), "trim", "queue at K"), 0.25);
 
     let groups = "stack = \"ns2\"\n[[transport.group]]\nname = \"a\"\ncc = \"newreno\"\necn = \"classic\"\n\
                   [[transport.group]]\nname = \"b\"\ncc = \"dctcp\"\n";
@@ -186,9 +200,9 @@ fn models_of_long_flows() {
     let two =
         long.replace("stack = \"ns2\"\ncc = \"newreno\"\n", groups).replace("from = \"senders\"\nto = \"receiver\"\n", pair);
     scratch.file("s.toml", &(two + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     // Alpha is at most 1, so the model sees DCTCP ahead, and so does the run.
     let ratio = value(&out, "share", "throughput of a `b` flow over a `a` flow");
     assert!(ratio["model"].as_f64().unwrap() > 1.0 && ratio["sim"]["mean"].as_f64().unwrap() > 1.0, "{ratio}");
-    assert_eq!(value(&model_json(&scratch, &["--no-sim"]), "share", "throughput")["model"], serde_json::Value::Null);
+    assert_eq!(value(&predicted(&scratch, &[]), "share", "throughput")["model"], serde_json::Value::Null);
 }

@@ -86,9 +86,9 @@ fn threads_change_nothing_and_results_are_found() {
     assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,sim,reno,bottleneck,"), "{}", lines[4]);
     assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
 
-    // Again: everything is found, nothing runs, the bytes are the same; the explicit verb is the same command.
+    // Again: everything is found, nothing runs, the bytes are the same.
     let before = s.bytes("a/summary.parquet");
-    let again = s.ok(&["sweep", "s.toml", "--out", "a"]);
+    let again = s.ok(&["run", "s.toml", "--out", "a"]);
     assert!(again.contains("48 runs, 48 of them found finished") && !again.contains("per second"), "{again}");
     assert!(s.bytes("a/summary.parquet") == before);
     let m = s.manifest("a");
@@ -268,7 +268,7 @@ fn checked_before_anything_runs() {
         text(&out.stderr)
     };
     fs::write(s.0.join("bad.toml"), SWEEP.replace("[1, 2, 3]", "[1, 0, 3]")).unwrap();
-    for verb in ["check", "run", "sweep"] {
+    for verb in ["check", "run"] {
         let err = bad(&[verb, "bad.toml"]);
         assert!(
             err.contains("bad.toml:21:24") && err.contains("`senders` is 0") && err.contains("in point 4 of the sweep"),
@@ -281,16 +281,17 @@ fn checked_before_anything_runs() {
     assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("goes on where it stopped"));
     assert!(bad(&["run", "s.toml", "--set", "sweep.seeds=[4, 5]", "--seed", "3"]).contains("exclude each other"));
     fs::write(s.0.join("plain.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
-    assert!(bad(&["sweep", "plain.toml"]).contains("no [sweep]"));
-    assert!(bad(&["run", "plain.toml", "--metrics", "drops"]).contains("no [sweep]"));
-    assert!(bad(&["model", "s.toml"]).contains("a sweep over many"));
+    for option in [&["--dry-run"][..], &["--shard", "1/2"], &["--dask", "tcp://127.0.0.1:9"], &["--metrics", "drops"]] {
+        assert!(bad(&[&["run", "plain.toml"], option].concat()).contains("no [sweep]"));
+    }
+    assert!(bad(&["compare", "s.toml"]).contains("a sweep over many"));
     // A folder of somebody else's is left alone.
     fs::create_dir(s.0.join("mine")).unwrap();
     fs::write(s.0.join("mine/thesis.tex"), "x").unwrap();
     assert!(bad(&["run", "s.toml", "--out", "mine"]).contains("not a forebay"));
     assert!(!s.0.join("out").exists());
 
-    let list = s.ok(&["sweep", "s.toml", "--dry-run"]);
+    let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
@@ -303,8 +304,8 @@ fn checked_before_anything_runs() {
             && !table.contains("goodput"),
         "{said}"
     );
-    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
-    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
+    assert!(s.ok(&["run", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
+    assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 
 /// The same points in each world, in one table; and all of them in the world that the command line names, where more seeds would say nothing more.
@@ -327,7 +328,7 @@ fn a_sweep_runs_in_any_world_and_says_so() {
         serde_json::from_str::<Json>(&manifest).unwrap()["worlds"].clone()
     };
     let sweep = |more: &[&str]| {
-        let out = scratch.run(&[&["sweep", "w.toml", "--format", "csv", "--quiet"], more].concat());
+        let out = scratch.run(&[&["run", "w.toml", "--format", "csv", "--quiet"], more].concat());
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     };
     sweep(&["--sweep", "topology.senders=[2,3]", "--sweep", "world=[\"sim\",\"model\"]", "--out", "both"]);
@@ -342,7 +343,7 @@ fn a_sweep_runs_in_any_world_and_says_so() {
 #[test]
 fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
     let s = scratch("limit");
-    let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
+    let args = ["run", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
     let said = text(&out.stderr);
     assert!(out.status.code() == Some(1) && said.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"), "{said}");
@@ -351,7 +352,7 @@ fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
         .replace("duration = \"20ms\"", "duration = \"1000s\"")
         .replace("kind = \"long\"", "kind = \"poisson\"\nsizes = \"200B\"\nload = 0.5\nload-at = \"bottleneck\"");
     fs::write(s.0.join("many.toml"), many).unwrap();
-    let out = s.run(&["sweep", "many.toml", "--max-memory", "200MB"]);
+    let out = s.run(&["run", "many.toml", "--max-memory", "200MB"]);
     let said = text(&out.stderr);
     assert!(out.status.code() == Some(2) && said.contains("--max-memory allows"), "{said}");
 }
@@ -363,7 +364,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     let durations = "duration=[\"5ms\", \"1000s\"]";
     let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
-    let args = [&["sweep", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
+    let args = [&["run", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
     let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
     let said = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
@@ -381,7 +382,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     let again = s.ok(&args);
     assert!(again.starts_with(first) && again.contains("4 of them found finished"), "{again}");
     // Ended before anything is done, there is nothing to show.
-    let out = s.run(&["sweep", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
+    let out = s.run(&["run", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
     let said = text(&out.stderr);
     assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
     assert!(!s.0.join("o/summary.parquet").exists() && !s.0.join("o/report.html").exists());
@@ -390,7 +391,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
 #[test]
 fn the_stack_is_named() {
     let s = scratch("stack");
-    let said = s.ok(&["sweep", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
+    let said = s.ok(&["run", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
     assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");
     assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Needs root (SECURITY.md lists the capabilities). `forebay doctor` says what this host lacks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The program; `forebay attach list` names them with their parameters
+    /// The program; `forebay attach list` names them with their parameters. With --daemon also the name of an attachment
     #[arg(value_name = "CC|SHIM")]
     pub(crate) program: String,
     /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only these of its processes); can be given more than once
@@ -35,6 +35,12 @@ pub(crate) struct Args {
     /// Change nothing; print the commands that do the same by hand
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Attach nothing; keep the timers of the shim that is attached under this name, until interrupted or the shim is detached
+    ///
+    /// For `proboscis`: unanswered probes and SYNs are retransmitted, and SYN-ACKs wait until enough probes have arrived. Start it beside the
+    /// shim at both ends, as a service. When it ends, or is killed, the shim continues without timers within 50 ms
+    #[arg(long, conflicts_with_all = ["dst", "cgroup", "default", "live", "dev", "param", "name", "dry_run", "rollback_on"])]
+    pub(crate) daemon: bool,
     /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
     /// the five seconds before attaching; can be given more than once
     ///

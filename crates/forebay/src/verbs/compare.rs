@@ -1,5 +1,6 @@
 //! `forebay compare`: one scenario in several worlds and on several stacks, side by side; and packet by packet.
 
+use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
 use crate::input::found;
 use crate::interrupt::{self, Forced};
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// With --packets: by how much a packet may miss the time of its equal; what differs is then what was decided, not when [default: 0ns]
     #[arg(long, value_name = "TIME", requires = "packets")]
     within: Option<Time>,
+    /// Add every value of the closed forms beside its measurement in each other world, and the reasons of those that do not apply
+    #[arg(long, conflicts_with = "packets")]
+    models: bool,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -135,6 +139,8 @@ struct Column {
     way: Way,
     /// One for each variant.
     variants: Vec<table::Variant>,
+    /// With `--models`, in all worlds but theirs.
+    closed_forms: Option<ClosedForms>,
 }
 
 fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
@@ -145,9 +151,9 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         match way.scenario(args) {
             Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &way.world))),
             Ok(resolved) => match run(args, &way, &resolved) {
-                Ok((variants, remarks)) => {
-                    notes.extend(remarks.into_iter().map(|r| format!("{name}: {r}")));
-                    columns.push(Column { way, variants });
+                Ok(done) => {
+                    notes.extend(done.remarks.into_iter().map(|r| format!("{name}: {r}")));
+                    columns.push(Column { way, variants: done.variants, closed_forms: done.closed_forms });
                 }
                 Err(Failure::Engine(why)) => notes.push(format!("{name}: {why}")),
                 Err(other) => return Err(other),
@@ -176,23 +182,30 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         }
         out.push_str(&table::render_under(&of, heads, wrap::stdout(), colour));
         out.push('\n');
+        for column in &columns {
+            let Some(closed_forms) = column.closed_forms.as_ref().filter(|_| v < column.variants.len()) else { continue };
+            let _ =
+                writeln!(out, "{}", paint(colour, NAME, &format!("closed forms beside {}", column.way.heads().join(" ").trim())));
+            out.push_str(&closed_forms.table(v, true, colour));
+        }
     }
     notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &plain::plain(n, colour))));
     print(&out)
 }
 
-/// Runs all variants of one way with all seeds; the results, and what the world says of how well it could run them.
-fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<(Vec<table::Variant>, Vec<String>), Failure> {
+/// Runs all variants of one way with all seeds.
+fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<Collector, Failure> {
     forebay_backends::choose_kernel(way.kernel.clone());
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
     let variants = labels.iter().map(|l| table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
-    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new() };
+    let closed_forms = (args.models && way.world != "model").then(|| ClosedForms::of(resolved));
+    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new(), closed_forms };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let result = run_all(resolved, &jobs(resolved), threads, interrupt::flag(), &mut collector);
     collector.display.clear();
     result?;
-    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok((collector.variants, collector.remarks)) }
+    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok(collector) }
 }
 
 struct Collector {
@@ -200,6 +213,7 @@ struct Collector {
     variants: Vec<table::Variant>,
     /// Of the runs of which their world says how well it could run them.
     remarks: Vec<String>,
+    closed_forms: Option<ClosedForms>,
 }
 
 impl Watcher for Collector {
@@ -214,6 +228,9 @@ impl Watcher for Collector {
         self.display.run_done(job, &outcome);
         if !outcome.report.remark.is_empty() {
             self.remarks.push(format!("{}, seed {}: {}", outcome.info.variant(), job.seed(), outcome.report.remark));
+        }
+        if let Some(closed_forms) = &mut self.closed_forms {
+            closed_forms.add(job.variant(), &outcome.report);
         }
         self.variants[job.variant()].seeds.push(outcome.summary);
         Ok(())
@@ -251,10 +268,11 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
     };
     let column = |c: &Column| {
         let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
-        json!({
-            "world": c.way.world, "stack": c.way.stack, "kernel": c.way.kernel,
-            "variants": c.variants.iter().map(variant).collect::<Vec<_>>(),
-        })
+        let mut variants: Vec<Value> = c.variants.iter().map(variant).collect();
+        if let Some(closed_forms) = &c.closed_forms {
+            closed_forms.add_to(&mut variants);
+        }
+        json!({"world": c.way.world, "stack": c.way.stack, "kernel": c.way.kernel, "variants": variants})
     };
     json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes})
 }

@@ -1,7 +1,6 @@
 //! `forebay merge`: the parts of a sweep, run anywhere, as one.
 
-use super::run_args::FormatArg;
-use super::sweep::{Telling, tell};
+use super::run::{FormatArg, Summary, conclude};
 use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::Limits;
@@ -14,7 +13,7 @@ use forebay_store::sweep::SweepDir;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Put the parts of a sweep together, which `forebay sweep --shard` ran
+/// Put the parts of a sweep together, which `forebay run --shard` ran
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Directories of the parts
@@ -53,5 +52,5 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let merged = merge(request, &args.parts, interrupt::flag(), &mut display);
     display.clear();
     let Some(finished) = merged? else { return Ok(()) };
-    tell(&finished, 0, &Telling { kind: Kind::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
+    conclude(&finished, 0, &Summary { kind: Kind::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
 }

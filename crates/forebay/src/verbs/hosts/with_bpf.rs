@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{print, print_data, warn};
 use crate::verbs::check::Printed;
-use crate::verbs::{attach, detach, helper, record, status, tune, watch};
+use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_hosts::catalog::PROGRAMS;
 use forebay_hosts::condition::Condition;
 pub(crate) use forebay_hosts::doctor::PART;
@@ -32,6 +32,9 @@ impl From<Error> for Failure {
 pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
     if args.program == "list" {
         return list();
+    }
+    if args.daemon {
+        return daemon(&args.program);
     }
     let conditions = conditions(&args.rollback_on)?;
     let request = on::Request {
@@ -253,16 +256,17 @@ fn line(h: &Health) -> String {
     )
 }
 
-pub(crate) fn helper(args: &helper::Args) -> Result<(), Failure> {
+/// Keeps the timers of an attached shim.
+fn daemon(name: &str) -> Result<(), Failure> {
     interrupt::listen()?;
     let ready = || {
-        // Whoever has closed the output wants to hear nothing.
-        let _ = print(&format!("keeping the timers of {}\n", args.name));
+        // The daemon needs no reader of its output.
+        let _ = print(&format!("keeping the timers of {name}\n"));
     };
-    let done = timers::run(&args.name, interrupt::asked, ready)?;
+    let done = timers::run(name, interrupt::asked, ready)?;
     let failed = if done.failed > 0 { format!("; {} frames could not leave", done.failed) } else { String::new() };
     print(&format!(
-        "{} trains of probes and {} SYNs sent again, {} SYN-ACKs held and let go{failed}\n",
+        "{} trains of probes and {} SYNs retransmitted, {} SYN-ACKs held and released{failed}\n",
         done.trains, done.syns, done.released
     ))
 }

@@ -1,7 +1,7 @@
 //! A build without BPF.
 
 use crate::failure::Failure;
-use crate::verbs::{attach, detach, helper, record, status, tune, watch};
+use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_platform::doctor::{Check, Finding, Part};
 
 /// Why it has none, and what to do about it.
@@ -45,10 +45,6 @@ pub(crate) fn tune(_: &tune::Args) -> Result<(), Failure> {
 
 pub(crate) fn watch(_: &watch::Args) -> Result<(), Failure> {
     lacks("watch")
-}
-
-pub(crate) fn helper(_: &helper::Args) -> Result<(), Failure> {
-    lacks("helper")
 }
 
 pub(crate) fn record(_: &record::Args) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
-//! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
-//! `[sweep]` does the same.
+//! Sweep: the scenario for many values, on all cores, into a directory that can be continued.
 
-use super::run_args::{self, FormatArg, SetupGuard, mention_unnamed, scenario, with_progress, written};
+use super::setup::{SetupGuard, mention_unnamed, written};
+use super::{Args, FormatArg};
 use crate::failure::Failure;
 use crate::input::found;
 use crate::interrupt::Forced;
@@ -23,51 +23,31 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-/// Run a scenario for many values: those of its [sweep] and of --sweep
-#[derive(Debug, clap::Args)]
-#[group(id = "sweep-args")]
-pub(crate) struct Args {
-    #[command(flatten)]
-    run: run_args::Args,
-    /// Check all points, list them, and say what is left to run
-    #[arg(long)]
-    dry_run: bool,
-    /// Run only this part of the sweep, such as 3/8, the third of eight; `forebay merge` puts the parts together
-    #[arg(long, value_name = "I/N", conflicts_with = "dry_run")]
-    shard: Option<Shard>,
-    /// Run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
-    dask: Option<String>,
-}
-
-/// Runs it.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let began = Instant::now();
-    with_progress(&args.run, |kind| {
-        let setup = SetupGuard::new(args.run.limits.max_time, began, kind);
-        let (scenario, overrides) = scenario(&args.run)?;
-        let Some(sweep) = scenario.sweep()? else {
-            let text = "the scenario has no [sweep]; add one, or --sweep 'topology.senders=[8, 16]'";
-            return Err(Failure::Usage(text.into()));
-        };
-        if args.dry_run {
-            let scenario = with_seeds(&args.run, scenario, &sweep)?.0;
-            return list(&args.run, &scenario);
-        }
-        if let Some(address) = &args.dask {
-            drop(setup);
-            on_workers(address, &args.run, &scenario, &sweep, kind)?;
-            return run(&args.run, (kind, began), SetupGuard::new(None, began, kind), scenario, &sweep, overrides);
-        }
-        match args.shard {
-            Some(shard) => run_shard(&args.run, (kind, began), setup, scenario, &sweep, overrides, shard),
-            None => run(&args.run, (kind, began), setup, scenario, &sweep, overrides),
-        }
-    })
+/// Runs the sweep of a scenario, or a part of it, for a command that began at `began`.
+pub(super) fn run(
+    args: &Args,
+    clock: (Kind, Instant),
+    guard: SetupGuard,
+    scenario: Scenario,
+    sweep: &Sweep,
+    overrides: Vec<String>,
+) -> Result<(), Failure> {
+    if args.dry_run {
+        return list(args, &with_seeds(args, scenario, sweep)?.0);
+    }
+    if let Some(address) = &args.dask {
+        drop(guard);
+        on_workers(address, args, &scenario, sweep, clock.0)?;
+        return run_all(args, clock, SetupGuard::new(None, clock.1, clock.0), scenario, sweep, overrides);
+    }
+    match args.shard {
+        Some(shard) => run_shard(args, clock, guard, scenario, sweep, overrides, shard),
+        None => run_all(args, clock, guard, scenario, sweep, overrides),
+    }
 }
 
 /// Has the runs of a sweep made by the workers of a Dask scheduler; their results are in the sweep's directory afterwards.
-fn on_workers(address: &str, args: &run_args::Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
+fn on_workers(address: &str, args: &Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
     let python = Python::with("sweeps on Dask", &["forebay", "distributed"], "dask")?;
     let (_, seeds) = with_seeds(args, scenario.clone(), sweep)?;
     let file = found(&args.input.file);
@@ -83,16 +63,16 @@ fn on_workers(address: &str, args: &run_args::Args, scenario: &Scenario, sweep: 
 
 /// Runs a part of a sweep.
 fn run_shard(
-    args: &run_args::Args,
+    args: &Args,
     (kind, began): (Kind, Instant),
-    setup: SetupGuard,
+    guard: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
     overrides: Vec<String>,
     shard: Shard,
 ) -> Result<(), Failure> {
     let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
-    drop(setup);
+    drop(guard);
     let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
     let result = execute_shard(request(args, &scenario, overrides), shard, interrupt::flag(), &mut display);
     display.clear();
@@ -106,7 +86,7 @@ fn run_shard(
 }
 
 /// `--runs` holds for the seeds of a sweep, too: the scenario, and what that adds to the overrides.
-fn with_seeds(args: &run_args::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
+fn with_seeds(args: &Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
     if let (Some(n), None) = (args.input.seed, args.input.runs)
         && sweep.lists_seeds()
     {
@@ -123,28 +103,28 @@ fn with_seeds(args: &run_args::Args, scenario: Scenario, sweep: &Sweep) -> Resul
     Ok((scenario, Some(text)))
 }
 
-/// Runs the sweep of a scenario, for a command that began at `began`.
-pub(super) fn run(
-    args: &run_args::Args,
+/// Runs all points.
+fn run_all(
+    args: &Args,
     (kind, began): (Kind, Instant),
-    setup: SetupGuard,
+    guard: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
     overrides: Vec<String>,
 ) -> Result<(), Failure> {
     let (scenario, overrides) = ready(args, kind, scenario, sweep, overrides)?;
-    drop(setup);
+    drop(guard);
     let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
     let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
     display.clear();
     // The caller has seen that there is a sweep.
     let Some(finished) = ended(result, &display)? else { return Ok(()) };
-    tell(&finished, display.hops(), &Telling { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
+    conclude(&finished, display.hops(), &Summary { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
 }
 
 /// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
 fn ready(
-    args: &run_args::Args,
+    args: &Args,
     kind: Kind,
     scenario: Scenario,
     sweep: &Sweep,
@@ -165,7 +145,7 @@ fn ready(
     Ok((scenario, overrides))
 }
 
-fn request<'a>(args: &run_args::Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
+fn request<'a>(args: &Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
     Request {
         scenario,
         source: SweepScenario {
@@ -193,32 +173,32 @@ fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failu
 }
 
 /// What is printed of a finished sweep.
-pub(super) struct Telling<'a> {
-    pub(super) kind: Kind,
-    pub(super) quiet: bool,
+pub(crate) struct Summary<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) quiet: bool,
     /// Write the page.
-    pub(super) report: bool,
-    /// Columns of the printed table; the most telling ones if there are none.
-    pub(super) metrics: &'a [String],
+    pub(crate) report: bool,
+    /// Columns of the printed table; the most summary ones if there are none.
+    pub(crate) metrics: &'a [String],
 }
 
 /// Writes the page of a finished sweep, and says what it gave.
-pub(super) fn tell(finished: &Finished, hops: u64, telling: &Telling<'_>) -> Result<(), Failure> {
+pub(crate) fn conclude(finished: &Finished, hops: u64, summary: &Summary<'_>) -> Result<(), Failure> {
     let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
-    let page = if telling.report { written(page(), telling.kind) } else { None };
+    let page = if summary.report { written(page(), summary.kind) } else { None };
     let m = &finished.manifest;
-    if telling.kind == Kind::Json {
+    if summary.kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
             "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
             "partial": m.partial,
         }));
     }
-    conclude(telling, finished, hops, page.as_ref())
+    print_summary(summary, finished, hops, page.as_ref())
 }
 
 /// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
-fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
+fn admit(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let ends = [0, sweep.len().saturating_sub(1)];
@@ -232,24 +212,24 @@ fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// The last words: the table, where the results are, and how fast it went.
-fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
+fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
     let mut out = String::new();
     let m = &f.manifest;
     if !m.partial.is_empty() {
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &m.partial));
     }
-    if !telling.quiet {
+    if !summary.quiet {
         // What cannot be read back is said by nobody; the table of numbers does not depend on it.
         let said = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
         if !said.is_empty() {
             out.push_str(&said::lines(&said, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, wrap::stdout(), style::stdout()));
+        out.push_str(&sweep_table::render(&f.plan, &f.records, summary.metrics, wrap::stdout(), style::stdout()));
         out.push('\n');
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());
-    if !telling.quiet {
+    if !summary.quiet {
         if let Some(written) = page {
             let _ = writeln!(out, "report: {}", written.path.display());
         }
@@ -272,7 +252,7 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
 }
 
 /// `--dry-run`.
-fn list(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
+fn list(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let plan = Plan::new(scenario, sweep, Host::here().cpus, interrupt::flag(), &mut |_| {})?;
     let dir = args.out.clone().unwrap_or_else(|| default_dir(plan.name()));

@@ -1,6 +1,8 @@
-//! `forebay run`: simulates a scenario, writes the results and prints the table.
+//! Single scenario: all variants with all seeds.
 
-use super::run_args::{Args, FormatArg, SetupGuard, mention_unnamed, scenario, with_progress, written};
+use super::setup::{SetupGuard, mention_unnamed, written};
+use super::{Args, FormatArg};
+use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::{Files, Watch};
@@ -25,30 +27,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Runs it. With `--progress json` a failure is an event too, so that standard error stays a stream of JSON.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let began = Instant::now();
-    with_progress(args, |kind| {
-        let setup = SetupGuard::new(args.limits.max_time, began, kind);
-        let chosen = scenario(args).and_then(|(scenario, overrides)| {
-            let sweep = scenario.sweep()?;
-            let refused = match &sweep {
-                Some(_) if among::processes().is_some() => Some(
-                    "mpirun divides single runs among its processes; the runs of a sweep are shared out by `forebay sweep FILE --shard I/N`, or by Dask",
-                ),
-                None if !args.metrics.is_empty() => Some("--metrics chooses columns of a sweep's table, and the scenario has no [sweep]"),
-                _ => None,
-            };
-            refused.map_or(Ok((scenario, overrides, sweep)), |text| Err(Failure::Usage(text.into())))
-        });
-        match chosen {
-            Ok((scenario, overrides, Some(sweep))) => super::sweep::run(args, (kind, began), setup, scenario, &sweep, overrides),
-            Ok((scenario, overrides, None)) => simulate(args, (kind, began), setup, &scenario, overrides),
-            Err(failure) => Err(among::refused(failure)),
-        }
-    })
-}
 
 /// Time to remove guests and namespaces of other worlds than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
@@ -82,7 +60,8 @@ fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failur
     Ok(Ready { resolved, writer: Some(writer), threads })
 }
 
-fn simulate(
+/// Runs the scenario of a command that began at `began`.
+pub(super) fn run(
     args: &Args,
     (kind, began): (Kind, Instant),
     setup: SetupGuard,
@@ -120,6 +99,7 @@ fn simulate(
         ended: 0,
         stuck: 0,
         unwritten: BTreeMap::new(),
+        closed_forms: (resolved.world.name() == "model").then(|| ClosedForms::of(&resolved)),
     };
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
@@ -187,7 +167,13 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
 }
 
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
-fn document(said: &[String], variants: &[table::Variant], manifest: &Manifest, dir: &Path, report: Option<&Path>) -> Value {
+fn document(
+    said: &[String],
+    (variants, closed_forms): (&[table::Variant], Option<&ClosedForms>),
+    manifest: &Manifest,
+    dir: &Path,
+    report: Option<&Path>,
+) -> Value {
     let number = |v: Option<f64>| v.filter(|v| v.is_finite());
     let summary = |s: &Summary| {
         let group = |g: &GroupSummary| {
@@ -200,10 +186,14 @@ fn document(said: &[String], variants: &[table::Variant], manifest: &Manifest, d
         json!({"groups": s.groups.iter().map(group).collect::<Vec<_>>(), "network": network})
     };
     let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(summary).collect::<Vec<_>>()});
+    let mut variants: Vec<Value> = variants.iter().map(variant).collect();
+    if let Some(closed_forms) = closed_forms {
+        closed_forms.add_to(&mut variants);
+    }
     json!({
         "name": manifest.name, "world": manifest.world, "dir": dir, "report": report, "fingerprint": manifest.fingerprint,
         "partial": manifest.partial, "answer": said.iter().map(|s| s.replace("**", "")).collect::<Vec<_>>(), "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
-        "variants": variants.iter().map(variant).collect::<Vec<_>>(),
+        "variants": variants,
     })
 }
 
@@ -211,13 +201,13 @@ fn document(said: &[String], variants: &[table::Variant], manifest: &Manifest, d
 fn conclude(
     args: &Args,
     (said, workloads): &(Vec<String>, Option<Grid>),
-    variants: &[table::Variant],
+    (variants, closed_forms): (&[table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
-        return print_data(&format!("{:#}\n", document(said, variants, manifest, dir, report)));
+        return print_data(&format!("{:#}\n", document(said, (variants, closed_forms), manifest, dir, report)));
     }
     let mut out = String::new();
     if !manifest.partial.is_empty() {
@@ -233,6 +223,11 @@ fn conclude(
         if let Some(workloads) = workloads {
             out.push_str(&grid::draw(workloads, wrap::stdout(), style::stdout()));
             out.push('\n');
+        }
+        for (number, variant) in variants.iter().enumerate() {
+            let Some(closed_forms) = closed_forms else { break };
+            let _ = writeln!(out, "{}", style::paint(style::stdout(), style::NAME, &variant.label));
+            out.push_str(&closed_forms.table(number, false, style::stdout()));
         }
     }
     out.push_str(&format!("results: {}\n", dir.display()));
@@ -275,6 +270,8 @@ struct Collector<'a> {
     stuck: usize,
     /// For each incomplete table, rows written and rows in total.
     unwritten: BTreeMap<&'static str, (u64, u64)>,
+    /// Values of the closed forms, where these run the scenario.
+    closed_forms: Option<ClosedForms>,
 }
 
 impl Collector<'_> {
@@ -339,7 +336,7 @@ impl Collector<'_> {
                 "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
             }));
         }
-        conclude(args, &answer, &self.variants, &manifest, &dir, report.as_deref())?;
+        conclude(args, &answer, (&self.variants, self.closed_forms.as_ref()), &manifest, &dir, report.as_deref())?;
         match &args.out {
             Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
             _ => Ok(()),

@@ -1,70 +1,20 @@
-//! What `forebay run` and `forebay sweep` share: their arguments, the scenario that these describe, and how failures and reports are announced.
+//! Steps before the first run: the scenario, progress, the time limit; warnings about results.
 
+use super::Args;
 use crate::among;
 use crate::failure::Failure;
-use crate::input::Input;
 use crate::interrupt;
-use crate::limits::Limits;
 use crate::output::warn;
 use crate::progress::{Kind, announced, event};
 use crate::report::Written;
-use clap::builder::PossibleValuesParser;
 use forebay_scenario::Scenario;
-use forebay_store::summary_table::metric_columns;
 use forebay_store::{StoreError, Target};
 use serde_json::json;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Run a scenario, write its results and print a summary
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    pub(super) input: Input,
-    /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
-    #[arg(long = "sweep", value_name = "KEY=[A, B]")]
-    pub(super) sweep: Vec<String>,
-    /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
-    /// Replace results that are already in --out
-    #[arg(long, requires = "out")]
-    pub(super) force: bool,
-    /// How to show progress on standard error [default: bar on a terminal, else lines]
-    #[arg(long, value_enum)]
-    pub(super) progress: Option<Kind>,
-    /// File format of the result tables
-    #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
-    pub(super) format: FormatArg,
-    /// Numbers in the printed table of a sweep, such as goodput_bps,drops [default: the most telling]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
-    pub(super) metrics: Vec<String>,
-    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
-    pub(super) threads: Option<u16>,
-    #[command(flatten)]
-    pub(super) limits: Limits,
-    /// Do not write a report beside the results
-    #[arg(long)]
-    pub(super) no_report: bool,
-    /// Print only where the results are
-    #[arg(long, short)]
-    pub(super) quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatArg {
-    /// Columns, for pandas and the like
-    Parquet,
-    /// Text
-    Csv,
-    /// Parquet, and instead of the printed table one JSON document with every number of every run
-    Json,
-}
 
 /// The scenario with all that the command line changes in it, and its overrides.
 pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
