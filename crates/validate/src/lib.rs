@@ -1,6 +1,7 @@
 //! Packet scripts in packetdrill's language, run against TCP endpoints, simulated or a kernel's, in virtual time: timed packets in and out, socket
 //! calls, assertions. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
 
+mod case;
 mod code;
 mod command;
 mod connection;
@@ -18,12 +19,14 @@ mod seen;
 mod settings;
 mod show;
 mod socket;
+mod variants;
 
+pub use case::{Case, cases};
 pub use outcome::{Options as RunOptions, Outcome, Stack};
-pub use run::{run_file, run_text, watch_text};
+pub use run::{run_text, watch_text};
 pub use seen::{Seen, as_linux, difference};
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The kernel that scripts run against with [`Stack::Linux`].
 ///
@@ -39,32 +42,4 @@ pub fn kernel() -> Result<PathBuf, String> {
 /// There is none; what to do.
 pub fn release() -> Result<String, String> {
     forebay_linux::kernel::release()
-}
-
-/// The scripts that `paths` name: files as they are, folders with all their `*.pkt`, in the order of their names.
-pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    let mut all = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let mut found = Vec::new();
-            collect(path, &mut found).map_err(|e| format!("{}: {e}", path.display()))?;
-            found.sort();
-            all.append(&mut found);
-        } else {
-            all.push(path.clone());
-        }
-    }
-    Ok(all)
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, found)?;
-        } else if path.extension().is_some_and(|e| e == "pkt") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }

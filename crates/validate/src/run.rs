@@ -17,15 +17,6 @@ use crate::settings::Settings;
 use crate::show::{seconds, show};
 use crate::socket::Sockets;
 use stamps::Stamps;
-use std::path::Path;
-
-/// Runs the script in the file `path`.
-pub fn run_file(path: &Path, options: &Options) -> Outcome {
-    match std::fs::read_to_string(path) {
-        Ok(text) => run_text(&text, options),
-        Err(e) => Outcome::Invalid(Problem::new(1, format!("cannot be read: {e}"))),
-    }
-}
 
 /// Runs the script `text`.
 pub fn run_text(text: &str, options: &Options) -> Outcome {

@@ -1,7 +1,7 @@
 //! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
 
 use forebay_validate::page::{Checked, Elsewhere, Other, citations, differences, places, table};
-use forebay_validate::{Outcome, RunOptions, Seen, Stack, as_linux, difference, run_text, scripts, watch_text};
+use forebay_validate::{Case, Outcome, RunOptions, Seen, Stack, as_linux, cases, difference, run_text, watch_text};
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -20,15 +20,14 @@ fn lines(file: &str) -> Vec<Vec<String>> {
 fn checked() -> Vec<Checked> {
     let known = lines("known.csv");
     let folder = root().join("tests/conform");
-    let files = scripts(&[folder]).unwrap();
-    let one = |file: &PathBuf| {
-        let text = std::fs::read_to_string(file).unwrap();
-        let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+    let one = |case: &Case| {
+        let text = case.text().unwrap().to_owned();
+        let path = Path::new(case.name()).strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         let outcome = run_text(&text, &RunOptions { strict: true, ..RunOptions::default() });
         let known = known.iter().find(|k| path.ends_with(&k[0])).map(|k| k[1].clone());
         Checked { path, text, outcome, known }
     };
-    files.iter().map(one).collect()
+    cases(&[folder]).unwrap().iter().map(one).collect()
 }
 
 #[test]
@@ -131,9 +130,11 @@ fn the_stack_linux_does_what_a_kernel_does() {
     let causes = lines("stack-linux.csv");
     let mut new = format!("# {release}\n# script; the simulator's stack `linux`; the kernel; cause\n");
     let mut compared = 0;
-    for file in scripts(&["tests/conform", "tests/connections"].map(|folder| root().join(folder))).unwrap() {
-        let text = as_linux(&std::fs::read_to_string(&file).unwrap());
-        let path = file.strip_prefix(root().join("tests")).unwrap().to_string_lossy().into_owned();
+    let mut all = cases(&["tests/conform", "tests/connections"].map(|folder| root().join(folder))).unwrap();
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    for case in all {
+        let text = as_linux(case.text().unwrap());
+        let path = Path::new(case.name()).strip_prefix(root().join("tests")).unwrap().to_string_lossy().into_owned();
         let watch = |of| watch_text(&text, &RunOptions { of, ..RunOptions::default() });
         let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),

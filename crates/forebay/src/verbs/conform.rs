@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print;
 use forebay_experiment::profile::PROFILES;
-use forebay_validate::{Outcome, RunOptions, Stack, as_linux, difference, run_file, scripts, watch_text};
+use forebay_validate::{Case, Outcome, RunOptions, Stack, as_linux, cases, difference, watch_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -90,14 +90,14 @@ impl Sums {
 const BEFORE: usize = 6;
 
 /// Gives each script to the simulator's stack `linux` and to a kernel, and prints where they part.
-fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
+fn compare(all: &[Case], quiet: bool) -> Result<(), Failure> {
     forebay_validate::kernel().map_err(Failure::Usage)?;
     let (mut same, mut out) = (0, String::new());
     let (mut differ, mut other) = (0, 0);
-    for file in files {
-        let name = file.display();
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
-        let watch = |of| watch_text(&as_linux(&text), &RunOptions { of, ..RunOptions::default() });
+    for case in all {
+        let name = case.name();
+        let text = case.text().map_err(|outcome| Failure::Usage(format!("{name}: {outcome:?}")))?;
+        let watch = |of| watch_text(&as_linux(text), &RunOptions { of, ..RunOptions::default() });
         let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(Outcome::NotApplicable(why)), _) | (_, Err(Outcome::NotApplicable(why))) => {
@@ -132,9 +132,9 @@ fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
 
 /// Runs the scripts and prints what came of each.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let files = scripts(&args.scripts).map_err(Failure::Usage)?;
+    let scripts = cases(&args.scripts).map_err(Failure::Usage)?;
     if args.compare {
-        return compare(&files, args.quiet);
+        return compare(&scripts, args.quiet);
     }
     let mut all = Vec::new();
     for world in &args.world {
@@ -144,8 +144,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         }
         let options = RunOptions { of, stack: args.stack.clone(), tolerance: args.tolerance, strict: args.strict };
         let (mut sums, mut out) = (Sums::default(), String::new());
-        for file in &files {
-            sums.add(&file.display().to_string(), run_file(file, &options), &mut out);
+        for case in &scripts {
+            sums.add(case.name(), case.run(&options), &mut out);
         }
         if args.quiet {
             out.clear();
