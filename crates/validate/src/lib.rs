@@ -1,6 +1,7 @@
 //! Packet scripts in packetdrill's language, run against TCP endpoints, simulated or a kernel's, in virtual time: timed packets in and out, socket
-//! calls, assertions. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
+//! calls, assertions. And whole scenarios and drawn connections, in the simulator and in a kernel. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
 
+pub mod agreement;
 mod case;
 mod code;
 mod command;

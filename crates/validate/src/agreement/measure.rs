@@ -8,6 +8,7 @@ use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::summarise;
 use forebay_types::Time;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 /// What a world made of a scenario.
@@ -61,33 +62,35 @@ fn ratio(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { a / b }
 }
 
-/// Where the first connection diverges, with `around` packets before and behind in both worlds.
-fn show(found: &[Alignment], reports: [&Report; 2], around: usize) {
+/// Prints the packets of both worlds at the first divergence of a connection, `around` before it and after it.
+fn show(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut dyn Write) -> io::Result<()> {
     let when = |a: &&Alignment| a.first.iter().flat_map(|f| f.packet).flatten().map(|p| p.time_ps).min();
-    let Some(a) = found.iter().filter(|a| a.first.is_some()).min_by_key(when) else { return };
-    let Some(first) = &a.first else { return };
-    println!(
+    let Some(a) = found.iter().filter(|a| a.first.is_some()).min_by_key(when) else { return Ok(()) };
+    let Some(first) = &a.first else { return Ok(()) };
+    writeln!(
+        print,
         "connection {}: after {} packets, {} {}",
         a.conn_id,
         a.alike,
         if first.back { "ACK" } else { "packet" },
         first.place
-    );
-    show_thoughts(found, reports, around);
+    )?;
+    show_states(found, reports, around, print)?;
     for (report, state) in reports.into_iter().zip(&first.state) {
         let ps = first.packet.iter().flatten().map(|p| p.time_ps).min().unwrap_or(0);
         let all: Vec<_> = report.packets.iter().filter(|p| p.conn_id == a.conn_id).collect();
         let at = all.partition_point(|p| p.time_ps < ps);
         for p in &all[at.saturating_sub(around)..(at + around).min(all.len())] {
             let what = if p.back { "ack" } else { "seq" };
-            println!("  {:>13.3} us {what} {} {} {}", p.time_ps as f64 / 1e6, p.number, p.payload, flags(p));
+            writeln!(print, "  {:>13.3} us {what} {} {} {}", p.time_ps as f64 / 1e6, p.number, p.payload, flags(p))?;
         }
-        println!("  {state:?}");
+        writeln!(print, "  {state:?}")?;
     }
+    Ok(())
 }
 
-/// Where a sender first thinks differently in the two worlds, which may be before a packet shows it.
-fn show_thoughts(found: &[Alignment], reports: [&Report; 2], around: usize) {
+/// Prints the first difference between the states of a sender in the two worlds, which may precede that of its packets.
+fn show_states(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut dyn Write) -> io::Result<()> {
     // What is outstanding may differ in a row and agree behind it: a process that waits for space in its send buffer writes after the ACK.
     let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.ca_state);
     let differing = found.iter().filter_map(|a| {
@@ -96,19 +99,21 @@ fn show_thoughts(found: &[Alignment], reports: [&Report; 2], around: usize) {
         let at = 1 + rows[0].iter().zip(&rows[1]).skip(1).position(|(s, l)| of(s) != of(l))?;
         Some((rows[0][at].time_ps.min(rows[1][at].time_ps), a.conn_id, at, rows))
     });
-    let Some((_, conn, at, rows)) = differing.min_by_key(|d| (d.0, d.1)) else { return };
-    println!("connection {conn}: the senders' states differ from ACK {at} on:");
+    let Some((_, conn, at, rows)) = differing.min_by_key(|d| (d.0, d.1)) else { return Ok(()) };
+    writeln!(print, "connection {conn}: the senders' states differ from ACK {at} on:")?;
     for rows in rows {
         for t in &rows[at.saturating_sub(around)..(at + around).min(rows.len())] {
             let (time, thresh) = (t.time_ps as f64 / 1e6, t.ssthresh.unwrap_or(f64::INFINITY));
             let TcpRow { bytes_acked, cwnd, unacked_bytes, ca_state, .. } = t;
             let (srtt, rto) = (t.srtt_ps.map_or(0.0, |p| p as f64 / 1e6), t.rto_ps as f64 / 1e6);
-            println!(
+            writeln!(
+                print,
                 "  {time:>13.3} us acked {bytes_acked} cwnd {cwnd} ssthresh {thresh} unacked {unacked_bytes} state {ca_state} srtt {srtt:.3} rto {rto:.0}"
-            );
+            )?;
         }
-        println!();
+        writeln!(print)?;
     }
+    Ok(())
 }
 
 fn flags(p: &PacketRow) -> String {
@@ -120,11 +125,11 @@ fn flags(p: &PacketRow) -> String {
 }
 
 /// Runs `text` in both worlds, and prints so many packets around the place where they diverge.
-pub(crate) fn both(name: &str, text: &str, around: Option<usize>) -> Result<Row, String> {
+pub(crate) fn both(name: &str, text: &str, around: Option<usize>, print: &mut dyn Write) -> Result<Row, String> {
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
     let found = align(&report, &other, Time::ZERO);
     if let Some(around) = around {
-        show(&found, [&report, &other], around);
+        show(&found, [&report, &other], around, print).map_err(super::unwritten)?;
     }
     Ok(Row {
         figures: [sim, linux],

@@ -93,7 +93,7 @@ mod tests {
         assert!(problem.contains("`window` is none of"), "{problem}");
         for (word, ..) in WORDS {
             assert!(problem.contains(word), "{problem}");
-            assert!(crate::USAGE.contains(word), "the usage does not know {word}");
+            assert!(crate::agreement::USAGE.contains(word), "the usage does not know {word}");
         }
         assert!(Kind::parse("").is_err());
         assert!(Kind::parse("sack,nosack").is_err());

@@ -8,7 +8,7 @@ use super::drawn::Drawn;
 use super::path::{MS, Sent, US};
 use super::peer::{Ack, acks};
 use super::script::text;
-use forebay_validate::{Outcome, RunOptions, Seen, Stack, as_linux, watch_text};
+use crate::{Outcome, RunOptions, Seen, Stack, as_linux, watch_text};
 
 /// How long the endpoint is looked at after the last ACK, ns: as long as a connection retransmits (tcp_retries2 gives up after 924 s).
 const PATIENCE: u64 = 1_000_000 * MS;

@@ -1,4 +1,4 @@
-//! `forebay-bench linux`: the simulator's stack `linux` against the TCP of a Linux kernel, scenario by scenario and packet by packet.
+//! Comparison of the simulator's stack `linux` with the TCP of a Linux kernel, packet by packet: scenarios, and single connections.
 
 mod connections;
 mod dice;
@@ -8,14 +8,29 @@ mod scenarios;
 mod table;
 
 use scenarios::{Case, cases};
+use std::io::{self, Write};
+
+/// Arguments of [`execute`].
+pub const USAGE: &str = "\
+  forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
+                                                the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
+                                                WORD, one in a FILE, or some that are drawn; with N packets around the first difference
+  forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
+                                                single connections over bad paths, drawn with the seeds from SEED on: the first difference between the
+                                                simulator's endpoint and a kernel's. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or
+                                                several of them with commas between. The scripts that differ go to FOLDER: `forebay conform --compare
+                                                FILE` shows more";
 
 /// Runs all scenarios, those whose name contains the word, the one in the file of that name, or some that are drawn, in both worlds; prints the table
 /// and writes it.
-pub(crate) fn execute(args: &[String]) -> Result<(), String> {
+///
+/// # Errors
+/// Arguments that are not those of [`USAGE`], runs that fail, and output that cannot be written.
+pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     if let Some((flag, rest)) = args.split_first()
         && flag == "--connections"
     {
-        return connections::execute(rest);
+        return connections::execute(rest, print);
     }
     let (mut out, mut word, mut around, mut drawn) = (None, None, None, None);
     let mut args = args.iter();
@@ -43,21 +58,26 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let mut rows = Vec::new();
     for case in &chosen {
         if around.is_some() {
-            println!("{}", case.text);
+            writeln!(print, "{}", case.text).map_err(unwritten)?;
         }
-        match measure::both(&case.name, &case.text, around) {
+        match measure::both(&case.name, &case.text, around, print) {
             Ok(row) => {
-                println!("{}", table::line(case, &row));
+                writeln!(print, "{}", table::line(case, &row)).map_err(unwritten)?;
                 rows.push((case, row));
             }
-            Err(why) => println!("{}: {why}", case.name),
+            Err(why) => writeln!(print, "{}: {why}", case.name).map_err(unwritten)?,
         }
     }
-    println!("{}", table::summary(&rows));
+    writeln!(print, "{}", table::summary(&rows)).map_err(unwritten)?;
     if let Some(out) = out {
         std::fs::write(&out, table::csv(&rows)).map_err(|e| format!("{out}: {e}"))?;
     }
     if rows.len() < chosen.len() { Err(format!("{} scenarios did not run", chosen.len() - rows.len())) } else { Ok(()) }
+}
+
+/// Output that cannot be written.
+fn unwritten(e: io::Error) -> String {
+    format!("cannot print: {e}")
 }
 
 #[cfg(test)]
@@ -71,12 +91,12 @@ mod tests {
             eprintln!("skipped: there is no kernel: forebay kernel build");
             return;
         }
-        let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/linux-agreement.csv")).unwrap();
+        let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linux-agreement.csv")).unwrap();
         let whole: Vec<&str> =
             table.lines().filter(|l| l.split(',').nth(3) == Some("all")).filter_map(|l| l.split(',').next()).collect();
         assert!(whole.len() >= 10, "{whole:?}");
         for case in cases().iter().filter(|c| whole.contains(&c.name.as_str())) {
-            let row = measure::both(&case.name, &case.text, None).unwrap();
+            let row = measure::both(&case.name, &case.text, None, &mut io::sink()).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
         }
     }

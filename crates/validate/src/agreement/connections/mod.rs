@@ -1,4 +1,4 @@
-//! `forebay-bench linux --connections`: one connection at a time whose peer and path are drawn, with the simulator's endpoint and with a kernel's.
+//! Single connections whose peer and path are drawn, with the simulator's endpoint and with a kernel's.
 //!
 //! A path that loses, delays, doubles and marks, and a peer with its own habits, are drawn from a seed ([`drawn`]); the connection happens with the
 //! simulator's endpoint ([`mod@grow`]) and is written as a packet script ([`mod@script`]). That script is then nothing but input, to the simulator's stack
@@ -15,10 +15,12 @@ mod receiver;
 mod script;
 mod window;
 
+use super::unwritten;
+use crate::{Stack, difference};
 use drawn::Drawn;
-use forebay_validate::{Stack, difference};
 use grow::{grow, watch};
 use kind::Kind;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// What was asked for.
@@ -51,15 +53,15 @@ fn parting(d: &Drawn) -> Result<Option<(String, String)>, String> {
     let theirs = watch(&grown.text, Stack::Linux)?;
     let Some((one, other)) = difference(&grown.seen, &theirs) else { return Ok(None) };
     let alike = grown.seen.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
-    let said = |seen: Option<&forebay_validate::Seen>| seen.map_or_else(|| "nothing more".into(), ToString::to_string);
+    let said = |seen: Option<&crate::Seen>| seen.map_or_else(|| "nothing more".into(), ToString::to_string);
     let line = format!("{alike} of {} alike; simulator: {}; kernel: {}", grown.seen.len(), said(one), said(other));
     Ok(Some((line, grown.text)))
 }
 
 /// Draws `COUNT` connections with the seeds from `SEED` on, and prints those that differ.
-pub(super) fn execute(args: &[String]) -> Result<(), String> {
+pub(super) fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     let asked = Asked::parse(args)?;
-    forebay_validate::kernel()?;
+    crate::kernel()?;
     if let Some(folder) = &asked.keep {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
@@ -68,7 +70,7 @@ pub(super) fn execute(args: &[String]) -> Result<(), String> {
         match parting(&Drawn::new(asked.kind, seed)) {
             Ok(None) => alike += 1,
             Ok(Some((line, text))) => {
-                println!("{seed}: {line}");
+                writeln!(print, "{seed}: {line}").map_err(unwritten)?;
                 if let Some(folder) = &asked.keep {
                     let file = folder.join(format!("{}-{seed}.pkt", asked.kind.to_string().replace(',', "-")));
                     std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -76,10 +78,10 @@ pub(super) fn execute(args: &[String]) -> Result<(), String> {
             }
             Err(why) => {
                 broken += 1;
-                println!("{seed}: did not run: {why}");
+                writeln!(print, "{seed}: did not run: {why}").map_err(unwritten)?;
             }
         }
     }
-    println!("{alike} of {} connections alike", asked.count);
+    writeln!(print, "{alike} of {} connections alike", asked.count).map_err(unwritten)?;
     if broken > 0 { Err(format!("{broken} connections did not run")) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The scenarios of `forebay-bench linux`.
+//! The scenarios that are compared.
 //!
 //! Rates and sizes are such that every packet without SACK blocks takes a whole number of nanoseconds on every link: a kernel's clock counts
 //! those, and the simulator's picoseconds. Access links are faster than the bottleneck, so that a flow does not queue in its own host.

@@ -2,9 +2,9 @@
 //! on, so that every connection comes to its end. The fate of a packet depends on how many have gone before it, and on the seed.
 
 use super::super::dice::{by_chance, per_mille};
+use crate::Seen;
+use crate::script::{EcnField, flag};
 use forebay_types::Rng;
-use forebay_validate::Seen;
-use forebay_validate::script::{EcnField, flag};
 
 /// A microsecond, in ns: scripts say times to it.
 pub(super) const US: u64 = 1000;
