@@ -1,7 +1,7 @@
 //! Closed forms of a scenario: their values, beside those that its runs measure, as a table or as JSON.
 
-use crate::style::{BOLD, DIM, paint};
-use crate::table::{decimals, scale};
+use crate::terminal::style::{BOLD, DIM, paint};
+use crate::terminal::summary_table::{decimals, scale};
 use forebay_analysis::Cell;
 use forebay_experiment::report::Report;
 use forebay_model::backend::{Collected, Head, Line, Measured, Verdict, to_json, unmeasured, verdicts};

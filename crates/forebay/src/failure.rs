@@ -1,8 +1,8 @@
 //! Why a verb failed: what to say and with which exit code.
 
-use crate::plain::plain;
-use crate::style;
-use crate::wrap::{self, wrap};
+use crate::terminal::escape::escape;
+use crate::terminal::style;
+use crate::terminal::wrap::{self, wrap};
 use forebay_experiment::report::RunError;
 use forebay_runner::sweep::SweepError;
 use forebay_scenario::Errors;
@@ -119,7 +119,7 @@ impl Failure {
     /// Tells the user, on standard error.
     pub(crate) fn report(&self) {
         // When standard error is closed there is nowhere to print.
-        let text = plain(&self.text(style::stderr()), style::stderr());
+        let text = escape(&self.text(style::stderr()), style::stderr());
         // Errors of scenarios show lines of files, drawn for a width of their own.
         let text = if matches!(self, Failure::Scenario(_)) { text } else { wrap(&text, wrap::stderr()) };
         let _ = io::stderr().write_all(text.as_bytes());

@@ -2,7 +2,7 @@
 //! violated assertion of the engine also ends it, and no result is kept then.
 
 use crate::failure::Failure;
-use crate::progress::event;
+use crate::terminal::progress::event;
 use serde_json::json;
 use std::fs;
 use std::panic;

@@ -1,26 +1,18 @@
 //! The `forebay` command, as a library that the program and the Python package share. One file a verb in `verbs/`; this one only
 //! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
-mod among;
 mod closed_forms;
 mod failure;
-mod grid;
 mod input;
 mod interrupt;
 mod limits;
-mod output;
-mod plain;
-mod progress;
+mod mpi_run;
 mod python;
 pub mod report;
-mod said;
-mod style;
-mod sweep_progress;
-mod sweep_table;
-mod table;
+mod terminal;
 mod verbs;
-mod wrap;
 
+use crate::terminal::{escape, style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use forebay_sim::exchange::Exchange;
@@ -77,7 +69,7 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
-    among::join(exchange);
+    mpi_run::join(exchange);
     run(args)
 }
 
@@ -114,18 +106,18 @@ where
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
             // All processes have the same arguments.
-            if among::follows() {
+            if mpi_run::follows() {
                 return u8::try_from(e.exit_code()).unwrap_or(2);
             }
             let fancy = if helps { style::stdout() } else { style::stderr() };
-            let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
+            let text = escape::escape(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
             let _ = if helps { io::stdout().write_all(text.as_bytes()) } else { io::stderr().write_all(text.as_bytes()) };
             return u8::try_from(e.exit_code()).unwrap_or(2);
         }
     };
     let result = match cli.verb {
         Verb::Run(args) => verbs::run::execute(&args),
-        _ if among::processes().is_some() => Err(among::refused(among::only_run())),
+        _ if mpi_run::processes().is_some() => Err(mpi_run::refused(mpi_run::only_run())),
         Verb::New(args) => verbs::new::execute(&args),
         Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
@@ -152,7 +144,7 @@ where
         Ok(()) => 0,
         Err(failure) => {
             failure.report();
-            among::failed(&failure);
+            mpi_run::failed(&failure);
             failure.number()
         }
     }

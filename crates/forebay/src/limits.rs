@@ -1,8 +1,8 @@
 //! What runs may take: a forecast before they start, and what ends them when they take more.
 
 use crate::failure::Failure;
-use crate::style::{BOLD, paint};
-use crate::table::scaled;
+use crate::terminal::style::{BOLD, paint};
+use crate::terminal::summary_table::scaled;
 use forebay_runner::memory::{self, Limit};
 use forebay_runner::{Forecast, Outlook, RealTime, outlook, surely_small};
 use forebay_scenario::Resolved;

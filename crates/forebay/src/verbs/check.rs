@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::input::found;
+use crate::interrupt;
 use crate::limits;
-use crate::output::{print, print_data};
-use crate::{interrupt, style};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style;
 use forebay_runner::sweep::explain;
 use forebay_runner::{Forecast, Outlook, RealTime, outlook};
 use forebay_scenario::{Resolved, Scenario};

@@ -4,12 +4,12 @@ use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
 use crate::input::found;
 use crate::interrupt::{self, Forced};
-use crate::output::{Format, print, print_data};
-use crate::plain;
-use crate::progress::{Display, Kind};
-use crate::style::{self, BOLD, DIM, NAME, paint};
-use crate::table;
-use crate::wrap;
+use crate::terminal::escape;
+use crate::terminal::output::{Format, print, print_data};
+use crate::terminal::progress::{Display, Kind};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::summary_table;
+use crate::terminal::wrap;
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::align::{Alignment, Divergence, align, time_of};
@@ -138,7 +138,7 @@ fn ways(args: &Args) -> Vec<Way> {
 struct Column {
     way: Way,
     /// One for each variant.
-    variants: Vec<table::Variant>,
+    variants: Vec<summary_table::Variant>,
     /// With `--models`, in all worlds but theirs.
     closed_forms: Option<ClosedForms>,
 }
@@ -166,21 +166,21 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
     let colour = style::stdout();
     let mut out = String::new();
     for (v, variant) in plain.variants.iter().enumerate() {
-        let of: Vec<table::Variant> = columns
+        let of: Vec<summary_table::Variant> = columns
             .iter()
             .filter_map(|c| c.variants.get(v))
-            .map(|t| table::Variant { label: t.label.clone(), seeds: t.seeds.clone() })
+            .map(|t| summary_table::Variant { label: t.label.clone(), seeds: t.seeds.clone() })
             .collect();
-        let heads = |list: &[table::Column]| {
+        let heads = |list: &[summary_table::Source]| {
             let line = |i: usize| -> Vec<String> { list.iter().map(|&(c, _)| columns[c].way.heads()[i].clone()).collect() };
             let groups: Vec<String> = list.iter().map(|&(c, g)| of[c].seeds[0].groups[g].name.clone()).collect();
-            let several = list.iter().any(|c| c.1 > table::FIRST);
+            let several = list.iter().any(|c| c.1 > summary_table::FIRST);
             [line(0), line(1)].into_iter().chain(several.then_some(groups)).collect()
         };
         if plain.variants.len() > 1 {
             let _ = writeln!(out, "{}", paint(colour, NAME, &variant.label));
         }
-        out.push_str(&table::render_under(&of, heads, wrap::stdout(), colour));
+        out.push_str(&summary_table::render_under(&of, heads, wrap::stdout(), colour));
         out.push('\n');
         for column in &columns {
             let Some(closed_forms) = column.closed_forms.as_ref().filter(|_| v < column.variants.len()) else { continue };
@@ -189,7 +189,7 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
             out.push_str(&closed_forms.table(v, true, colour));
         }
     }
-    notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &plain::plain(n, colour))));
+    notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &escape::escape(n, colour))));
     print(&out)
 }
 
@@ -198,7 +198,7 @@ fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<Collector, Failure
     forebay_backends::choose_kernel(way.kernel.clone());
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
-    let variants = labels.iter().map(|l| table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
+    let variants = labels.iter().map(|l| summary_table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
     let closed_forms = (args.models && way.world != "model").then(|| ClosedForms::of(resolved));
     let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new(), closed_forms };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
@@ -210,7 +210,7 @@ fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<Collector, Failure
 
 struct Collector {
     display: Display,
-    variants: Vec<table::Variant>,
+    variants: Vec<summary_table::Variant>,
     /// Of the runs of which their world says how well it could run them.
     remarks: Vec<String>,
     closed_forms: Option<ClosedForms>,
@@ -267,7 +267,8 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
         json!({"groups": groups.collect::<Vec<_>>(), "network": network})
     };
     let column = |c: &Column| {
-        let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
+        let variant =
+            |v: &summary_table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
         let mut variants: Vec<Value> = c.variants.iter().map(variant).collect();
         if let Some(closed_forms) = &c.closed_forms {
             closed_forms.add_to(&mut variants);

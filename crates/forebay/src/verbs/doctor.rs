@@ -2,8 +2,8 @@
 
 use super::check::Printed;
 use crate::failure::Failure;
-use crate::output::print;
-use crate::style::{self, BOLD, DIM, ERROR, NAME, paint};
+use crate::terminal::output::print;
+use crate::terminal::style::{self, BOLD, DIM, ERROR, NAME, paint};
 use forebay_platform::doctor::{Finding, Fix, Package, Part, install};
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -3,8 +3,8 @@
 use super::check::Printed;
 use super::reference::{self, Entry, everything};
 use crate::failure::Failure;
-use crate::output::{print, print_data};
-use crate::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_runner::{ExplainError, Which, explain};
 use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;

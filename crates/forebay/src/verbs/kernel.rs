@@ -1,9 +1,9 @@
 //! `forebay kernel`: builds, lists and removes the kernels of the world `linux`.
 
 use crate::failure::Failure;
-use crate::output::print;
-use crate::plain::plain;
-use crate::style;
+use crate::terminal::escape::escape;
+use crate::terminal::output::print;
+use crate::terminal::style;
 use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel, known, parse_sha256};
 use indicatif::ProgressBar;
 use std::fmt::Write as _;
@@ -234,9 +234,9 @@ impl Display {
 
     fn line(&self, text: &str) {
         match &self.spinner {
-            Some(s) => s.println(plain(text, style::stderr())),
+            Some(s) => s.println(escape(text, style::stderr())),
             // A closed standard error is no reason to stop.
-            None => drop(writeln!(io::stderr().lock(), "{}", plain(text, false))),
+            None => drop(writeln!(io::stderr().lock(), "{}", escape(text, false))),
         }
     }
 

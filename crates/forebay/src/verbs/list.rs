@@ -2,8 +2,8 @@
 
 use super::check::Printed;
 use crate::failure::Failure;
-use crate::output::{print, print_data};
-use crate::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_scenario::{Section, describe};
 use forebay_types::param::nearest;
 use serde_json::{Value, json};

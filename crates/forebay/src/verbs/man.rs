@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::terminal::output::print;
 use clap::CommandFactory;
 use std::fs;
 use std::path::PathBuf;

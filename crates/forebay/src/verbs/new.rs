@@ -1,8 +1,8 @@
 //! `forebay new`: a commented scenario to start from, with the operator's switch and speed in it.
 
 use crate::failure::Failure;
-use crate::output::print;
-use crate::style::{self, NAME, paint};
+use crate::terminal::output::print;
+use crate::terminal::style::{self, NAME, paint};
 use clap::builder::PossibleValuesParser;
 use forebay_experiment::topology::{SPEEDS, SWITCHES, Speed, speed};
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
 //! `forebay report`: the page of finished results, or a comparison of several.
 
 use crate::failure::Failure;
-use crate::output::print;
 use crate::report::{self, Written};
-use crate::wrap;
-use crate::{grid, said, style};
+use crate::terminal::output::print;
+use crate::terminal::wrap;
+use crate::terminal::{grid, sentences, style};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
 use std::path::PathBuf;
@@ -42,11 +42,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn done(written: &Written) -> Result<(), Failure> {
-    let said = said::lines(&written.sentences, style::stdout());
+    let said = sentences::render(&written.sentences, style::stdout());
     let workloads = written
         .workloads
         .as_ref()
-        .map_or_else(String::new, |g| format!("\n{}\n", grid::draw(g, wrap::stdout(), style::stdout())));
+        .map_or_else(String::new, |g| format!("\n{}\n", grid::render(g, wrap::stdout(), style::stdout())));
     print(&format!("{said}{workloads}report: {}\n", written.path.display()))
 }
 

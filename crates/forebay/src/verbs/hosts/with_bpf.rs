@@ -4,7 +4,7 @@ mod guard;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{print, print_data, warn};
+use crate::terminal::output::{print, print_data, warn};
 use crate::verbs::check::Printed;
 use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_hosts::catalog::PROGRAMS;

@@ -6,11 +6,11 @@ mod sweep;
 
 pub(super) use sweep::{Summary, conclude};
 
-use crate::among;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::limits::Limits;
-use crate::progress::Kind;
+use crate::mpi_run;
+use crate::terminal::progress::Kind;
 use clap::builder::PossibleValuesParser;
 use forebay_runner::sweep::Shard;
 use forebay_store::summary_table::metric_columns;
@@ -81,7 +81,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         let chosen = setup::scenario(args).and_then(|(scenario, overrides)| {
             let sweep = scenario.sweep()?;
             let refused = match &sweep {
-                Some(_) if among::processes().is_some() => {
+                Some(_) if mpi_run::processes().is_some() => {
                     "mpirun divides single runs among its processes; divide a sweep with `forebay run FILE --shard I/N`, or with Dask"
                 }
                 None if args.dry_run || args.shard.is_some() || args.dask.is_some() || !args.metrics.is_empty() => {
@@ -95,7 +95,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         match chosen {
             Ok((scenario, overrides, Some(sweep))) => sweep::run(args, (kind, began), guard, scenario, &sweep, overrides),
             Ok((scenario, overrides, None)) => single::run(args, (kind, began), guard, &scenario, overrides),
-            Err(failure) => Err(among::refused(failure)),
+            Err(failure) => Err(mpi_run::refused(failure)),
         }
     })
 }

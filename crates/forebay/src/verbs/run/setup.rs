@@ -1,12 +1,12 @@
 //! Steps before the first run: the scenario, progress, the time limit; warnings about results.
 
 use super::Args;
-use crate::among;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::warn;
-use crate::progress::{Kind, announced, event};
+use crate::mpi_run;
 use crate::report::Written;
+use crate::terminal::output::warn;
+use crate::terminal::progress::{Kind, announced, event};
 use forebay_scenario::Scenario;
 use forebay_store::{StoreError, Target};
 use serde_json::json;
@@ -54,7 +54,7 @@ impl SetupGuard {
             let text = format!("ended after {seconds:.1} s by --max-time, before the first run had begun; there are no results");
             let failure = announced(kind, Failure::Machine(text));
             failure.report();
-            among::failed(&failure);
+            mpi_run::failed(&failure);
             process::exit(1);
         };
         // If no thread can be created, --max-time ends the first run after it has begun.

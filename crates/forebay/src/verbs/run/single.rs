@@ -6,12 +6,13 @@ use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::{Files, Watch};
-use crate::output::{print, print_data, remark, warn};
-use crate::progress::{Display, Kind, announced, event};
+use crate::mpi_run;
 use crate::report::{self, Written};
-use crate::table::{self, scaled};
-use crate::wrap;
-use crate::{among, grid, said, style};
+use crate::terminal::output::{print, print_data, remark, warn};
+use crate::terminal::progress::{Display, Kind, announced, event};
+use crate::terminal::summary_table::{self, scaled};
+use crate::terminal::wrap;
+use crate::terminal::{grid, sentences, style};
 use forebay_analysis::{Grid, list};
 use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
@@ -42,12 +43,12 @@ struct Ready {
 /// Sees to all that can be wrong before anything runs.
 fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failure> {
     let resolved = scenario.resolve()?;
-    let divided = among::processes().is_some();
+    let divided = mpi_run::processes().is_some();
     // Runs that are divided among processes run one after the other.
     let threads = if divided { 1 } else { args.threads.map_or(Host::here().cpus, usize::from) };
     let grace = if resolved.world.name() == "sim" { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: kind == Kind::Json, continues: false })?;
-    if among::follows() {
+    if mpi_run::follows() {
         return Ok(Ready { resolved, writer: None, threads });
     }
     let target = target(args, &resolved);
@@ -70,12 +71,12 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let cores = args.threads.map_or(1, usize::from);
     let ready = prepare(args, kind, scenario).and_then(|mut ready| {
-        among::divide(&mut ready.resolved, cores)?;
+        mpi_run::divide(&mut ready.resolved, cores)?;
         Ok(ready)
     });
-    let Ready { resolved, writer, threads } = among::agree(ready, |ready| among::digest(&ready.resolved))?;
+    let Ready { resolved, writer, threads } = mpi_run::agree(ready, |ready| mpi_run::digest(&ready.resolved))?;
     drop(setup);
-    let Some(writer) = writer else { return among::follow(&resolved, &args.limits, cores) };
+    let Some(writer) = writer else { return mpi_run::follow(&resolved, &args.limits, cores) };
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     let jobs = jobs(&resolved);
 
@@ -92,7 +93,7 @@ pub(super) fn run(
         writer: Some(writer),
         display: Display::new(kind, &labels),
         record: Some(record),
-        variants: labels.into_iter().map(|label| table::Variant { label, seeds: Vec::new() }).collect(),
+        variants: labels.into_iter().map(|label| summary_table::Variant { label, seeds: Vec::new() }).collect(),
         watch,
         cut: &cut,
         last: None,
@@ -104,7 +105,7 @@ pub(super) fn run(
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
     result?;
-    among::over();
+    mpi_run::over();
     collector.conclude(&jobs)
 }
 
@@ -169,7 +170,7 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
 fn document(
     said: &[String],
-    (variants, closed_forms): (&[table::Variant], Option<&ClosedForms>),
+    (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
@@ -185,7 +186,8 @@ fn document(
             NETWORK_METRICS.iter().map(|m| (m.name.to_owned(), number((m.get)(&s.network)).into())).collect();
         json!({"groups": s.groups.iter().map(group).collect::<Vec<_>>(), "network": network})
     };
-    let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(summary).collect::<Vec<_>>()});
+    let variant =
+        |v: &summary_table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(summary).collect::<Vec<_>>()});
     let mut variants: Vec<Value> = variants.iter().map(variant).collect();
     if let Some(closed_forms) = closed_forms {
         closed_forms.add_to(&mut variants);
@@ -201,7 +203,7 @@ fn document(
 fn conclude(
     args: &Args,
     (said, workloads): &(Vec<String>, Option<Grid>),
-    (variants, closed_forms): (&[table::Variant], Option<&ClosedForms>),
+    (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
@@ -215,13 +217,13 @@ fn conclude(
     }
     if !args.quiet {
         if !said.is_empty() {
-            out.push_str(&said::lines(said, style::stdout()));
+            out.push_str(&sentences::render(said, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&table::render(variants, wrap::stdout(), style::stdout()));
+        out.push_str(&summary_table::render(variants, wrap::stdout(), style::stdout()));
         out.push('\n');
         if let Some(workloads) = workloads {
-            out.push_str(&grid::draw(workloads, wrap::stdout(), style::stdout()));
+            out.push_str(&grid::render(workloads, wrap::stdout(), style::stdout()));
             out.push('\n');
         }
         for (number, variant) in variants.iter().enumerate() {
@@ -258,7 +260,7 @@ struct Collector<'a> {
     writer: Option<RunWriter>,
     display: Display,
     record: Option<Record>,
-    variants: Vec<table::Variant>,
+    variants: Vec<summary_table::Variant>,
     watch: Watch,
     /// Tells the runs to end.
     cut: &'a AtomicBool,
@@ -356,7 +358,7 @@ impl Collector<'_> {
             Err(failure) => {
                 let failure = announced(self.kind, failure);
                 failure.report();
-                among::failed(&failure);
+                mpi_run::failed(&failure);
                 failure.number()
             }
         };

@@ -4,16 +4,17 @@ use super::setup::{SetupGuard, mention_unnamed, written};
 use super::{Args, FormatArg};
 use crate::failure::Failure;
 use crate::input::found;
+use crate::interrupt;
 use crate::interrupt::Forced;
 use crate::limits::Files;
-use crate::output::print;
-use crate::progress::{Kind, event};
 use crate::python::Python;
 use crate::report::{self, Written};
-use crate::sweep_progress::Display;
-use crate::table::scaled;
-use crate::wrap;
-use crate::{interrupt, said, style, sweep_table};
+use crate::terminal::output::print;
+use crate::terminal::progress::{Kind, event};
+use crate::terminal::summary_table::scaled;
+use crate::terminal::sweep_progress::Display;
+use crate::terminal::wrap;
+use crate::terminal::{sentences, style, sweep_table};
 use forebay_runner::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::sweep::SweepScenario;
@@ -222,7 +223,7 @@ fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&W
         // What cannot be read back is said by nobody; the table of numbers does not depend on it.
         let said = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
         if !said.is_empty() {
-            out.push_str(&said::lines(&said, style::stdout()));
+            out.push_str(&sentences::render(&said, style::stdout()));
             out.push('\n');
         }
         out.push_str(&sweep_table::render(&f.plan, &f.records, summary.metrics, wrap::stdout(), style::stdout()));

@@ -3,7 +3,7 @@
 
 use super::{MEASURED, line, report};
 use crate::failure::Failure;
-use crate::output::{print, warn};
+use crate::terminal::output::{print, warn};
 use crate::verbs::{attach, watch};
 use forebay_hosts::attach::Request;
 use forebay_hosts::condition::Condition;

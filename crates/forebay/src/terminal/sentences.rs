@@ -1,9 +1,9 @@
 //! What results say, as lines of a terminal.
 
-use crate::style::{BOLD, paint};
+use crate::terminal::style::{BOLD, paint};
 
 /// One sentence a line, with what the library marks by `**` in bold, or plain.
-pub(crate) fn lines(sentences: &[String], colour: bool) -> String {
+pub(crate) fn render(sentences: &[String], colour: bool) -> String {
     let line = |sentence: &String| {
         let part = |(i, text): (usize, &str)| if i % 2 == 1 { paint(colour, BOLD, text) } else { text.to_owned() };
         sentence.split("**").enumerate().map(part).collect::<String>() + "\n"
@@ -13,12 +13,12 @@ pub(crate) fn lines(sentences: &[String], colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::lines;
+    use super::render;
 
     #[test]
     fn bold_where_there_are_colours() {
         let said = ["**dctcp**: storage finished **0** of 1 queries.".to_owned()];
-        assert_eq!(lines(&said, false), "dctcp: storage finished 0 of 1 queries.\n");
-        assert_eq!(lines(&said, true), "\x1b[1mdctcp\x1b[0m: storage finished \x1b[1m0\x1b[0m of 1 queries.\n");
+        assert_eq!(render(&said, false), "dctcp: storage finished 0 of 1 queries.\n");
+        assert_eq!(render(&said, true), "\x1b[1mdctcp\x1b[0m: storage finished \x1b[1m0\x1b[0m of 1 queries.\n");
     }
 }

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Watch;
-use crate::output::remark;
-use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, announced, clock, event, log_line};
-use crate::style;
-use crate::table::scaled;
+use crate::terminal::output::remark;
+use crate::terminal::progress::{JSON_EVERY, Kind, Minutes, STEPS, announced, clock, event, log_line};
+use crate::terminal::style;
+use crate::terminal::summary_table::scaled;
 use forebay_runner::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Standard output, which may be a pipe that closes early.
 
 use crate::failure::Failure;
-use crate::plain::plain;
-use crate::style;
-use crate::wrap::{self, wrap};
+use crate::terminal::escape::escape;
+use crate::terminal::style;
+use crate::terminal::wrap::{self, wrap};
 use std::io::{self, Write};
 
 /// How a verb prints the numbers that it has found.
@@ -23,7 +23,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Prints `text` as it is, for programs and files. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
 pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(plain(text, style::stdout()).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(escape(text, style::stdout()).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
         _ => Ok(()),
     }
@@ -34,7 +34,7 @@ pub(crate) fn remark(notes: &[String]) {
     let head = style::paint(style::stderr(), style::DIM, "note:");
     for note in notes {
         // Nobody is left to tell when standard error is closed.
-        let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", plain(note, false)), wrap::stderr()));
+        let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", escape(note, false)), wrap::stderr()));
     }
 }
 
@@ -42,5 +42,5 @@ pub(crate) fn remark(notes: &[String]) {
 pub(crate) fn warn(text: &str) {
     // When standard error is closed there is nowhere to print.
     let head = style::paint(style::stderr(), style::WARNING, "warning:");
-    let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", plain(text, false)), wrap::stderr()));
+    let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", escape(text, false)), wrap::stderr()));
 }

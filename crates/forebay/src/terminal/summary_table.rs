@@ -1,13 +1,11 @@
 //! The final table: one line a number, one column a transport, means with 95 % intervals when there are several seeds.
 
-use crate::style::{BOLD, DIM, NAME, paint};
-use crate::wrap::blocks;
+use crate::terminal::columns::{self, Column};
+use crate::terminal::style::{BOLD, DIM, NAME, paint};
 use forebay_analysis::{Metric, cell_of, metrics};
 use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
 use forebay_types::GroupId;
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::ops::Range;
 
 /// A mean over seeds.
 pub(crate) type Mean = forebay_analysis::Cell;
@@ -47,7 +45,7 @@ pub(crate) enum Cell {
 
 impl Cell {
     /// The mean as text.
-    pub(crate) fn mean(&self) -> &str {
+    fn mean(&self) -> &str {
         match self {
             Cell::Value { mean, .. } => mean,
             Cell::Missing => "-",
@@ -55,9 +53,9 @@ impl Cell {
         }
     }
 
-    /// How far the interval reaches, as text.
-    pub(crate) fn spread(&self) -> Option<&str> {
-        if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
+    /// Half the width of the interval as text, empty without one.
+    fn spread(&self) -> &str {
+        if let Cell::Value { spread, .. } = self { spread.as_deref().unwrap_or("") } else { "" }
     }
 }
 
@@ -80,7 +78,7 @@ pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -
 /// Draws the table under heads of one's own: for each line of them, a text for each column.
 pub(crate) fn render_under(
     variants: &[Variant],
-    heads: impl FnOnce(&[Column]) -> Vec<Vec<String>>,
+    heads: impl FnOnce(&[Source]) -> Vec<Vec<String>>,
     width: Option<usize>,
     colour: bool,
 ) -> String {
@@ -107,9 +105,9 @@ pub(crate) fn render_under(
 pub(crate) const FIRST: GroupId = GroupId::new(0);
 
 /// A column: number of the variant, and its transport group.
-pub(crate) type Column = (usize, GroupId);
+pub(crate) type Source = (usize, GroupId);
 
-fn columns(variants: &[Variant]) -> Vec<Column> {
+fn columns(variants: &[Variant]) -> Vec<Source> {
     let groups = |variant: &Variant| variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten();
     variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
 }
@@ -122,7 +120,7 @@ pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool
 
 /// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
 /// below its name, which says no more than theirs.
-fn heads(variants: &[Variant], columns: &[Column]) -> Vec<Vec<String>> {
+fn heads(variants: &[Variant], columns: &[Source]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
     let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
     let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
@@ -195,69 +193,33 @@ pub(crate) fn decimals(value: f64, significant: i32) -> usize {
     (significant - 1 - value.log10().floor() as i32).clamp(0, 9) as usize
 }
 
-/// Characters of the longest.
-pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
-    texts.map(|t| t.chars().count()).max().unwrap_or(0)
-}
-
 fn draw(heads: &[Vec<String>], lines: &[Line], fits: Option<usize>, colour: bool) -> String {
-    let label_width = width(lines.iter().map(|l| l.label.as_str()));
-    let unit_width = width(lines.iter().map(|l| l.unit));
-    let columns = heads.first().map_or(0, Vec::len);
-    let (mut mean_widths, mut spread_widths, mut widths) = (Vec::new(), Vec::new(), Vec::new());
-    for c in 0..columns {
-        let cells = || lines.iter().map(move |l| &l.cells[c]);
-        let mean = width(cells().map(Cell::mean));
-        let spread = width(cells().filter_map(Cell::spread));
-        let head = width(heads.iter().map(|h| h[c].as_str()));
-        let whole = mean + if spread > 0 { spread + 1 } else { 0 };
-        mean_widths.push(mean.max(head.saturating_sub(whole - mean)));
-        spread_widths.push(spread);
-        widths.push(whole.max(head));
-    }
-    let each: Vec<usize> = widths.iter().map(|w| w + 2).collect();
-    let block = |columns: Range<usize>| {
-        let mut out = String::new();
-        // Writing to a string cannot fail, hence the ignored results below.
-        for (i, head) in heads.iter().enumerate() {
-            let _ = write!(out, "{:label_width$}  {:unit_width$}", "", "");
-            for c in columns.clone() {
-                // A variant whose groups stand in several blocks is named in each of them.
-                let begun = head[..=c].iter().rev().find(|h| !h.is_empty()).filter(|_| c == columns.start && heads.len() > 1);
-                let (text, width) = (begun.unwrap_or(&head[c]), widths[c]);
-                let _ = write!(out, "  {}", paint(colour, if i == 0 { NAME } else { BOLD }, &format!("{text:>width$}")));
-            }
-            finish_line(&mut out);
-        }
-        for l in lines {
-            let unit = paint(colour, DIM, &format!("{:unit_width$}", l.unit));
-            let _ = write!(out, "{:label_width$}  {unit}", l.label);
-            for c in columns.clone() {
-                let (cell, m, s) = (&l.cells[c], mean_widths[c], spread_widths[c]);
-                let _ = write!(out, "  {:>m$}", cell.mean());
-                match cell.spread() {
-                    Some(text) => {
-                        let _ = write!(out, "{}", paint(colour, DIM, &format!(" {text:<s$}")));
-                    }
-                    None if s > 0 => {
-                        let _ = write!(out, "{:1$}", "", s + 1);
-                    }
-                    None => {}
-                }
-            }
-            finish_line(&mut out);
-        }
-        out
+    let blank = || vec![String::new(); heads.len()];
+    let labels = lines.iter().map(|l| l.label.clone()).collect();
+    let units = lines.iter().map(|l| paint(colour, DIM, l.unit)).collect();
+    let keys = [labels, units].map(|cells| Column { heads: blank(), cells, ..Column::default() });
+    let column = |c: usize| Column {
+        heads: heads.iter().map(|line| line[c].clone()).collect(),
+        cells: aligned(&lines.iter().map(|l| &l.cells[c]).collect::<Vec<_>>(), colour),
+        right: true,
+        gap: 0,
     };
-    blocks(label_width + 2 + unit_width, &each, fits).into_iter().map(block).collect::<Vec<_>>().join("\n")
+    let all: Vec<Column> = (0..heads.first().map_or(0, Vec::len)).map(column).collect();
+    columns::render(&keys, &all, &[NAME, BOLD, BOLD][..heads.len()], fits, colour)
 }
 
-/// Ends a line without trailing blanks.
-pub(crate) fn finish_line(out: &mut String) {
-    out.truncate(out.trim_end_matches(' ').len());
-    out.push('\n');
+/// The cells of a column as texts: means end and intervals begin at the same place.
+pub(crate) fn aligned(cells: &[&Cell], colour: bool) -> Vec<String> {
+    let widest = |text: fn(&Cell) -> &str| cells.iter().map(|c| text(c).chars().count()).max().unwrap_or(0);
+    let (mean, spread) = (widest(Cell::mean), widest(Cell::spread));
+    let interval = |c: &Cell| match (spread, c.spread()) {
+        (0, _) => String::new(),
+        (_, "") => " ".repeat(spread + 1),
+        (_, text) => paint(colour, DIM, &format!(" {text:<spread$}")),
+    };
+    cells.iter().map(|c| format!("{:>mean$}{}", c.mean(), interval(c))).collect()
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
+#[path = "summary_table_tests.rs"]
 mod tests;

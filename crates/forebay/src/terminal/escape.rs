@@ -5,7 +5,7 @@ use forebay_types::param::is_hidden;
 use std::fmt::Write;
 
 /// `text` without anything hidden in it, but for line ends, tabs and, where they are wanted, colours.
-pub(crate) fn plain(text: &str, colours: bool) -> String {
+pub(crate) fn escape(text: &str, colours: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(is_hidden) {
@@ -42,16 +42,16 @@ fn colour(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::escape;
 
     #[test]
     fn what_is_hidden_is_written_out() {
-        assert_eq!(plain("a\tb\n\x1b[1;31mred\x1b[0m", true), "a\tb\n\x1b[1;31mred\x1b[0m");
-        assert_eq!(plain("\x1b[2J\x1b]0;title\x07x\r", true), "\\u001b[2J\\u001b]0;title\\u0007x\\u000d");
-        assert_eq!(plain("\x1b[8mhidden \x1b[30;40m", true), "\\u001b[8mhidden \\u001b[30;40m");
-        assert_eq!(plain("ab\u{202e}cd\u{9b}\u{feff}µ", true), "ab\\u202ecd\\u009b\\ufeffµ");
-        assert_eq!(plain("\x1b[38;5;13m", true), "\\u001b[38;5;13m");
-        assert_eq!(plain("\x1b[1mx", false), "\\u001b[1mx");
-        assert_eq!(plain("\x1b[", true), "\\u001b[");
+        assert_eq!(escape("a\tb\n\x1b[1;31mred\x1b[0m", true), "a\tb\n\x1b[1;31mred\x1b[0m");
+        assert_eq!(escape("\x1b[2J\x1b]0;title\x07x\r", true), "\\u001b[2J\\u001b]0;title\\u0007x\\u000d");
+        assert_eq!(escape("\x1b[8mhidden \x1b[30;40m", true), "\\u001b[8mhidden \\u001b[30;40m");
+        assert_eq!(escape("ab\u{202e}cd\u{9b}\u{feff}µ", true), "ab\\u202ecd\\u009b\\ufeffµ");
+        assert_eq!(escape("\x1b[38;5;13m", true), "\\u001b[38;5;13m");
+        assert_eq!(escape("\x1b[1mx", false), "\\u001b[1mx");
+        assert_eq!(escape("\x1b[", true), "\\u001b[");
     }
 }

@@ -2,9 +2,9 @@
 //! nothing.
 
 use crate::failure::Failure;
-use crate::plain::plain;
-use crate::style;
-use crate::table::{decimals, scaled};
+use crate::terminal::escape::escape;
+use crate::terminal::style;
+use crate::terminal::summary_table::{decimals, scaled};
 use forebay_runner::{Job, Outcome, State};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -65,13 +65,13 @@ impl Minutes {
 /// Writes one line for a log.
 pub(crate) fn log_line(position: u64, message: &str) {
     // A closed standard error is no reason to lose the results.
-    let _ = writeln!(io::stderr().lock(), "{:>3} %: {}", position * 100 / STEPS, plain(message, false));
+    let _ = writeln!(io::stderr().lock(), "{:>3} %: {}", position * 100 / STEPS, escape(message, false));
 }
 
 /// Writes one event.
 pub(crate) fn event(value: &Value) {
     // A closed standard error is no reason to lose the results.
-    let _ = writeln!(io::stderr().lock(), "{}", plain(&value.to_string(), false));
+    let _ = writeln!(io::stderr().lock(), "{}", escape(&value.to_string(), false));
 }
 
 /// A failure in the form of the progress that is wanted: with events it has been reported by one.
@@ -102,7 +102,7 @@ impl Display {
                 // The template is a constant but for numbers; a default bar is still a bar.
                 let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
                 let bar =
-                    |name: &str| multi.add(ProgressBar::new(STEPS).with_style(look.clone()).with_prefix(plain(name, false)));
+                    |name: &str| multi.add(ProgressBar::new(STEPS).with_style(look.clone()).with_prefix(escape(name, false)));
                 let mut bars = Vec::new();
                 if variants.len() <= MAX_BARS {
                     bars.extend(variants.iter().enumerate().map(|(i, name)| (Some(i), bar(name))));
