@@ -1,4 +1,4 @@
-//! Why a verb failed: what to say and with which exit code.
+//! Failures of a command: message and exit code.
 
 use crate::terminal::escape::escape;
 use crate::terminal::style;
@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-/// More mistakes of one file than this are counted, not shown.
+/// Number of errors of one file that are shown; further ones are counted.
 const MAX_SHOWN: usize = 50;
 
-/// A failed verb.
+/// A failed command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The scenario is wrong.
@@ -26,20 +26,20 @@ pub(crate) enum Failure {
     Engine(String),
     /// A file that would be replaced.
     Taken(PathBuf),
-    /// Anything else the machine refused.
+    /// Any other error of the machine.
     Machine(String),
-    /// The command line asks for what does not go together.
+    /// Arguments that exclude each other, or have illegal values.
     Usage(String),
-    /// The user asked to stop.
+    /// The user interrupted the command.
     Interrupted,
-    /// The user asked to stop a sweep, of which so much is done.
+    /// The user interrupted a sweep.
     Stopped {
-        /// Runs whose results are there.
+        /// Runs with results.
         done: usize,
         /// Runs of the sweep.
         total: usize,
     },
-    /// Printed already, in another form; only the exit code is left.
+    /// Already printed in another form; only the exit code is left.
     Reported(u8),
 }
 
@@ -116,11 +116,11 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on standard error.
+    /// Prints the failure on standard error.
     pub(crate) fn report(&self) {
-        // When standard error is closed there is nowhere to print.
+        // A closed standard error leaves no place to print.
         let text = escape(&self.text(style::stderr()), style::stderr());
-        // Errors of scenarios show lines of files, drawn for a width of their own.
+        // Errors of scenarios show lines of files, drawn with a width of their own.
         let text = if matches!(self, Failure::Scenario(_)) { text } else { wrap(&text, wrap::stderr()) };
         let _ = io::stderr().write_all(text.as_bytes());
     }

@@ -1,5 +1,5 @@
-//! The `forebay` command, as a library that the program and the Python package share. One file a verb in `verbs/`; this one only
-//! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
+//! The `forebay` command, as a library that the program and the Python package share. One file a command in `verbs/`; this one parses, dispatches and
+//! turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
 mod closed_forms;
 mod failure;
@@ -20,13 +20,13 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
-/// The version, the sources, and which commit they are of, as `forebay --version` says them.
+/// The version, and the commit of the sources, for `forebay --version`.
 fn long_version() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| format!("{}\ncommit {BUILT}", forebay_runner::sweep::key::VERSION))
 }
 
-/// Which commit the program was built from, and its date; `unknown` where git did not say.
+/// Commit from which the program was built, and its date; `unknown` without git.
 pub const BUILT: &str = env!("FOREBAY_BUILT");
 
 /// Predicts, simulates and explains TCP in data centres.
@@ -63,7 +63,7 @@ enum Verb {
     Licenses(verbs::licenses::Args),
 }
 
-/// As [`run`], as one of several processes that were started together: `forebay run` divides its runs among them, and the first one has the results.
+/// As [`run`], as one of several processes that were started together. `forebay run` divides its runs among them, and the first one has the results.
 pub fn run_among<I, T>(args: I, exchange: Arc<dyn Exchange>) -> u8
 where
     I: IntoIterator<Item = T>,
@@ -106,7 +106,7 @@ where
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
             // All processes have the same arguments.
-            if mpi_run::follows() {
+            if mpi_run::is_follower() {
                 return u8::try_from(e.exit_code()).unwrap_or(2);
             }
             let fancy = if helps { style::stdout() } else { style::stderr() };
@@ -117,7 +117,7 @@ where
     };
     let result = match cli.verb {
         Verb::Run(args) => verbs::run::execute(&args),
-        _ if mpi_run::processes().is_some() => Err(mpi_run::refused(mpi_run::only_run())),
+        _ if mpi_run::processes().is_some() => Err(mpi_run::refuse(mpi_run::single_process_only())),
         Verb::New(args) => verbs::new::execute(&args),
         Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
@@ -144,7 +144,7 @@ where
         Ok(()) => 0,
         Err(failure) => {
             failure.report();
-            mpi_run::failed(&failure);
+            mpi_run::abort(&failure);
             failure.number()
         }
     }

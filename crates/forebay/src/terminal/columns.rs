@@ -58,8 +58,8 @@ pub(crate) fn render(keys: &[Column], columns: &[Column], styles: &[&str], fits:
     blocks(taken, &widths, fits).into_iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-/// Which columns stand in which block of a table: as many beside each other as fit `width` behind the first `taken` characters of each line,
-/// at least one. `widths` are theirs with the blanks before them.
+/// Columns of each block of a table: as many as fit `width` behind the first `taken` characters of each line, at least one. `widths` include the
+/// blanks before them.
 fn blocks(taken: usize, widths: &[usize], width: Option<usize>) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let (mut from, mut at) = (0, taken);

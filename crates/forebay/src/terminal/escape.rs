@@ -1,10 +1,10 @@
-//! Text on its way to a terminal. Names of files and values of scenarios may hold anything; what moves the cursor, or turns the direction of
-//! the text around it, is written as `\u` and four digits, as JSON and TOML do.
+//! Escaped text for a terminal. Names of files and values of scenarios may hold any character; those that move the cursor or change the direction of
+//! the text are written as `\u` and four digits, as in JSON and TOML.
 
 use forebay_types::param::is_hidden;
 use std::fmt::Write;
 
-/// `text` without anything hidden in it, but for line ends, tabs and, where they are wanted, colours.
+/// `text` without hidden characters, except line ends, tabs and, if `colours`, colours.
 pub(crate) fn escape(text: &str, colours: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -26,7 +26,7 @@ pub(crate) fn escape(text: &str, colours: bool) -> String {
     out
 }
 
-/// Length of the colour that `text` begins with, if it does: `ESC [ numbers m`, of those numbers alone that keep the text readable.
+/// Length of the colour at the start of `text`: `ESC [ numbers m`, only of numbers that keep the text readable.
 fn colour(text: &str) -> usize {
     let Some(end) = text.strip_prefix("\x1b[").and_then(|t| t.find(|c: char| !(c.is_ascii_digit() || c == ';'))) else {
         return 0;

@@ -1,11 +1,11 @@
-//! A table of texts in the terminal.
+//! Table of texts in the terminal.
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::BOLD;
 use forebay_analysis::Grid;
 
-/// One line a row: texts at the left of their columns, columns with numbers at the right. Where not all columns fit `width`, the others stand
-/// below, with the first texts again, which tell the rows apart.
+/// One line a row: texts at the left of their columns, columns with numbers at the right. Columns that do not fit `width` stand below, behind the
+/// first texts again, which identify the rows.
 pub(crate) fn render(grid: &Grid, fits: Option<usize>, colour: bool) -> String {
     let column = |c: usize| {
         let cells: Vec<_> = grid.rows.iter().filter_map(|row| row.get(c)).collect();

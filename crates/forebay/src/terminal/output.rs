@@ -6,9 +6,9 @@ use crate::terminal::style;
 use crate::terminal::wrap::{self, wrap};
 use std::io::{self, Write};
 
-/// How a verb prints the numbers that it has found.
+/// Output formats of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum NumberFormat {
     /// For a person
     Table,
     /// One JSON object, in SI units
@@ -20,7 +20,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_data(&wrap(text, wrap::stdout()))
 }
 
-/// Prints `text` as it is, for programs and files. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
+/// Prints `text` as it is, for programs and files. A reader that closes the pipe, as in `forebay list | head -1`, is no failure.
 pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(escape(text, style::stdout()).as_bytes()).and_then(|()| out.flush()) {
@@ -29,18 +29,18 @@ pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says on standard error what the reader of a scenario remarked: what is printed begins with the answer.
+/// Prints the notes of the scenario reader on standard error; standard output begins with the result.
 pub(crate) fn remark(notes: &[String]) {
     let head = style::paint(style::stderr(), style::DIM, "note:");
     for note in notes {
-        // Nobody is left to tell when standard error is closed.
+        // A closed standard error has no reader.
         let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", escape(note, false)), wrap::stderr()));
     }
 }
 
-/// Says on standard error what went wrong without being a failure.
+/// Prints a warning on standard error.
 pub(crate) fn warn(text: &str) {
-    // When standard error is closed there is nowhere to print.
+    // A closed standard error leaves no place to print.
     let head = style::paint(style::stderr(), style::WARNING, "warning:");
     let _ = writeln!(io::stderr().lock(), "{}", wrap(&format!("{head} {}", escape(text, false)), wrap::stderr()));
 }

@@ -1,5 +1,4 @@
-//! How far the runs are: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or
-//! nothing.
+//! Progress of runs: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or nothing.
 
 use crate::failure::Failure;
 use crate::terminal::escape::escape;
@@ -17,12 +16,12 @@ const MAX_BARS: usize = 12;
 pub(crate) const STEPS: u64 = 1_000;
 /// Time between two JSON events of a run.
 pub(crate) const JSON_EVERY: Duration = Duration::from_millis(500);
-/// Time between two lines in a log, and before the first: what takes less needs none.
+/// Time between two lines in a log, and before the first one.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// How to show progress.
+/// Formats of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum ProgressFormat {
     /// A bar for each variant
     Bar,
     /// A line a minute
@@ -35,24 +34,24 @@ pub(crate) enum Kind {
 
 /// Shows progress on standard error.
 pub(crate) enum Display {
-    /// Bars, each with the variant it is of (`None`: all together).
+    /// Bars, each with its variant (`None`: all together).
     Bars(MultiProgress, Vec<(Option<usize>, ProgressBar)>),
     /// Lines.
-    Lines(Minutes),
+    Lines(LogSchedule),
     /// Events, the variants' names, and when progress was last printed.
     Json(Vec<String>, Instant),
     /// Nothing.
     Silent,
 }
 
-/// When a line is due, by the time since the start.
+/// Schedule of the lines, by the time since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Minutes {
+pub(crate) struct LogSchedule {
     printed: u32,
 }
 
-impl Minutes {
-    /// Whether one is due now; the next is a minute later.
+impl LogSchedule {
+    /// True if a line is due now; the next is a minute later.
     pub(crate) fn due(&mut self, elapsed: Duration) -> bool {
         let due = elapsed >= LINE_EVERY * (self.printed + 1);
         if due {
@@ -74,9 +73,9 @@ pub(crate) fn event(value: &Value) {
     let _ = writeln!(io::stderr().lock(), "{}", escape(&value.to_string(), false));
 }
 
-/// A failure in the form of the progress that is wanted: with events it has been reported by one.
-pub(crate) fn announced(kind: Kind, failure: Failure) -> Failure {
-    if kind != Kind::Json || matches!(failure, Failure::Reported(_)) {
+/// The failure in the format of the progress: as an event it is reported at once.
+pub(crate) fn as_event(kind: ProgressFormat, failure: Failure) -> Failure {
+    if kind != ProgressFormat::Json || matches!(failure, Failure::Reported(_)) {
         return failure;
     }
     match &failure {
@@ -89,20 +88,20 @@ pub(crate) fn announced(kind: Kind, failure: Failure) -> Failure {
 
 impl Display {
     /// Starts to show the progress of `variants`.
-    pub(crate) fn new(kind: Kind, variants: &[String]) -> Display {
+    pub(crate) fn new(kind: ProgressFormat, variants: &[String]) -> Display {
         match kind {
-            Kind::None => Display::Silent,
-            Kind::Lines => Display::Lines(Minutes::default()),
-            Kind::Json => Display::Json(variants.to_vec(), Instant::now()),
-            Kind::Bar => {
+            ProgressFormat::None => Display::Silent,
+            ProgressFormat::Lines => Display::Lines(LogSchedule::default()),
+            ProgressFormat::Json => Display::Json(variants.to_vec(), Instant::now()),
+            ProgressFormat::Bar => {
                 let multi = MultiProgress::new();
                 let width = variants.iter().map(|v| v.chars().count()).max().unwrap_or(0).clamp(3, 24);
                 let colour = if style::stderr() { ".cyan" } else { "" };
                 let template = format!("{{prefix:{width}!}} {{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
-                // The template is a constant but for numbers; a default bar is still a bar.
-                let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+                // The template is a constant except for numbers; a default bar is still a bar.
+                let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
                 let bar =
-                    |name: &str| multi.add(ProgressBar::new(STEPS).with_style(look.clone()).with_prefix(escape(name, false)));
+                    |name: &str| multi.add(ProgressBar::new(STEPS).with_style(style.clone()).with_prefix(escape(name, false)));
                 let mut bars = Vec::new();
                 if variants.len() <= MAX_BARS {
                     bars.extend(variants.iter().enumerate().map(|(i, name)| (Some(i), bar(name))));
@@ -146,7 +145,7 @@ impl Display {
         }
     }
 
-    /// A run is done and handed over.
+    /// Reports the end of a run.
     pub(crate) fn run_done(&mut self, job: &Job, outcome: &Outcome) {
         if let Display::Json(names, _) = self {
             event(&json!({
@@ -157,10 +156,10 @@ impl Display {
         }
     }
 
-    /// Takes the bars away.
+    /// Removes the bars.
     pub(crate) fn clear(&mut self) {
         if let Display::Bars(multi, _) = self {
-            // A terminal that went away needs no clearing.
+            // A terminal that is gone needs no clearing.
             let _ = multi.clear();
         }
     }
@@ -172,7 +171,7 @@ fn line(jobs: &[State], elapsed: Duration) -> (u64, String) {
     let seconds = elapsed.saturating_sub(start).as_secs_f64();
     let hops: u64 = jobs.iter().map(|j| j.hops).sum();
     let mut message = format!("{}, {}", scaled(hops as f64 / seconds.max(0.001), "pkt/s"), simulated(jobs));
-    // Work without a known end has no position: the message says where simulated time is.
+    // Work without a known end has no position: the message has the simulated time.
     let known: Option<f64> = jobs.iter().map(|j| j.fraction).sum();
     let Some(sum) = known else { return (0, message) };
     let fraction = sum / jobs.len() as f64;
@@ -184,7 +183,7 @@ fn line(jobs: &[State], elapsed: Duration) -> (u64, String) {
     ((fraction * STEPS as f64) as u64, message)
 }
 
-/// Where simulated time is, in the run that is furthest behind of those under way.
+/// Simulated time of the active run that is furthest behind.
 fn simulated(jobs: &[State]) -> String {
     let under_way = jobs.iter().filter(|j| j.running).min_by_key(|j| j.now_ps);
     match under_way.map(|j| (j.now_ps as f64 * 1e-12, j.end_ps)) {
@@ -228,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_line_a_minute() {
-        let mut minutes = Minutes::default();
+        let mut minutes = LogSchedule::default();
         let due = [0, 59, 60, 61, 119, 120, 300, 301, 360].map(|s| minutes.due(Duration::from_secs(s)));
         assert_eq!(due, [false, false, true, false, false, true, true, false, true]);
     }

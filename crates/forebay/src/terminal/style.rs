@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 /// Headings.
 pub(crate) const BOLD: &str = "1";
-/// What matters less.
+/// Less important text.
 pub(crate) const DIM: &str = "2";
 /// Errors.
 pub(crate) const ERROR: &str = "1;31";
@@ -18,12 +18,12 @@ fn wanted() -> bool {
     env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
-/// Whether standard output takes colours.
+/// True if standard output takes colours.
 pub(crate) fn stdout() -> bool {
     std::io::stdout().is_terminal() && wanted()
 }
 
-/// Whether standard error takes colours.
+/// True if standard error takes colours.
 pub(crate) fn stderr() -> bool {
     std::io::stderr().is_terminal() && wanted()
 }

@@ -1,4 +1,4 @@
-//! The final table: one line a number, one column a transport, means with 95 % intervals when there are several seeds.
+//! Table of a run: one line a number, one column a transport, means with 95 % intervals if there are several seeds.
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{BOLD, DIM, NAME, paint};
@@ -28,9 +28,9 @@ pub(crate) struct Line {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// One place of the table.
+/// Cell of the table.
 pub(crate) enum Cell {
-    /// A mean, and how far its interval reaches.
+    /// A mean, and its interval.
     Value {
         /// The mean.
         mean: String,
@@ -75,7 +75,7 @@ pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -
     render_under(variants, |columns| heads(variants, columns), width, colour)
 }
 
-/// Draws the table under heads of one's own: for each line of them, a text for each column.
+/// Draws the table under other heads: for each line of them, a text for each column.
 pub(crate) fn render_under(
     variants: &[Variant],
     heads: impl FnOnce(&[Source]) -> Vec<Vec<String>>,
@@ -101,7 +101,7 @@ pub(crate) fn render_under(
     draw(&heads, &lines, width, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
 }
 
-/// The group in whose column the numbers of the network stand.
+/// The group whose column has the numbers of the network.
 pub(crate) const FIRST: GroupId = GroupId::new(0);
 
 /// A column: number of the variant, and its transport group.
@@ -112,14 +112,13 @@ fn columns(variants: &[Variant]) -> Vec<Source> {
     variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
 }
 
-/// What the sign before numbers means, where there are some with it.
+/// Explains the sign before numbers, if it occurs.
 pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
     let text = "≥ at least: some were still running at the end and count with the time so far\n";
     if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
 }
 
-/// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
-/// below its name, which says no more than theirs.
+/// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant stand alone.
 fn heads(variants: &[Variant], columns: &[Source]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
     let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
@@ -170,7 +169,7 @@ pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<M
 pub(crate) fn scale(unit: Dimension, largest: f64) -> (f64, &'static str) {
     match unit {
         Dimension::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
-        // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
+        // Between 100 Mbps and 1 Gbps too: links are named by their Gbps.
         Dimension::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
         Dimension::BitsPerSecond => (1e6, "Mbps"),
         Dimension::Seconds if largest >= 1.0 => (1.0, "s"),

@@ -1,4 +1,4 @@
-//! The table as a person sees it.
+//! The printed table.
 
 use super::*;
 use forebay_store::summary::{GroupSummary, NetworkSummary, Spread};
@@ -69,7 +69,7 @@ fn several_seeds_and_groups() {
         s
     };
     let mixed = |label: &str| Variant { label: label.into(), seeds: vec![seed(9e8), seed(9.2e8)] };
-    // The only variant needs no name, of two the table says which is which.
+    // The name of the only variant is left out.
     let text = render(&[mixed("x"), mixed("y")], None, false);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].split_whitespace().eq(["x", "y"]), "{text}");
@@ -80,11 +80,11 @@ fn several_seeds_and_groups() {
     // t(1) = 12.706 times 0.01 Gbps.
     assert!(lines[1].contains("0.91 ± 0.13") || lines[1].contains("0.910 ± 0.127"), "{text}");
     let cells = |label: &str| lines.iter().find_map(|l| l.strip_prefix(label)).map(|l| l.split_whitespace().collect::<Vec<_>>());
-    // The ratio names what it is relative to; what one group has the other shows as missing, and what both share stands once.
+    // The ratio names its reference; a value of only one group is missing in the other, and shared values stand once.
     assert_eq!(cells("goodput per long flow / dctcp"), Some(vec!["1.00", "±", "0.00", "0.25", "±", "0.00"]), "{text}");
     assert_eq!(cells("FCT small (<= 100 KB) p50"), Some(vec!["us", "100", "±", "0", "-"]), "{text}");
     assert_eq!(cells("queue max, bottleneck"), Some(vec!["pkt", "100", "±", "0"]), "{text}");
-    // Zero where another has some; no line where nobody has any.
+    // Zero beside another value; no line if all are zero.
     assert_eq!(cells("SYN timeouts"), Some(vec!["0", "±", "0", "3", "±", "0"]), "{text}");
     assert_eq!(cells("marks"), None, "{text}");
 }

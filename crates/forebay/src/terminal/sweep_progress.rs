@@ -1,10 +1,10 @@
-//! How far a sweep is: one bar, or events.
+//! Progress of a sweep: one bar, or events.
 
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::limits::Watch;
 use crate::terminal::output::remark;
-use crate::terminal::progress::{JSON_EVERY, Kind, Minutes, STEPS, announced, clock, event, log_line};
+use crate::terminal::progress::{JSON_EVERY, LogSchedule, ProgressFormat, STEPS, as_event, clock, event, log_line};
 use crate::terminal::style;
 use crate::terminal::summary_table::scaled;
 use forebay_runner::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
@@ -15,10 +15,10 @@ use std::time::Instant;
 
 /// Shows progress on standard error.
 pub(crate) struct Display {
-    kind: Kind,
+    kind: ProgressFormat,
     quiet: bool,
     bar: Option<ProgressBar>,
-    minutes: Minutes,
+    minutes: LogSchedule,
     printed: Instant,
     hops: u64,
     watch: Watch,
@@ -27,16 +27,16 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    /// Starts to show; with `quiet` remarks are left out. Ends the runs when `watch` says so.
-    pub(crate) fn new(kind: Kind, quiet: bool, watch: Watch) -> Display {
-        let bar = (kind == Kind::Bar).then(|| {
+    /// Starts the display; with `quiet` notes are left out. Ends the runs when `watch` requires it.
+    pub(crate) fn new(kind: ProgressFormat, quiet: bool, watch: Watch) -> Display {
+        let bar = (kind == ProgressFormat::Bar).then(|| {
             let colour = if style::stderr() { ".cyan" } else { "" };
             let template = format!("{{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
             // The template is a constant; a default bar is still a bar.
-            let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(STEPS).with_style(look)
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(STEPS).with_style(style)
         });
-        Display { kind, quiet, bar, minutes: Minutes::default(), printed: Instant::now(), hops: 0, watch, ended: None }
+        Display { kind, quiet, bar, minutes: LogSchedule::default(), printed: Instant::now(), hops: 0, watch, ended: None }
     }
 
     /// Packet transmissions of the units that ran.
@@ -44,15 +44,15 @@ impl Display {
         self.hops
     }
 
-    /// Why the runs were ended, if a limit was.
+    /// The limit that ended the runs.
     pub(crate) fn why(&self) -> Option<&str> {
         self.watch.why()
     }
 
     /// Ends the process if runs exceed the time that they have to end after a limit.
-    fn give_up_late(&mut self, s: &Status) {
+    fn abandon_late_runs(&mut self, s: &Status) {
         let ended = *self.ended.get_or_insert_with(Instant::now);
-        if !self.watch.gives_up(ended.elapsed()) {
+        if !self.watch.must_abandon(ended.elapsed()) {
             return;
         }
         self.clear();
@@ -63,11 +63,11 @@ impl Display {
             s.done,
             s.total
         );
-        announced(self.kind, Failure::Machine(text)).report();
+        as_event(self.kind, Failure::Machine(text)).report();
         process::exit(1);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -87,30 +87,30 @@ impl Watcher for Display {
 
     fn begins(&mut self, plan: &Plan) {
         let (sweep, units) = (plan.sweep().clone(), plan.units().to_vec());
-        interrupt::blame_on_panic(move || {
+        interrupt::report_panics(move || {
             let unit = units.get(running()?)?;
             let label = sweep.point(unit.point() as usize)?.label;
             Some(format!("point {} ({label}), variant {}, seed {}", unit.point(), unit.variant(), unit.seed()))
         });
-        if self.kind == Kind::Json {
+        if self.kind == ProgressFormat::Json {
             let runs = plan.distinct().len();
             event(&json!({"event": "start", "name": plan.name(), "points": plan.sweep().len(), "runs": runs}));
             for text in plan.notes() {
                 event(&json!({"event": "note", "text": text}));
             }
         }
-        if !self.quiet && self.kind != Kind::Json {
+        if !self.quiet && self.kind != ProgressFormat::Json {
             remark(plan.notes());
         }
     }
 
     fn tick(&mut self, s: &Status) {
         interrupt::note_done(s.done, s.total);
-        if self.watch.over(s.running.iter().map(|r| r.to_report).sum()) {
+        if self.watch.exceeded(s.running.iter().map(|r| r.to_report).sum()) {
             interrupt::stop();
-            self.give_up_late(s);
+            self.abandon_late_runs(s);
         }
-        let line = self.kind == Kind::Lines && self.minutes.due(s.elapsed);
+        let line = self.kind == ProgressFormat::Lines && self.minutes.due(s.elapsed);
         if self.bar.is_some() || line {
             let position = (s.fraction() * STEPS as f64) as u64;
             let found = if s.found > 0 { format!(" ({} found finished)", s.found) } else { String::new() };
@@ -125,7 +125,7 @@ impl Watcher for Display {
                 bar.set_message(message);
             }
         }
-        if self.kind == Kind::Json && self.printed.elapsed() >= JSON_EVERY {
+        if self.kind == ProgressFormat::Json && self.printed.elapsed() >= JSON_EVERY {
             self.printed = Instant::now();
             event(&json!({
                 "event": "progress", "done": s.done, "total": s.total, "found": s.found, "fraction": s.fraction(),
@@ -139,7 +139,7 @@ impl Watcher for Display {
         interrupt::note_one_done();
         let Done::Ran(wall) = how else { return };
         self.hops += record.packet_hops;
-        if self.kind == Kind::Json {
+        if self.kind == ProgressFormat::Json {
             let unit = &plan.units()[index];
             event(&json!({
                 "event": "run_done", "point": unit.point(), "variant": plan.names(unit).variant, "run": unit.run(), "seed": unit.seed(),

@@ -1,4 +1,4 @@
-//! The table at the end of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
+//! Table of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{DIM, NAME, paint};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 const MAX_ROWS: usize = 40;
 /// Numbers that are shown by default.
 const SHOWN: usize = 5;
-/// The most telling numbers first: of these, those that the traffic has.
-const TELLING: [&str; 13] = [
+/// The numbers with the largest effect first; those that the traffic has are shown.
+const METRICS: [&str; 13] = [
     "goodput_bps",
     "long_goodput_bps",
     "qct_p50_s",
@@ -38,7 +38,7 @@ struct Row<'a> {
     seeds: Vec<&'a UnitRecord>,
 }
 
-/// Draws the table with the metrics of these names; with none, the most telling ones.
+/// Draws the table with the metrics of these names; by default with those of [`METRICS`].
 pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Option<usize>, colour: bool) -> String {
     let all = rows(plan, records);
     let metrics = choose(names, &all);
@@ -49,7 +49,7 @@ pub(crate) fn render(plan: &Plan, records: &Records, names: &[String], fits: Opt
         key(&axis.short, points.iter().map(|p| value(p).unwrap_or_default()).collect())
     };
     let mut keys: Vec<Column> = plan.sweep().axes().iter().enumerate().map(axis).collect();
-    // The transport, unless it is the same everywhere or an axis says it.
+    // The transport, unless it is the same everywhere or is an axis.
     let name = |r: &Row| -> String {
         let names = plan.names(r.unit);
         match (names.groups.len(), names.groups.get(r.group)) {
@@ -99,7 +99,7 @@ fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
     let mut last = None;
     for (i, unit) in plan.units().iter().enumerate() {
         let Some(record) = records.get(plan, i) else { continue };
-        // Of a sweep that a limit ended, the first seed of a point may be missing.
+        // The first seed of a point may be missing if a limit ended the sweep.
         if last.replace((unit.point(), unit.variant())) != Some((unit.point(), unit.variant())) {
             out.extend(record.groups.ids().map(|group| Row { unit, group, seeds: Vec::new() }));
         }
@@ -115,8 +115,8 @@ fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
     if !names.is_empty() {
         return names.iter().filter_map(|n| find(n)).collect();
     }
-    let told = |m: &Metric| rows.iter().any(|r| of(r, m.name).iter().any(|v| *v != 0.0));
-    TELLING.iter().filter_map(|n| find(n)).filter(told).take(SHOWN).collect()
+    let nonzero = |m: &Metric| rows.iter().any(|r| of(r, m.name).iter().any(|v| *v != 0.0));
+    METRICS.iter().filter_map(|n| find(n)).filter(nonzero).take(SHOWN).collect()
 }
 
 /// A metric of all rows; `None`: no row has a value.

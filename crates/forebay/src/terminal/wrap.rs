@@ -1,14 +1,13 @@
-//! Lines that fit the terminal. A line that is too long is broken at a blank, and goes on under the beginning of its last column, so that
-//! no word is cut. `COLUMNS` says how wide, else the terminal; where neither does, as in a pipe or a file, lines stay whole for the programs
-//! that read them.
+//! Lines that fit the terminal. A long line is broken at a blank and continues below the beginning of its last column; words stay whole. The width is
+//! `COLUMNS`, else that of the terminal. In a pipe or a file lines stay whole for the programs that read them.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// A width below this is no terminal for sentences.
-const LEAST: usize = 20;
+/// Least width of a terminal for sentences.
+const MIN_WIDTH: usize = 20;
 
 /// Characters that fit a line of standard output; `None`: as many as there are.
 pub(crate) fn stdout() -> Option<usize> {
@@ -21,9 +20,9 @@ pub(crate) fn stderr() -> Option<usize> {
 }
 
 fn width(stream: impl IsTerminal + AsFd) -> Option<usize> {
-    let said = std::env::var("COLUMNS").ok().and_then(|c| c.trim().parse().ok());
+    let configured = std::env::var("COLUMNS").ok().and_then(|c| c.trim().parse().ok());
     let terminal = || stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
-    said.or_else(|| terminal().map(|(w, _)| usize::from(w.0))).filter(|w| *w >= LEAST)
+    configured.or_else(|| terminal().map(|(w, _)| usize::from(w.0))).filter(|w| *w >= MIN_WIDTH)
 }
 
 /// `text` in lines of at most `width` characters, where its words allow it.
@@ -48,7 +47,7 @@ fn one(line: &str, width: usize) -> String {
     textwrap::fill(line, options) + end
 }
 
-/// Where the last column begins, as columns are two blanks apart; a sentence goes on two further in than it begins.
+/// Beginning of the last column, as columns are two blanks apart; a sentence continues two blanks further in than it begins.
 fn hanging(line: &str, width: usize) -> usize {
     let begin = line.len() - line.trim_start_matches(' ').len();
     let column = line.rfind("  ").map_or(0, |at| display_width(&line[..at + 2]));

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Files of a kernel that are compiled from scratch: 6.12 has 540.
+/// Number of files in a build of a kernel from scratch (540 in 6.12).
 const FILES: usize = 540;
 
 /// Build, list and remove the kernels of the world `linux`
@@ -26,9 +26,9 @@ pub(crate) struct Args {
 enum Action {
     /// Build a kernel from the sources of Linux (minutes the first time)
     Build(Build),
-    /// Show which kernel a run uses, and how much space kernels take
+    /// Show the kernel that a run uses, and the space that kernels take
     Status,
-    /// List all kernels that were built, the newest version first
+    /// List all built kernels, the newest version first
     List,
     /// Remove kernels, or the sources and objects of builds
     Remove(Remove),
@@ -55,7 +55,7 @@ struct Build {
 struct Remove {
     /// Names of kernels, as `forebay kernel list` shows them
     names: Vec<String>,
-    /// Remove the kernels that another version of forebay has built
+    /// Remove the kernels that another version of forebay built
     #[arg(long)]
     old: bool,
     /// Remove all kernels
@@ -72,7 +72,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Does what is asked.
+/// Runs the action.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let cache = Cache::of_user()?;
     match &args.action {
@@ -110,7 +110,7 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Where sources of this sum come from.
+/// Origin of the sources with this checksum.
 fn origin(request: &Request<'_>, sum: &str) -> String {
     match (request.sha256, known(sum), request.source) {
         (Some(wanted), ..) if wanted == sum => "as given by --sha256".into(),
@@ -217,7 +217,7 @@ fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     print(&out)
 }
 
-/// How far a build is, on standard error: a line that changes for a person, a line a step otherwise.
+/// Prints the progress of a build on standard error: a line that changes on a terminal, else a line a step.
 struct Display {
     spinner: Option<ProgressBar>,
     unpacked: bool,

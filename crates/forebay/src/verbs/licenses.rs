@@ -10,7 +10,7 @@ const NOTICES: &str = include_str!("../../../../THIRD-PARTY-NOTICES");
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Prints them.
+/// Prints the licences.
 pub(crate) fn execute(_: &Args) -> Result<(), Failure> {
     print_data(NOTICES)
 }

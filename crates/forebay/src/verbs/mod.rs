@@ -1,4 +1,4 @@
-//! One file a verb: its arguments and what it does; what those for real hosts do is in `hosts`.
+//! Commands, one file each: arguments and action. `hosts` has the actions on real hosts.
 
 pub(crate) mod advise;
 pub(crate) mod attach;

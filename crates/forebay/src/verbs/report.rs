@@ -1,4 +1,4 @@
-//! `forebay report`: the page of finished results, or a comparison of several.
+//! `forebay report`: the report of finished results, or a comparison of several.
 
 use crate::failure::Failure;
 use crate::report::{self, Written};
@@ -9,10 +9,10 @@ use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
 use std::path::PathBuf;
 
-/// Write the report of finished results, or one that compares several
+/// Write the report of finished results, or compare several
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directories that `forebay run` wrote, or that of a sweep
+    /// Directories that `forebay run` wrote
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// Writes it and says where.
+/// Writes the report and prints its path.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for dir in &args.dirs {
         match SweepDir::with_tables(dir) {
@@ -33,7 +33,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
                 return Err(Failure::Usage(text));
             }
             Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
-            // A run, or nothing.
+            // A run; anything else is an error.
             Err(_) => {}
         }
     }
@@ -42,22 +42,22 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn done(written: &Written) -> Result<(), Failure> {
-    let said = sentences::render(&written.sentences, style::stdout());
+    let text = sentences::render(&written.sentences, style::stdout());
     let workloads = written
         .workloads
         .as_ref()
         .map_or_else(String::new, |g| format!("\n{}\n", grid::render(g, wrap::stdout(), style::stdout())));
-    print(&format!("{said}{workloads}report: {}\n", written.path.display()))
+    print(&format!("{text}{workloads}report: {}\n", written.path.display()))
 }
 
-/// Where the report goes, which must not be there yet.
+/// Path of the report, which must not exist yet.
 fn target(args: &Args) -> Result<PathBuf, Failure> {
     let path = match (&args.out, args.dirs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.join(report::FILE),
         (None, _) => PathBuf::from(report::FILE),
     };
-    // Said before the tables are read; said again by whoever writes.
+    // Reported before the tables are read; the writer checks again.
     replaceable(&path)?;
     if path.exists() && !args.force {
         return Err(Failure::Taken(path));

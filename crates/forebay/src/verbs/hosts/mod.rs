@@ -1,4 +1,4 @@
-//! What the verbs for real hosts share: they are there in every build, and say what to do where the build has no BPF.
+//! Commands for real hosts. They exist in every build; a build without BPF prints the reason and the remedy.
 
 #[cfg(all(target_os = "linux", feature = "bpf"))]
 mod with_bpf;

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::input::Input;
 use crate::limits::Limits;
 use crate::mpi_run;
-use crate::terminal::progress::Kind;
+use crate::terminal::progress::ProgressFormat;
 use clap::builder::PossibleValuesParser;
 use forebay_runner::sweep::Shard;
 use forebay_store::summary_table::metric_columns;
@@ -32,13 +32,13 @@ pub(crate) struct Args {
     /// Replace results that are already in --out
     #[arg(long, requires = "out")]
     force: bool,
-    /// How to show progress on standard error [default: bar on a terminal, else lines]
+    /// Progress on standard error [default: bar on a terminal, else lines]
     #[arg(long, value_enum)]
-    progress: Option<Kind>,
+    progress: Option<ProgressFormat>,
     /// File format of the result tables
     #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
     format: FormatArg,
-    /// Numbers in the printed table of a sweep, such as goodput_bps,drops [default: the most telling]
+    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: those with the largest effect]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
     metrics: Vec<String>,
     /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
@@ -69,7 +69,7 @@ pub(super) enum FormatArg {
     Parquet,
     /// Text
     Csv,
-    /// Parquet, and instead of the printed table one JSON document with every number of every run
+    /// Parquet, and one JSON document with every number of every run instead of the printed table
     Json,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         match chosen {
             Ok((scenario, overrides, Some(sweep))) => sweep::run(args, (kind, began), guard, scenario, &sweep, overrides),
             Ok((scenario, overrides, None)) => single::run(args, (kind, began), guard, &scenario, overrides),
-            Err(failure) => Err(mpi_run::refused(failure)),
+            Err(failure) => Err(mpi_run::refuse(failure)),
         }
     })
 }

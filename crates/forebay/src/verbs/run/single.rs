@@ -1,6 +1,6 @@
 //! Single scenario: all variants with all seeds.
 
-use super::setup::{SetupGuard, mention_unnamed, written};
+use super::setup::{SetupGuard, report_or_warning, warn_of_unnamed};
 use super::{Args, FormatArg};
 use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use crate::limits::{Files, Watch};
 use crate::mpi_run;
 use crate::report::{self, Written};
 use crate::terminal::output::{print, print_data, remark, warn};
-use crate::terminal::progress::{Display, Kind, announced, event};
+use crate::terminal::progress::{Display, ProgressFormat, as_event, event};
 use crate::terminal::summary_table::{self, scaled};
 use crate::terminal::wrap;
 use crate::terminal::{grid, sentences, style};
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 /// Time to remove guests and namespaces of other worlds than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
-/// What is to run, and where its results go.
+/// Runs that are ready to begin, and the place of their results.
 struct Ready {
     resolved: Resolved,
     /// `None` in processes that follow another one.
@@ -40,23 +40,23 @@ struct Ready {
     threads: usize,
 }
 
-/// Sees to all that can be wrong before anything runs.
-fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failure> {
+/// Does all checks before the first run.
+fn prepare(args: &Args, kind: ProgressFormat, scenario: &Scenario) -> Result<Ready, Failure> {
     let resolved = scenario.resolve()?;
     let divided = mpi_run::processes().is_some();
     // Runs that are divided among processes run one after the other.
     let threads = if divided { 1 } else { args.threads.map_or(Host::here().cpus, usize::from) };
     let grace = if resolved.world.name() == "sim" { interrupt::GRACE } else { TEARDOWN };
-    interrupt::listen_or_end(Forced { grace, json: kind == Kind::Json, continues: false })?;
-    if mpi_run::follows() {
+    interrupt::listen_or_end(Forced { grace, json: kind == ProgressFormat::Json, continues: false })?;
+    if mpi_run::is_follower() {
         return Ok(Ready { resolved, writer: None, threads });
     }
     let target = target(args, &resolved);
-    mention_unnamed(&target, kind);
+    warn_of_unnamed(&target, kind);
     args.limits.admit(&resolved, threads, &Files::Results(target.folder()))?;
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
     let writer = RunWriter::create(target, format)?;
-    interrupt::clean_up(writer.staging().to_owned());
+    interrupt::remove_on_exit(writer.staging().to_owned());
     announce(args, kind, &resolved, jobs(&resolved).len(), threads);
     Ok(Ready { resolved, writer: Some(writer), threads })
 }
@@ -64,7 +64,7 @@ fn prepare(args: &Args, kind: Kind, scenario: &Scenario) -> Result<Ready, Failur
 /// Runs the scenario of a command that began at `began`.
 pub(super) fn run(
     args: &Args,
-    (kind, began): (Kind, Instant),
+    (kind, began): (ProgressFormat, Instant),
     setup: SetupGuard,
     scenario: &Scenario,
     mut overrides: Vec<String>,
@@ -105,14 +105,14 @@ pub(super) fn run(
     let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
     result?;
-    mpi_run::over();
+    mpi_run::finish();
     collector.conclude(&jobs)
 }
 
-/// The name that was asked for was taken while the runs went on: says where the results are instead, and fails.
-fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
+/// Warns that another process created the output directory during the runs, with the path of the results, and fails.
+fn warn_of_other_name(wanted: &Path, dir: &Path, kind: ProgressFormat) -> Result<(), Failure> {
     let text = format!("`{}` was taken while the runs went on; the results are in `{}`", wanted.display(), dir.display());
-    if kind == Kind::Json {
+    if kind == ProgressFormat::Json {
         event(&json!({"event": "warning", "text": text}));
     } else {
         warn(&text);
@@ -121,7 +121,7 @@ fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
 }
 
 /// Runs `work` on a thread and waits for it as long as `left`. `None` if it has not ended by then; the process ends soon after.
-fn within<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+fn with_timeout<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let Some(left) = left else { return Some(work()) };
     if left.is_zero() {
         return None;
@@ -133,19 +133,19 @@ fn within<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + 
 }
 
 /// Writes the report of finished results within `left`. A report that cannot be written is a warning, not a failure of the run.
-fn beside_results(dir: &Path, left: Option<Duration>, kind: Kind) -> Option<Written> {
+fn write_report(dir: &Path, left: Option<Duration>, kind: ProgressFormat) -> Option<Written> {
     let folder = dir.to_owned();
     let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
-    let Some(page) = within(left, page) else {
+    let Some(page) = with_timeout(left, page) else {
         let text = format!("no report was written: --max-time was over; `forebay report {}` writes it", dir.display());
-        if kind == Kind::Json {
+        if kind == ProgressFormat::Json {
             event(&json!({"event": "warning", "text": text}));
         } else {
             warn(&text);
         }
         return None;
     };
-    written(page, kind)
+    report_or_warning(page, kind)
 }
 
 fn target(args: &Args, resolved: &Resolved) -> Target {
@@ -155,9 +155,9 @@ fn target(args: &Args, resolved: &Resolved) -> Target {
     }
 }
 
-/// Says what is about to run, and what the scenario reader remarked.
-fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: usize) {
-    if kind == Kind::Json {
+/// Prints the coming runs, and the notes of the scenario reader.
+fn announce(args: &Args, kind: ProgressFormat, resolved: &Resolved, runs: usize, threads: usize) {
+    if kind == ProgressFormat::Json {
         event(&json!({"event": "start", "name": resolved.name, "runs": runs, "threads": threads.min(runs)}));
         for text in &resolved.notes {
             event(&json!({"event": "note", "text": text}));
@@ -169,7 +169,7 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
 
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
 fn document(
-    said: &[String],
+    sentences: &[String],
     (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
     dir: &Path,
@@ -194,30 +194,30 @@ fn document(
     }
     json!({
         "name": manifest.name, "world": manifest.world, "dir": dir, "report": report, "fingerprint": manifest.fingerprint,
-        "partial": manifest.partial, "answer": said.iter().map(|s| s.replace("**", "")).collect::<Vec<_>>(), "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
+        "partial": manifest.partial, "answer": sentences.iter().map(|s| s.replace("**", "")).collect::<Vec<_>>(), "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
         "variants": variants,
     })
 }
 
-/// The last words: what the results say, the table, where the results are, and how fast it went.
+/// Prints the sentences, the table, the path of the results, and the speed.
 fn conclude(
     args: &Args,
-    (said, workloads): &(Vec<String>, Option<Grid>),
+    (sentences, workloads): &(Vec<String>, Option<Grid>),
     (variants, closed_forms): (&[summary_table::Variant], Option<&ClosedForms>),
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
-        return print_data(&format!("{:#}\n", document(said, (variants, closed_forms), manifest, dir, report)));
+        return print_data(&format!("{:#}\n", document(sentences, (variants, closed_forms), manifest, dir, report)));
     }
     let mut out = String::new();
     if !manifest.partial.is_empty() {
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &manifest.partial));
     }
     if !args.quiet {
-        if !said.is_empty() {
-            out.push_str(&sentences::render(said, style::stdout()));
+        if !sentences.is_empty() {
+            out.push_str(&sentences::render(sentences, style::stdout()));
             out.push('\n');
         }
         out.push_str(&summary_table::render(variants, wrap::stdout(), style::stdout()));
@@ -250,10 +250,10 @@ fn conclude(
     print(&out)
 }
 
-/// Writes results as they come and keeps what the end needs.
+/// Writes results as runs end, and keeps the data for the summary.
 struct Collector<'a> {
     args: &'a Args,
-    kind: Kind,
+    kind: ProgressFormat,
     threads: usize,
     clock: Instant,
     /// `None` once the results are being completed; `record` likewise.
@@ -262,9 +262,9 @@ struct Collector<'a> {
     record: Option<Record>,
     variants: Vec<summary_table::Variant>,
     watch: Watch,
-    /// Tells the runs to end.
+    /// Requests the runs to end.
     cut: &'a AtomicBool,
-    /// Time of the request to end, or at which the last of them ended after it.
+    /// Time of the request to end, or of the latest end of a run after it.
     last: Option<Instant>,
     /// Runs that ended before their end.
     ended: usize,
@@ -281,7 +281,7 @@ impl Collector<'_> {
         self.record.as_ref().map_or(0, Record::len)
     }
 
-    /// Why the results are not those of all `runs`, if they are not.
+    /// The reason of partial results.
     fn partial(&self, runs: usize) -> Option<String> {
         let (there, ended) = (self.runs_there(), self.ended);
         let why = self.watch.why().filter(|_| there < runs || ended > 0 || !self.unwritten.is_empty())?;
@@ -304,7 +304,7 @@ impl Collector<'_> {
         let partial = self.partial(jobs.len());
         // An error removes what was written.
         let (Some(writer), Some(mut record)) = (self.writer.take(), self.record.take()) else { return Err(Failure::Interrupted) };
-        if interrupt::asked() || (record.len() < jobs.len() && partial.is_none()) || record.is_empty() {
+        if interrupt::requested() || (record.len() < jobs.len() && partial.is_none()) || record.is_empty() {
             return Err(partial.map_or(Failure::Interrupted, |why| Failure::Machine(format!("{why}; there are no results"))));
         }
         if let Some(why) = &partial {
@@ -316,23 +316,23 @@ impl Collector<'_> {
         let dir = writer.finish_if(manifest.clone(), &interrupt::commit)?;
         // From here on the results are kept, even after a defect of the report.
         interrupt::kept(&dir);
-        if let Some((bytes, by)) = self.watch.for_the_page() {
+        if let Some((bytes, by)) = self.watch.report_memory() {
             forebay_analysis::limit_memory(bytes, by);
         }
         let left = self.watch.left();
-        let report = if args.no_report { None } else { beside_results(&dir, left, kind) };
+        let report = if args.no_report { None } else { write_report(&dir, left, kind) };
         let answer = match &report {
             Some(written) => (written.sentences.clone(), written.workloads.clone()),
             // No sentences if the results cannot be read back in time; the table of numbers does not need them.
             None if !args.quiet => {
                 let folder = dir.clone();
                 let answer = move || RunDir::open(&folder).and_then(|d| report::answer(&[d])).unwrap_or_default();
-                within(self.watch.left(), answer).unwrap_or_default()
+                with_timeout(self.watch.left(), answer).unwrap_or_default()
             }
             None => Default::default(),
         };
         let report = report.map(|w| w.path);
-        if kind == Kind::Json {
+        if kind == ProgressFormat::Json {
             event(&json!({
                 "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
                 "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
@@ -340,15 +340,15 @@ impl Collector<'_> {
         }
         conclude(args, &answer, (&self.variants, self.closed_forms.as_ref()), &manifest, &dir, report.as_deref())?;
         match &args.out {
-            Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
+            Some(wanted) if *wanted != dir => warn_of_other_name(wanted, &dir, kind),
             _ => Ok(()),
         }
     }
 
     /// Ends the process with the results of the finished runs if others exceed the time that they have to end.
-    fn give_up_late(&mut self, jobs: &[Job]) {
+    fn abandon_late_runs(&mut self, jobs: &[Job]) {
         let last = *self.last.get_or_insert_with(Instant::now);
-        if !self.watch.gives_up(last.elapsed()) {
+        if !self.watch.must_abandon(last.elapsed()) {
             return;
         }
         self.stuck = jobs.iter().filter(|j| j.state().running).count();
@@ -356,9 +356,9 @@ impl Collector<'_> {
         let code = match self.conclude(jobs) {
             Ok(()) => 0,
             Err(failure) => {
-                let failure = announced(self.kind, failure);
+                let failure = as_event(self.kind, failure);
                 failure.report();
-                mpi_run::failed(&failure);
+                mpi_run::abort(&failure);
                 failure.number()
             }
         };
@@ -371,9 +371,9 @@ impl Watcher for Collector<'_> {
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         self.display.tick(jobs, elapsed);
-        if self.watch.over(jobs.iter().map(|j| j.state().to_report).sum()) {
+        if self.watch.exceeded(jobs.iter().map(|j| j.state().to_report).sum()) {
             self.cut.store(true, Relaxed);
-            self.give_up_late(jobs);
+            self.abandon_late_runs(jobs);
         }
     }
 
@@ -381,7 +381,7 @@ impl Watcher for Collector<'_> {
         let (job, report) = (&jobs[outcome.job], &outcome.report);
         let (watch, cut) = (&mut self.watch, self.cut);
         let mut pace = || {
-            if interrupt::asked() {
+            if interrupt::requested() {
                 return Pace::Abandon;
             }
             // Other runs go on meanwhile.

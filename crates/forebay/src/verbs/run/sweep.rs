@@ -1,16 +1,16 @@
 //! Sweep: the scenario for many values, on all cores, into a directory that can be continued.
 
-use super::setup::{SetupGuard, mention_unnamed, written};
+use super::setup::{SetupGuard, report_or_warning, warn_of_unnamed};
 use super::{Args, FormatArg};
 use crate::failure::Failure;
-use crate::input::found;
+use crate::input::resolve_path;
 use crate::interrupt;
 use crate::interrupt::Forced;
 use crate::limits::Files;
 use crate::python::Python;
 use crate::report::{self, Written};
 use crate::terminal::output::print;
-use crate::terminal::progress::{Kind, event};
+use crate::terminal::progress::{ProgressFormat, event};
 use crate::terminal::summary_table::scaled;
 use crate::terminal::sweep_progress::Display;
 use crate::terminal::wrap;
@@ -27,7 +27,7 @@ use std::time::Instant;
 /// Runs the sweep of a scenario, or a part of it, for a command that began at `began`.
 pub(super) fn run(
     args: &Args,
-    clock: (Kind, Instant),
+    clock: (ProgressFormat, Instant),
     guard: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
@@ -47,25 +47,25 @@ pub(super) fn run(
     }
 }
 
-/// Has the runs of a sweep made by the workers of a Dask scheduler; their results are in the sweep's directory afterwards.
-fn on_workers(address: &str, args: &Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
+/// Lets the workers of a Dask scheduler make the runs of a sweep; their results are in the sweep's directory afterwards.
+fn on_workers(address: &str, args: &Args, scenario: &Scenario, sweep: &Sweep, kind: ProgressFormat) -> Result<(), Failure> {
     let python = Python::with("sweeps on Dask", &["forebay", "distributed"], "dask")?;
     let (_, seeds) = with_seeds(args, scenario.clone(), sweep)?;
-    let file = found(&args.input.file);
+    let file = resolve_path(&args.input.file);
     let mut sets = args.input.overrides();
     sets.extend(args.input.runs.filter(|_| seeds.is_none()).map(|n| format!("runs={n}")));
     sets.extend(seeds);
     let job = json!({
         "address": address, "file": file, "text": scenario.text(), "sets": sets, "seed": args.input.seed, "axes": args.sweep,
-        "out": args.out, "progress": kind == Kind::Bar,
+        "out": args.out, "progress": kind == ProgressFormat::Bar,
     });
     python.wait(&mut python.module("forebay._dask_command"), Some(&job.to_string()))
 }
 
-/// Runs a part of a sweep.
+/// Runs a shard of a sweep.
 fn run_shard(
     args: &Args,
-    (kind, began): (Kind, Instant),
+    (kind, began): (ProgressFormat, Instant),
     guard: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
@@ -86,7 +86,7 @@ fn run_shard(
     print(&out)
 }
 
-/// `--runs` holds for the seeds of a sweep, too: the scenario, and what that adds to the overrides.
+/// Applies `--runs` to the seeds of a sweep: the scenario, and the override for the seeds.
 fn with_seeds(args: &Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
     if let (Some(n), None) = (args.input.seed, args.input.runs)
         && sweep.lists_seeds()
@@ -99,7 +99,7 @@ fn with_seeds(args: &Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenari
     let text = format!("sweep.seeds={runs}");
     let mut sets = args.input.overrides();
     sets.push(text.clone());
-    let mut scenario = forebay_scenario::load(forebay_backends::all(), &found(&args.input.file), &sets, args.input.seed)?;
+    let mut scenario = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.input.file), &sets, args.input.seed)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, Some(text)))
 }
@@ -107,7 +107,7 @@ fn with_seeds(args: &Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenari
 /// Runs all points.
 fn run_all(
     args: &Args,
-    (kind, began): (Kind, Instant),
+    (kind, began): (ProgressFormat, Instant),
     guard: SetupGuard,
     scenario: Scenario,
     sweep: &Sweep,
@@ -118,15 +118,15 @@ fn run_all(
     let mut display = Display::new(kind, args.quiet, args.limits.watch(began));
     let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
     display.clear();
-    // The caller has seen that there is a sweep.
+    // The caller has checked that there is a sweep.
     let Some(finished) = ended(result, &display)? else { return Ok(()) };
     conclude(&finished, display.hops(), &Summary { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
 }
 
-/// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
+/// The scenario with the seeds of the command line, after the checks of the other arguments.
 fn ready(
     args: &Args,
-    kind: Kind,
+    kind: ProgressFormat,
     scenario: Scenario,
     sweep: &Sweep,
     mut overrides: Vec<String>,
@@ -140,9 +140,9 @@ fn ready(
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     admit(args, &scenario)?;
     if let Some(path) = &args.out {
-        mention_unnamed(&Target::Exact { path: path.clone(), force: false }, kind);
+        warn_of_unnamed(&Target::Exact { path: path.clone(), force: false }, kind);
     }
-    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: kind == Kind::Json, continues: true })?;
+    interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: kind == ProgressFormat::Json, continues: true })?;
     Ok((scenario, overrides))
 }
 
@@ -161,7 +161,7 @@ fn request<'a>(args: &Args, scenario: &'a Scenario, overrides: Vec<String>) -> R
     }
 }
 
-/// What came of it; a limit that ended it is printed with what to do next.
+/// The result, or the failure; a limit that ended the sweep is printed with the command that continues it.
 fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failure> {
     match (result, display.why()) {
         (Ok(finished), _) => Ok(finished),
@@ -173,22 +173,22 @@ fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failu
     }
 }
 
-/// What is printed of a finished sweep.
+/// Choices for the summary of a finished sweep.
 pub(crate) struct Summary<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProgressFormat,
     pub(crate) quiet: bool,
-    /// Write the page.
+    /// Write the report.
     pub(crate) report: bool,
-    /// Columns of the printed table; the most summary ones if there are none.
+    /// Columns of the printed table; a default choice if there are none.
     pub(crate) metrics: &'a [String],
 }
 
-/// Writes the page of a finished sweep, and says what it gave.
+/// Writes the report of a finished sweep, and prints its summary.
 pub(crate) fn conclude(finished: &Finished, hops: u64, summary: &Summary<'_>) -> Result<(), Failure> {
     let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
-    let page = if summary.report { written(page(), summary.kind) } else { None };
+    let page = if summary.report { report_or_warning(page(), summary.kind) } else { None };
     let m = &finished.manifest;
-    if summary.kind == Kind::Json {
+    if summary.kind == ProgressFormat::Json {
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
             "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
@@ -198,13 +198,13 @@ pub(crate) fn conclude(finished: &Finished, hops: u64, summary: &Summary<'_>) ->
     print_summary(summary, finished, hops, page.as_ref())
 }
 
-/// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
+/// Refuses a sweep that would not fit into memory, by its first and its last point, which are the extremes of an ordered axis.
 fn admit(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let ends = [0, sweep.len().saturating_sub(1)];
     for point in ends.iter().take(sweep.len().min(2)).filter_map(|i| sweep.point(*i)) {
-        // Mistakes of a point are reported with those of the others, when all are checked.
+        // Errors of a point are reported with those of the others, when all are checked.
         if let Ok(resolved) = scenario.at(&point).and_then(|s| s.resolve()) {
             args.limits.admit(&resolved, threads, &Files::Samples(std::env::temp_dir()))?;
         }
@@ -212,7 +212,7 @@ fn admit(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last words: the table, where the results are, and how fast it went.
+/// Prints the table, the path of the results, and the speed.
 fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
     let mut out = String::new();
     let m = &f.manifest;
@@ -220,10 +220,10 @@ fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&W
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &m.partial));
     }
     if !summary.quiet {
-        // What cannot be read back is said by nobody; the table of numbers does not depend on it.
-        let said = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
-        if !said.is_empty() {
-            out.push_str(&sentences::render(&said, style::stdout()));
+        // Without sentences if the results cannot be read back; the table of numbers does not depend on them.
+        let sentences = page.map_or_else(|| report::sweep_answer(&f.dir).unwrap_or_default(), |w| w.sentences.clone());
+        if !sentences.is_empty() {
+            out.push_str(&sentences::render(&sentences, style::stdout()));
             out.push('\n');
         }
         out.push_str(&sweep_table::render(&f.plan, &f.records, summary.metrics, wrap::stdout(), style::stdout()));
@@ -252,7 +252,7 @@ fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&W
     print(&out)
 }
 
-/// `--dry-run`.
+/// Prints the points and the missing runs (`--dry-run`).
 fn list(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let plan = Plan::new(scenario, sweep, Host::here().cpus, interrupt::flag(), &mut |_| {})?;
