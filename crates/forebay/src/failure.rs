@@ -104,13 +104,13 @@ impl Failure {
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
             Failure::Taken(path) => {
                 let help = "add --force to replace it, or choose another file with --out";
-                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+                simple(fancy, &format!("`{}` exists already", path.display()), Some(help))
             }
             Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
             Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),
             Failure::Stopped { done, total } => {
-                format!("interrupted; results are kept. Run the same command again to go on: {done} of {total} runs done\n")
+                format!("interrupted; results are kept. Run the same command again to continue: {done} of {total} runs done\n")
             }
             Failure::Reported(_) => String::new(),
         }

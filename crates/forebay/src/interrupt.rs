@@ -91,11 +91,11 @@ fn end_after(forced: Forced) {
     let (done, total) = (DONE.load(Relaxed), TOTAL.load(Relaxed));
     let text = match end() {
         Some(dir) => format!(
-            "interrupted; the results in {0} are complete; if the page is missing, `forebay report {0}` writes it",
+            "interrupted; the results in {0} are complete; if the report is missing, `forebay report {0}` writes it",
             dir.display()
         ),
         None if forced.continues => {
-            format!("interrupted; at least {done} of {total} runs are done and kept: run the same command again to go on")
+            format!("interrupted; at least {done} of {total} runs are done and kept: run the same command again to continue")
         }
         None => "interrupted; no results were kept".into(),
     };

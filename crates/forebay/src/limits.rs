@@ -44,7 +44,7 @@ pub(crate) struct Limits {
 fn size(text: &str) -> Result<u64, String> {
     let bytes: Bytes = text.parse().map_err(|e: forebay_types::QuantityError| e.to_string())?;
     if bytes.0 < 128_000_000 {
-        return Err("at least 128MB: the program takes that much, most of it to write results".into());
+        return Err("at least 128MB, which the program needs to write results".into());
     }
     Ok(bytes.0)
 }
@@ -84,7 +84,7 @@ impl Limits {
         }
         if let Some((folder, kind)) = held.filter(|_| files_take > f.memory as f64) {
             return Err(Failure::Usage(format!(
-                "it would take about {} of memory, more than the {} that {}. {} of it are results and samples in `{}`, which is memory, too ({kind}): \
+                "it would take about {} of memory, more than the {} that {}. {} of it are results and samples in `{}`, which is also memory ({kind}): \
                  {}, observe less, or pass --yes",
                 bytes(all),
                 bytes(limit.bytes as f64),
@@ -95,7 +95,7 @@ impl Limits {
             )));
         }
         Err(Failure::Usage(format!(
-            "it would take about {} of memory, more than the {} that {}. Most of it, {}, goes to `{}`: lower it, use fewer --threads, or pass --yes",
+            "the runs would take about {} of memory, more than the {} that {}. Most of it, {}, is for `{}`: lower it, use fewer --threads, or pass --yes",
             bytes(all),
             bytes(limit.bytes as f64),
             limit.by,
@@ -245,7 +245,7 @@ impl Watch {
         let how = if self.explicit { "by --max-memory" } else { "for lack of memory" };
         let of_it = match &self.folder {
             Some(folder) if files > 0 => {
-                format!(", {} of it results in `{}`, which is memory, too", bytes(files as f64), folder.display())
+                format!(", {} of it results in `{}`, which is also memory", bytes(files as f64), folder.display())
             }
             _ => String::new(),
         };

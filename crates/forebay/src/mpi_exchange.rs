@@ -24,9 +24,9 @@ pub(crate) struct Joined {
 /// # Errors
 /// An MPI without support for several threads: the thread that runs a simulation is not the one that joined.
 pub(crate) fn join() -> Result<(Joined, Mpi), String> {
-    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI has been joined before")?;
+    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI is already initialised")?;
     if threading < Threading::Serialized {
-        return Err("this MPI serves one thread of a process alone (MPI_THREAD_SERIALIZED is asked for); use one that was built for threads".into());
+        return Err("this MPI does not support MPI_THREAD_SERIALIZED; use one that was built for threads".into());
     }
     Ok((Joined { _universe: universe }, Mpi(())))
 }

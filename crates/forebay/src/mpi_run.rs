@@ -43,7 +43,7 @@ pub(crate) fn is_follower() -> bool {
 
 /// The failure of commands that do not run on several processes.
 pub(crate) fn single_process_only() -> Failure {
-    Failure::Usage("mpirun divides the runs of `forebay run` among its processes; start everything else without it".into())
+    Failure::Usage("mpirun divides the runs of `forebay run` among its processes; start other commands without it".into())
 }
 
 /// Sends a byte string to all other processes, and returns theirs, by number.
@@ -70,7 +70,7 @@ pub(crate) fn agree<T>(ready: Result<T, Failure>, digest: impl FnOnce(&T) -> Uni
     }
     if let Some(other) = messages.iter().position(|own| *own != messages[0]) {
         let text = format!(
-            "process {other} has another scenario, other files that it names, or another program than process 0; all need the same"
+            "process {other} differs from process 0 in the scenario, in files that it names, or in the program; all need the same"
         );
         return Err(if is_follower() { Failure::Reported(2) } else { Failure::Usage(text) });
     }
@@ -207,6 +207,6 @@ impl World for Divided {
     ) -> Result<Report, RunError> {
         exchange_all(&*self.exchange, &[1]);
         let report = run_among(experiment, seed, Cores::up_to(self.cores), self.exchange.clone(), progress)?;
-        report.ok_or_else(|| RunError::World("process 0 has the report, and this is another one".into()))
+        report.ok_or_else(|| RunError::World("only process 0 has the report".into()))
     }
 }

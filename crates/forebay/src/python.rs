@@ -40,7 +40,7 @@ impl Python {
         if probe.status.code() == Some(NOT_INSTALLED) {
             let why = String::from_utf8_lossy(&probe.stderr);
             return Err(Failure::Machine(format!(
-                "`{}` lacks what {what} need ({}); `pip install '.[{extra}]'` in the repository installs it, and {PYTHON} names another Python",
+                "`{}` lacks packages for {what} ({}); `pip install '.[{extra}]'` in the repository installs them, and {PYTHON} names another Python",
                 python.program.to_string_lossy(),
                 why.trim()
             )));

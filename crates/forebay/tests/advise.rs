@@ -61,7 +61,7 @@ fn the_answer_comes_first_and_nothing_runs_twice() {
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     let winner = lines[0].trim_start_matches("Do this: ").trim_end_matches('.');
     assert!(page.contains(winner), "{winner}");
-    assert!(said.contains(" runs, 0 of them found finished"), "{said}");
+    assert!(said.contains(" runs, 0 of them already finished"), "{said}");
 
     let again = text(&ask().stdout);
     let last = again.lines().find(|l| l.starts_with("results: ")).unwrap();
@@ -83,11 +83,11 @@ fn interrupted_it_goes_on_where_it_stopped() {
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{err}");
-    assert!(err.contains("again to go on"), "{err}");
+    assert!(err.contains("again to continue"), "{err}");
     let out = forebay(&scratch.0, &ask);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let said = text(&out.stdout);
-    assert!(!said.contains(" runs, 0 of them found finished"), "{said}");
+    assert!(!said.contains(" runs, 0 of them already finished"), "{said}");
 }
 
 #[test]

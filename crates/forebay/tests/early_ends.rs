@@ -352,12 +352,12 @@ fn results_in_memory_count_as_memory() {
     let out = run(&there, &[]);
     let err = text(&out.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(out.status.code(), Some(2), "{err}");
-    for part in ["150 MB that --max-memory allows", "which is memory, too (tmpfs)", "--out", "--yes"] {
+    for part in ["150 MB that --max-memory allows", "which is also memory (tmpfs)", "--out", "--yes"] {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(fs::read_dir(&shm.0).unwrap().next().is_none(), "nothing is left");
     let out = run(&there, &["--yes"]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let text_of = fs::read_to_string(Path::new(&there).join("manifest.json")).unwrap();
-    assert!(text_of.contains("ended by --max-memory") && text_of.contains("which is memory, too"), "{text_of}");
+    assert!(text_of.contains("ended by --max-memory") && text_of.contains("which is also memory"), "{text_of}");
 }

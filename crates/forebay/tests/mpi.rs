@@ -128,7 +128,7 @@ fn several_processes_write_what_one_does() {
 fn what_cannot_be_divided_is_refused_once() {
     let folder = folder("refused", &format!("{LEAF_SPINE}{REST}"));
     let cases: [(&[&str], &str); 5] = [
-        (&["check", "s.toml"], "start everything else without it"),
+        (&["check", "s.toml"], "start other commands without it"),
         (&["run", "nowhere.toml"], "no such scenario file"),
         (&["run", "s.toml", "--set", "duration=many"], "is not a time"),
         (&["run", "s.toml", "--sweep", "duration=[\"1ms\", \"2ms\"]"], "--shard"),

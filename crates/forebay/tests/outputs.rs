@@ -90,7 +90,10 @@ fn results_whose_name_was_taken_meanwhile_are_kept_beside_it() {
     let mut said = String::new();
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
-    assert!(rest.contains("`r` was taken") && rest.contains("`r-1`") && said == "results: r-1\n", "{rest}{said}");
+    assert!(
+        rest.contains("`r` was created by another process") && rest.contains("`r-1`") && said == "results: r-1\n",
+        "{rest}{said}"
+    );
     assert_eq!(s.entries("r"), ["precious.txt"]);
     assert!(forebay(&s.0, &["report", "r-1", "--force"]).status.success(), "they are complete");
 }

@@ -89,7 +89,7 @@ fn threads_change_nothing_and_results_are_found() {
     // Again: everything is found, nothing runs, the bytes are the same.
     let before = s.bytes("a/summary.parquet");
     let again = s.ok(&["run", "s.toml", "--out", "a"]);
-    assert!(again.contains("48 runs, 48 of them found finished") && !again.contains("per second"), "{again}");
+    assert!(again.contains("48 runs, 48 of them already finished") && !again.contains("per second"), "{again}");
     assert!(s.bytes("a/summary.parquet") == before);
     let m = s.manifest("a");
     assert_eq!((&m["kind"], &m["found"], m["points"].as_array().unwrap().len()), (&"forebay-sweep".into(), &48.into(), 12));
@@ -141,7 +141,7 @@ fn killed_at_any_moment_nothing_is_lost() {
         }
     }
     let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains(&format!("{total} runs, {done} of them found finished")), "{said}");
+    assert!(said.contains(&format!("{total} runs, {done} of them already finished")), "{said}");
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
     assert_eq!(s.manifest("r")["fingerprint"], s.manifest("whole")["fingerprint"]);
 }
@@ -183,7 +183,7 @@ fn an_interrupt_keeps_what_is_finished() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     // However many it had found again by then.
-    assert!(said.ends_with("Run the same command again to go on: 48 of 96 runs done\n"), "{said}");
+    assert!(said.ends_with("Run the same command again to continue: 48 of 96 runs done\n"), "{said}");
 }
 
 #[test]
@@ -192,19 +192,19 @@ fn axes_that_grow_run_only_what_is_new() {
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
     // 16 points, 2 transports, 3 seeds; 48 are there. Another order of an axis is another order of the points, not another result.
-    assert!(said.contains("16 points, 96 runs, 48 of them found finished"), "{said}");
+    assert!(said.contains("16 points, 96 runs, 48 of them already finished"), "{said}");
     let m = s.manifest("r");
     assert_eq!((m["points"].as_array().unwrap().len(), &m["seeds"]), (16, &serde_json::json!([1, 2, 3])));
     assert_eq!(m["scenario"]["sweeps"][0], "topology.senders=[3, 2, 1, 4]");
     // The first sweep again: all of it is there, and its table is what it was.
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found finished"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
     // A comment, a name, another way to write a value: the same results. Another default of the transport: none of them.
     let renamed = SWEEP.replace("\"small\"", "\"other\"").replace("\"1Gbps\"", "\"1000Mbps\"") + "# a comment\n";
     fs::write(s.0.join("renamed.toml"), renamed).unwrap();
-    assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them found finished"));
-    assert!(!s.ok(&["run", "s.toml", "--out", "r", "--set", "transport.dup-thresh=4"]).contains("found finished"));
+    assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them already finished"));
+    assert!(!s.ok(&["run", "s.toml", "--out", "r", "--set", "transport.dup-thresh=4"]).contains("already finished"));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn torn_files_are_run_again() {
     // Another unit's file is whole, and still not this unit's.
     fs::copy(&units[5], &units[4]).unwrap();
     let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains("48 runs, 43 of them found finished"), "{said}");
+    assert!(said.contains("48 runs, 43 of them already finished"), "{said}");
     assert!(s.bytes("r/summary.parquet") == before);
 }
 
@@ -233,7 +233,7 @@ fn tables_are_kept_when_asked_for() {
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     // Results with other tables have another name: the columns of what is kept are part of it.
     let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
-    assert!(!said.contains("found finished"), "{said}");
+    assert!(!said.contains("already finished"), "{said}");
     assert_eq!(s.units("r").iter().filter(|p| p.to_string_lossy().ends_with(".flows.parquet")).count(), 48);
     let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
     assert!(said.contains("48 of them found"), "in whatever order: {said}");
@@ -278,7 +278,7 @@ fn checked_before_anything_runs() {
     }
     assert!(bad(&["run", "s.toml", "--sweep", "topology.senders=8"]).contains("not a list"));
     assert!(bad(&["run", "s.toml", "--metrics", "goodput"]).contains("goodput_bps"));
-    assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("goes on where it stopped"));
+    assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("continues where it stopped"));
     assert!(bad(&["run", "s.toml", "--set", "sweep.seeds=[4, 5]", "--seed", "3"]).contains("exclude each other"));
     fs::write(s.0.join("plain.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     for option in [&["--dry-run"][..], &["--shard", "1/2"], &["--dask", "tcp://127.0.0.1:9"], &["--metrics", "drops"]] {
@@ -380,7 +380,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     assert!(page == String::from_utf8(s.bytes("o/report.html")).unwrap());
     // It goes on, and says again what is missing.
     let again = s.ok(&args);
-    assert!(again.starts_with(first) && again.contains("4 of them found finished"), "{again}");
+    assert!(again.starts_with(first) && again.contains("4 of them already finished"), "{again}");
     // Ended before anything is done, there is nothing to show.
     let out = s.run(&["run", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
     let said = text(&out.stderr);

@@ -114,7 +114,7 @@ fn columns(variants: &[Variant]) -> Vec<Source> {
 
 /// Explains the sign before numbers, if it occurs.
 pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
-    let text = "≥ at least: some were still running at the end and count with the time so far\n";
+    let text = "≥ at least: some were still running at the end, and count with their time so far\n";
     if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
 }
 

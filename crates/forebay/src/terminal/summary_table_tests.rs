@@ -48,7 +48,7 @@ queue p99, bottleneck       pkt        64      64
 queue max, bottleneck       pkt       100     100
 link busy, bottleneck       %        97.3    97.3
 drops, all ports                       12      12
-≥ at least: some were still running at the end and count with the time so far
+≥ at least: some were still running at the end, and count with their time so far
 ";
     assert_eq!(format!("\n{}", render(&variants, None, false)), expected);
     assert!(render(&variants, None, true).contains("newreno\x1b[0m"));

@@ -58,7 +58,7 @@ impl Display {
         self.clear();
         let why = self.why().unwrap_or_default();
         let text = format!(
-            "{why}; {} runs did not end by themselves; {} of {} are done and kept: run the same command again to go on",
+            "{why}; {} runs did not end by themselves; {} of {} are done and kept: run the same command again to continue",
             s.running.len(),
             s.done,
             s.total
@@ -113,7 +113,7 @@ impl Watcher for Display {
         let line = self.kind == ProgressFormat::Lines && self.minutes.due(s.elapsed);
         if self.bar.is_some() || line {
             let position = (s.fraction() * STEPS as f64) as u64;
-            let found = if s.found > 0 { format!(" ({} found finished)", s.found) } else { String::new() };
+            let found = if s.found > 0 { format!(" ({} already finished)", s.found) } else { String::new() };
             let rate = scaled(s.hops as f64 / s.elapsed.as_secs_f64().max(0.001), "pkt/s");
             let left = s.left_s().map_or(String::new(), |l| format!(", {} left", clock(l)));
             let message = format!("{} of {} runs{found}, {rate}{left}", s.done, s.total);

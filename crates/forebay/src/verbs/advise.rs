@@ -95,17 +95,12 @@ fn answer(a: &Advice) -> String {
         let _ = writeln!(out, "\nHow:");
         install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
     }
-    let _ = writeln!(
-        out,
-        "\nWhat was tried, best first by the gain that the interval leaves sure (stack {}):\n\n{}",
-        a.stack,
-        table(a)
-    );
+    let _ = writeln!(out, "\nAll changes, by the lower end of their gain's interval (stack {}):\n\n{}", a.stack, table(a));
     for (name, why) in &a.dropped {
         let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not simulated: {name}: {why}")));
     }
     let (runs, found) = a.runs;
-    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them found finished)", a.dir.display());
+    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them already finished)", a.dir.display());
     out
 }
 

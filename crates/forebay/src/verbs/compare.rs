@@ -349,16 +349,16 @@ fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colou
     }
     let more = all.len() - alike;
     if more > SHOWN {
-        let _ = writeln!(out, "and {} connections more", more - SHOWN);
+        let _ = writeln!(out, "and {} more connections", more - SHOWN);
     }
 }
 
 fn divergence(out: &mut String, d: &Divergence, names: &[String; 2], colour: bool) {
-    let kind = if d.back { "ACK" } else { "packet of data" };
+    let kind = if d.back { "ACK" } else { "data packet" };
     let _ = writeln!(out, "  then {kind} {}:", d.place);
     let wide = names.iter().map(String::len).max().unwrap_or(0);
     for (i, name) in names.iter().enumerate() {
-        let packet = d.packet[i].map_or_else(|| "is not there".into(), |p| packet(&p));
+        let packet = d.packet[i].map_or_else(|| "missing".into(), |p| packet(&p));
         let _ = writeln!(out, "    {}  {packet}", paint(colour, BOLD, &format!("{name:wide$}")));
         if let Some(state) = &d.state[i] {
             let _ = writeln!(out, "    {:wide$}  {}", "", paint(colour, DIM, &sender(state)));

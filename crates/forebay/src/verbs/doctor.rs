@@ -95,16 +95,19 @@ mod tests {
             PARTS[0],
             vec![
                 ("gcc", Finding::Works("gcc 12".into())),
-                ("flex", Finding::missing("flex is not there", package("flex"))),
-                ("bc", Finding::missing("bc is not there", package("bc"))),
-                ("kernel", Finding::fails("none has been built", "forebay kernel build")),
+                ("flex", Finding::missing("flex is missing", package("flex"))),
+                ("bc", Finding::missing("bc is missing", package("bc"))),
+                ("kernel", Finding::fails("no kernel has been built", "forebay kernel build")),
                 ("guests", Finding::Unknown("this needs gcc".into())),
             ],
         )];
         let text = text(&found, false);
-        for line in
-            ["works     gcc     gcc 12", "does not  kernel  none has been built", "fix: forebay kernel build", "unknown   guests"]
-        {
+        for line in [
+            "works     gcc     gcc 12",
+            "does not  kernel  no kernel has been built",
+            "fix: forebay kernel build",
+            "unknown   guests",
+        ] {
             assert!(text.contains(line), "{line:?} in\n{text}");
         }
         assert!(

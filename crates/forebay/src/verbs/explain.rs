@@ -56,7 +56,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if found.is_empty() {
         let guess = nearest(key, all.iter().map(|e| e.key.as_str()));
         let guess = guess.map_or(";".to_owned(), |g| format!("; did you mean `{g}`?"));
-        return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` names what there is")));
+        return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` lists the keys")));
     }
     if args.format == TextFormat::Json {
         let one =

@@ -99,7 +99,7 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
         format!("Linux {} is built ({:.0} s): {}\n", built.kernel.version(), start.elapsed().as_secs_f64(), about(&built.kernel))
     } else {
         format!(
-            "Linux {} is there already, from these sources and with these drivers: {}\n",
+            "Linux {} exists already, from these sources and with these drivers: {}\n",
             built.kernel.version(),
             about(&built.kernel)
         )
@@ -168,7 +168,7 @@ fn status(cache: &Cache) -> String {
         megabytes(size)
     );
     if old > 0 {
-        let _ = writeln!(out, "{old} of them built by another version of forebay (`forebay kernel remove --old` removes them)");
+        let _ = writeln!(out, "{old} of them from another version of forebay (`forebay kernel remove --old` removes them)");
     }
     if cache.tree_bytes() > 0 {
         let _ = writeln!(out, "{}", trees(cache));
@@ -197,7 +197,7 @@ fn list(cache: &Cache) -> String {
 fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     let all = cache.list();
     if let Some(name) = args.names.iter().find(|n| all.iter().all(|k| k.name() != *n)) {
-        return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists those that are there")));
+        return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists all")));
     }
     let (mut out, mut gone) = (String::new(), 0);
     for k in all.iter().filter(|k| args.all || (args.old && !is_current(k)) || args.names.iter().any(|n| n == k.name())) {
@@ -243,10 +243,10 @@ impl Display {
     fn step(&mut self, step: Step<'_>) {
         let text = match step {
             Step::Sources(_) => return,
-            Step::Waiting => "another forebay builds a kernel; waiting for it".to_owned(),
+            Step::Waiting => "another process builds a kernel; waiting for it".to_owned(),
             Step::Unpacking => {
                 self.unpacked = true;
-                "unpacking what is needed".to_owned()
+                "unpacking the needed files".to_owned()
             }
             Step::Configuring => "configuring".to_owned(),
             Step::Compiling(files) if self.unpacked => format!("compiling: {files} of about {FILES} files"),

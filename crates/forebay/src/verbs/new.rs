@@ -62,17 +62,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::Usage(format!("`{}` is there already and is not replaced; choose another file with --out", path.display()))
+            Failure::Usage(format!("`{}` exists already and is not replaced; choose another file with --out", path.display()))
         }
         ErrorKind::NotFound => Failure::Usage(format!(
-            "`{}` cannot be written: there is no such directory; make it, or choose another file with --out",
+            "`{}` cannot be written: there is no such directory; create it, or choose another file with --out",
             path.display()
         )),
         _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
     })?;
     let file = path.display();
     print(&format!(
-        "wrote {file}: {}\nchange in it what differs in your network, then:\n  forebay run {file}       what happens today\n  forebay advise {file}    what to change, and what it costs\n",
+        "wrote {file}: {}\nadapt it to your network, then:\n  forebay run {file}       simulates the network as it is\n  forebay advise {file}    ranks changes to it\n",
         about(template)
     ))
 }

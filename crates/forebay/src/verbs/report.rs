@@ -29,7 +29,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         match SweepDir::with_tables(dir) {
             Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
             Ok(_) => {
-                let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());
+                let text = format!("`{}` is a sweep; sweeps cannot be compared: report it alone", dir.display());
                 return Err(Failure::Usage(text));
             }
             Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),

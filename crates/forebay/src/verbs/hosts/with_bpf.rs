@@ -246,7 +246,7 @@ fn report(second: u64, now: &Second) -> String {
 
 fn line(h: &Health) -> String {
     format!(
-        "{:>5} connections  {:>8.1} Mbit/s  {:>6.2} % sent again  RTT {:>6} us, p99 {:>6} us  cwnd {:>4}",
+        "{:>5} connections  {:>8.1} Mbit/s  {:>6.2} % retransmitted  RTT {:>6} us, p99 {:>6} us  cwnd {:>4}",
         h.sockets,
         h.mbit,
         h.retransmitted * 100.0,

@@ -111,7 +111,7 @@ pub(super) fn run(
 
 /// Warns that another process created the output directory during the runs, with the path of the results, and fails.
 fn warn_of_other_name(wanted: &Path, dir: &Path, kind: ProgressFormat) -> Result<(), Failure> {
-    let text = format!("`{}` was taken while the runs went on; the results are in `{}`", wanted.display(), dir.display());
+    let text = format!("`{}` was created by another process; the results are in `{}`", wanted.display(), dir.display());
     if kind == ProgressFormat::Json {
         event(&json!({"event": "warning", "text": text}));
     } else {
@@ -137,7 +137,7 @@ fn write_report(dir: &Path, left: Option<Duration>, kind: ProgressFormat) -> Opt
     let folder = dir.to_owned();
     let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &folder.join(report::FILE)));
     let Some(page) = with_timeout(left, page) else {
-        let text = format!("no report was written: --max-time was over; `forebay report {}` writes it", dir.display());
+        let text = format!("no report was written: --max-time expired; `forebay report {}` writes it", dir.display());
         if kind == ProgressFormat::Json {
             event(&json!({"event": "warning", "text": text}));
         } else {

@@ -80,8 +80,7 @@ fn run_shard(
     let Some(done) = ended(result, &display)? else { return Ok(()) };
     let mut out = format!("results: {}\n", done.dir.display());
     if !args.quiet {
-        let _ =
-            writeln!(out, "shard {shard}: {} of {} runs are done; forebay merge puts shards together", done.units, done.total);
+        let _ = writeln!(out, "shard {shard}: {} of {} runs are done; forebay merge joins shards", done.units, done.total);
     }
     print(&out)
 }
@@ -91,8 +90,9 @@ fn with_seeds(args: &Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenari
     if let (Some(n), None) = (args.input.seed, args.input.runs)
         && sweep.lists_seeds()
     {
-        let text =
-            format!("--seed {n} and the list `seeds` of [sweep] exclude each other; add --runs for so many seeds from {n} on");
+        let text = format!(
+            "--seed {n} and the list `seeds` of [sweep] exclude each other; with --runs M, the seeds are {n} to {n} + M - 1"
+        );
         return Err(Failure::Usage(text));
     }
     let Some(runs) = args.input.runs else { return Ok((scenario, None)) };
@@ -132,7 +132,7 @@ fn ready(
     mut overrides: Vec<String>,
 ) -> Result<(Scenario, Vec<String>), Failure> {
     if args.force {
-        let text = "--force is for single runs: a sweep goes on where it stopped; remove its directory to begin anew";
+        let text = "--force is for single runs: a sweep continues where it stopped; remove its directory to begin again";
         return Err(Failure::Usage(text.into()));
     }
     let (scenario, seeds) = with_seeds(args, scenario, sweep)?;
@@ -166,7 +166,7 @@ fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failu
     match (result, display.why()) {
         (Ok(finished), _) => Ok(finished),
         (Err(SweepError::Interrupted { done, total }), Some(why)) => {
-            let text = format!("{why}; {done} of {total} runs are done and kept: run the same command again to go on");
+            let text = format!("{why}; {done} of {total} runs are done and kept: run the same command again to continue");
             Err(Failure::Machine(text))
         }
         (Err(e), _) => Err(e.into()),
@@ -239,7 +239,7 @@ fn print_summary(summary: &Summary<'_>, f: &Finished, hops: u64, page: Option<&W
         if m.partial.is_empty() {
             let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
         }
-        let found = if m.found > 0 { format!(", {} of them found finished", m.found) } else { String::new() };
+        let found = if m.found > 0 { format!(", {} of them already finished", m.found) } else { String::new() };
         let done = if m.partial.is_empty() { String::new() } else { format!("{} of ", f.records.done()) };
         let runs = if m.partial.is_empty() { "runs" } else { "runs done" };
         let _ = write!(out, "sweep: {} points, {done}{distinct} {runs}{found}", f.plan.sweep().len());
