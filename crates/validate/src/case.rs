@@ -1,4 +1,4 @@
-//! Scripts in files: those that paths name, with their variants.
+//! Scripts in files, with their variants.
 
 use crate::outcome::{Options, Outcome};
 use crate::run::run_text;

@@ -1,4 +1,4 @@
-//! The grammar of the script language (packetdrill's, as its manual describes it), as far as TCP segments and socket calls go.
+//! Grammar of the script language (packetdrill's, by its manual), limited to TCP segments and socket calls.
 
 use crate::lexer::{Token, tokens};
 use crate::script::{Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, What, When, flag};

@@ -3,7 +3,7 @@
 use crate::script::Problem;
 use std::borrow::Cow;
 
-/// Begins the option.
+/// Start of the option.
 const OPTION: &str = " --variants=";
 /// Timestamp clocks at the start of a script, ms: the peer's, and the endpoint's.
 const CLOCKS: (i64, i64) = (1000, 100);
@@ -50,7 +50,7 @@ fn with_timestamps(text: &str) -> String {
     })
 }
 
-/// The packet with its timestamps; `None` for a line that is none, or keeps its options. Sets the time of its event in ms.
+/// The packet with its timestamps; `None` for other lines, and for packets with unchanged options. Sets the time of its event in ms.
 fn stamped(line: &str, now: &mut i64) -> Option<String> {
     let mut words = line.split_whitespace().filter(|word| !word.starts_with('['));
     let time = words.next()?;

@@ -1,7 +1,7 @@
 //! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
 
-use forebay_validate::page::{Checked, Elsewhere, Other, citations, differences, places, table};
-use forebay_validate::{Case, Outcome, RunOptions, Seen, Stack, as_linux, cases, difference, run_text, watch_text};
+use forebay_validate::page::{Checked, KernelOutcome, OtherSimulators, citations, differences, places, table};
+use forebay_validate::{Case, Observation, Outcome, RunOptions, Stack, as_linux, cases, difference, run_text, watch_text};
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -77,10 +77,10 @@ fn two_runs_are_equal() {
 }
 
 /// What the scripts came to with a Linux kernel, as `linux.csv` has it.
-fn in_linux() -> Vec<Other> {
+fn in_linux() -> Vec<KernelOutcome> {
     let other = |f: Vec<String>| {
         let [script, result, line, expected, got] = f.try_into().unwrap_or_else(|f| panic!("linux.csv: five fields, not {f:?}"));
-        Other { script, result, line: line.parse().unwrap_or(0), expected, got }
+        KernelOutcome { script, result, line: line.parse().unwrap_or(0), expected, got }
     };
     lines("linux.csv").into_iter().map(other).collect()
 }
@@ -144,7 +144,7 @@ fn the_stack_linux_does_what_a_kernel_does() {
         assert!(!ours.is_empty(), "{path}: nothing is compared");
         compared += 1;
         if let Some((a, b)) = difference(&ours, &theirs) {
-            let show = |seen: Option<&Seen>| field(&seen.map_or_else(|| "nothing".into(), Seen::to_string));
+            let show = |seen: Option<&Observation>| field(&seen.map_or_else(|| "nothing".into(), Observation::to_string));
             let cause = causes.iter().find(|c| c[0] == path).map_or("unknown", |c| &c[3]);
             new += &format!("{path}; {}; {}; {cause}\n", show(a), show(b));
         }
@@ -174,9 +174,9 @@ fn a_kernel_does_what_is_written_down() {
 
 #[test]
 fn the_page_is_current() {
-    let elsewhere: Vec<Elsewhere> = lines("elsewhere.csv")
+    let elsewhere: Vec<OtherSimulators> = lines("elsewhere.csv")
         .into_iter()
-        .map(|f| Elsewhere {
+        .map(|f| OtherSimulators {
             rfc: f[0].parse().unwrap(),
             script: f[1].clone(),
             ns3: f[2].clone(),

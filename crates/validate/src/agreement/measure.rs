@@ -11,10 +11,10 @@ use forebay_types::Time;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-/// What a world made of a scenario.
+/// Results of a scenario in a world.
 #[derive(Debug)]
 pub(crate) struct Figures {
-    /// Of all transports together, bit/s.
+    /// Goodput of all transports together, bit/s.
     pub goodput: f64,
     /// Mean queue at the bottleneck, packets.
     pub queue: f64,
@@ -28,14 +28,14 @@ pub(crate) struct Figures {
 pub(crate) struct Row {
     pub figures: [Figures; 2],
     pub connections: usize,
-    /// Connections of which all packets are the same.
+    /// Connections with identical packets.
     pub identical: usize,
-    /// Fewest packets that a connection has in common before it diverges; `None` where none does.
+    /// Fewest packets of a connection before its first difference; `None` without differences.
     pub common: Option<usize>,
 }
 
 impl Row {
-    /// Whether the first 1000 packets of every connection are the same to the nanosecond.
+    /// True if the first 1000 packets of every connection are the same to the nanosecond.
     pub(super) fn thousand(&self) -> bool {
         self.common.is_none_or(|common| common >= 1_000)
     }
@@ -45,12 +45,12 @@ impl Row {
         ratio(self.figures[0].goodput, self.figures[1].goodput)
     }
 
-    /// Mean queue likewise.
+    /// Mean queue in the simulator over that in Linux.
     pub(super) fn queue(&self) -> f64 {
         ratio(self.figures[0].queue, self.figures[1].queue)
     }
 
-    /// Whether timeouts and retransmissions are as many.
+    /// True if the numbers of timeouts and of retransmissions are equal.
     pub(super) fn repairs(&self) -> bool {
         let of = |f: &Figures| (f.timeouts, f.retransmitted);
         of(&self.figures[0]) == of(&self.figures[1])
@@ -91,11 +91,11 @@ fn show(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut d
 
 /// Prints the first difference between the states of a sender in the two worlds, which may precede that of its packets.
 fn show_states(found: &[Alignment], reports: [&Report; 2], around: usize, print: &mut dyn Write) -> io::Result<()> {
-    // What is outstanding may differ in a row and agree behind it: a process that waits for space in its send buffer writes after the ACK.
+    // The amount of outstanding data may differ in a row and agree after it: a process that waits for space in its send buffer writes after the ACK.
     let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.ca_state);
     let differing = found.iter().filter_map(|a| {
         let rows = reports.map(|r| r.tcp.iter().filter(|t| t.conn_id == a.conn_id).collect::<Vec<TcpRow>>());
-        // The handshake's row: in a kernel the first data leaves behind it.
+        // The handshake's row: in a kernel the first data leaves after it.
         let at = 1 + rows[0].iter().zip(&rows[1]).skip(1).position(|(s, l)| of(s) != of(l))?;
         Some((rows[0][at].time_ps.min(rows[1][at].time_ps), a.conn_id, at, rows))
     });
@@ -124,7 +124,7 @@ fn flags(p: &PacketRow) -> String {
         .collect()
 }
 
-/// Runs `text` in both worlds, and prints so many packets around the place where they diverge.
+/// Runs `text` in both worlds, and prints `around` packets before and after the first difference.
 pub(crate) fn both(name: &str, text: &str, around: Option<usize>, print: &mut dyn Write) -> Result<Row, String> {
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
     let found = align(&report, &other, Time::ZERO);

@@ -1,9 +1,9 @@
 //! Comparison of the simulator's stack `linux` with the TCP of a Linux kernel, packet by packet: scenarios, and single connections.
 
 mod connections;
-mod dice;
 mod measure;
 mod random;
+mod random_choice;
 mod scenarios;
 mod table;
 
@@ -21,11 +21,11 @@ pub const USAGE: &str = "\
                                                 several of them with commas between. The scripts that differ go to FOLDER: `forebay conform --compare
                                                 FILE` shows more";
 
-/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or some that are drawn, in both worlds; prints the table
-/// and writes it.
+/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or drawn ones, in both worlds; prints the table and
+/// writes it.
 ///
 /// # Errors
-/// Arguments that are not those of [`USAGE`], runs that fail, and output that cannot be written.
+/// Other arguments than those of [`USAGE`], failing runs, and output that cannot be written.
 pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     if let Some((flag, rest)) = args.split_first()
         && flag == "--connections"
@@ -84,7 +84,7 @@ fn unwritten(e: io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Whole connections, from the SYN to the last ACK: where the table says that both worlds are the same to the nanosecond, they are.
+    /// Connections from the SYN to the last ACK are identical if the table says so.
     #[test]
     fn what_the_table_calls_identical_is() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {

@@ -1,8 +1,8 @@
-//! Scenarios drawn at random: what the table's authors did not think of.
+//! Scenarios drawn at random, beyond those of the table.
 //!
 //! A byte takes a whole number of nanoseconds on every link, so that ACKs with SACK blocks and short segments can be the same in both worlds too.
 
-use super::dice::{by_chance, one};
+use super::random_choice::{by_chance, one};
 use super::scenarios::Case;
 use forebay_types::Rng;
 use std::fmt::Write;
@@ -64,7 +64,7 @@ fn scenario(rng: &mut Rng) -> String {
     )
 }
 
-/// What goes before the topology, and the workload.
+/// The lines before the topology, and the workload.
 fn traffic(rng: &mut Rng, bottleneck: &str) -> (String, String) {
     let none = String::new();
     match rng.below(8) {

@@ -1,7 +1,7 @@
-//! The scenarios that are compared.
+//! Scenarios of the comparison.
 //!
 //! Rates and sizes are such that every packet without SACK blocks takes a whole number of nanoseconds on every link: a kernel's clock counts
-//! those, and the simulator's picoseconds. Access links are faster than the bottleneck, so that a flow does not queue in its own host.
+//! nanoseconds, the simulator's picoseconds. Access links are faster than the bottleneck, so that a flow does not queue in its own host.
 
 use std::fmt::Write;
 
@@ -12,11 +12,11 @@ pub(crate) struct Case {
     pub name: String,
     /// The scenario file.
     pub text: String,
-    /// Why the worlds differ, where their packets have shown it.
+    /// Cause of the difference between the worlds, as found in their packets.
     pub cause: &'static str,
 }
 
-/// A rate of the bottleneck with what goes with it.
+/// A rate of the bottleneck with matching parameters.
 #[derive(Debug, Clone, Copy)]
 struct Speed {
     bottleneck: &'static str,
@@ -72,7 +72,7 @@ fn star(head: &str, speed: Speed, senders: usize, buffer: &str, queue: &str, tra
     )
 }
 
-/// A congestion control of the kernel, in its arithmetic where it has one of its own.
+/// A congestion control of the kernel, in the kernel's arithmetic where it has one of its own.
 fn of(kind: &str) -> String {
     match kind {
         "newreno" => RENO.to_owned(),
@@ -130,7 +130,7 @@ pub(crate) fn cases() -> Vec<Case> {
         add(format!("bbr {flows} flows {name}"), long(speed, flows, buffer, DROP_TAIL, "cc = \"bbr\""));
     }
 
-    // Laws of ours, in the kernel's arithmetic.
+    // Congestion controls of this project, in the kernel's arithmetic.
     for kind in ["l2dct", "d2tcp", "trim"] {
         let queue = if kind == "trim" { DROP_TAIL } else { G1.step };
         for flows in [1, 4] {
@@ -151,7 +151,7 @@ pub(crate) fn cases() -> Vec<Case> {
         }
     }
 
-    // Traffic that pauses, ends, or is short.
+    // Traffic with pauses, ends, or short flows.
     for kind in ["newreno", "cubic", "dctcp"] {
         let cc = of(kind);
         let queue = if kind == "dctcp" { G1.step } else { DROP_TAIL };
@@ -183,7 +183,7 @@ pub(crate) fn cases() -> Vec<Case> {
         add(format!("{kind} buffer of 10"), long(G1, 1, "10pkt", DROP_TAIL, &of(kind)));
     }
 
-    // Timeouts without a loss: for 30 ms more urgent traffic has the link to itself.
+    // Timeouts without a loss: for 30 ms the link carries only more urgent traffic.
     let bursts = "kind = \"long\"\nfrom = [\"s0\", \"s1\"]\n[[workload]]\nkind = \"udp\"\nfrom = [\"s2\", \"s3\"]\nrate = \"1Gbps\"\n\
                   on = \"15ms\"\noff = \"120ms\"\nservice = 7\nstart = \"100ms\"";
     let priority = "{ kind = \"strict-priority\", queues = 2, k = \"20pkt\" }";
@@ -212,20 +212,20 @@ pub(crate) fn cases() -> Vec<Case> {
     all
 }
 
-/// Of receive windows that are given.
+/// With given receive windows.
 const GIVEN_WINDOW: &str = "a window that is given is exact in the simulator; a kernel opens that of a buffer of twice the size from 62 640 bytes to \
                             80 480 and acknowledges every segment meanwhile (tcp_grow_window)";
-/// Of several flows of BBR.
+/// With several flows of BBR.
 const PHASE: &str = "each flow begins PROBE_BW in a phase that the kernel draws from its own generator (bbr_reset_probe_bw_mode): by seed the \
                      simulator has 1193 to 1874 retransmissions and a kernel 1429 to 1823, and where the simulator's draw is the kernel's a \
                      flow goes on as there";
-/// Of many receivers at one host.
+/// With many receivers at one host.
 const TICK: &str =
     "of delayed ACKs that the receiver owes in the same tick another goes first; from then on full queues drop other packets";
-/// Of the profile of another simulator.
+/// With the profile of another simulator.
 const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
-/// Why the worlds differ in a scenario, as far as the packets of their first divergence have shown it.
+/// Cause of the difference between the worlds in a scenario, as found in the packets at the first one.
 const CAUSES: &[(&str, &str)] = &[
     ("newreno window of 64 KB", GIVEN_WINDOW),
     ("cubic window of 64 KB", GIVEN_WINDOW),

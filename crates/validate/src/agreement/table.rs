@@ -4,7 +4,7 @@ use super::measure::{Figures, Row};
 use super::scenarios::Case;
 use std::fmt::Write;
 
-/// Within which goodput and mean queue count as the same.
+/// Tolerance for equal goodput and mean queue.
 const GOODPUT: f64 = 0.01;
 const QUEUE: f64 = 0.02;
 
@@ -28,12 +28,12 @@ pub(crate) fn line(case: &Case, row: &Row) -> String {
     )
 }
 
-/// Whether a row is what is asked of all.
+/// True if goodput, mean queue, timeouts and retransmissions agree.
 fn agrees(row: &Row) -> bool {
     (row.goodput() - 1.0).abs() <= GOODPUT && (row.queue() - 1.0).abs() <= QUEUE && row.repairs()
 }
 
-/// Why the worlds differ; empty where they agree.
+/// Cause of the difference; empty if the worlds agree.
 fn cause(case: &Case, row: &Row) -> &'static str {
     match (agrees(row), case.cause) {
         (true, _) => "",
@@ -42,7 +42,7 @@ fn cause(case: &Case, row: &Row) -> &'static str {
     }
 }
 
-/// How many scenarios agree.
+/// Number of scenarios that agree.
 pub(crate) fn summary(rows: &[(&Case, Row)]) -> String {
     let count = |f: &dyn Fn(&Row) -> bool| rows.iter().filter(|r| f(&r.1)).count();
     format!(

@@ -1,12 +1,12 @@
-//! A connection as it is drawn: what both ends are, what the application does, what the path and the peer do. All of it follows from kind and seed.
+//! A drawn connection: both ends, the application, the path and the peer. Everything follows from kind and seed.
 
-use super::super::dice::{by_chance, one};
+use super::super::random_choice::{by_chance, one};
 use super::kind::Kind;
 use super::path::{MS, Path, US};
-use super::window::Habit;
+use super::window::Behaviour;
 use forebay_types::Rng;
 
-/// What is drawn of one connection. Times are ns.
+/// A drawn connection. Times are ns.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) seed: u64,
@@ -15,37 +15,37 @@ pub(super) struct Drawn {
     pub(super) cc: &'static str,
     pub(super) path: Path,
     pub(super) rules: Rules,
-    /// When the application writes, and how many bytes.
+    /// Times and bytes of the application's writes.
     pub(super) writes: Vec<(u64, u64)>,
-    /// When it closes the connection, if it does.
+    /// Time at which it closes the connection, if it does.
     pub(super) close: Option<u64>,
 }
 
-/// How the peer acknowledges.
+/// ACK policy of the peer.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
-    /// Every so many segments, if nothing asks for an ACK at once.
+    /// Number of segments for one ACK, unless an immediate ACK is required.
     pub(super) every: u64,
-    /// An ACK is held back so long at most.
+    /// Longest delay of an ACK.
     pub(super) hold: u64,
     /// Marks are echoed one by one (RFC 8257), else until CWR comes (RFC 3168).
     pub(super) each_mark: bool,
-    /// How the window moves.
-    pub(super) habit: Habit,
-    /// How large it may be, bytes.
+    /// Behaviour of the window.
+    pub(super) behaviour: Behaviour,
+    /// Largest window, bytes.
     pub(super) window: u64,
 }
 
-/// A stream of random numbers that a connection has for itself.
+/// Random number stream of one purpose.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stream {
-    /// What is drawn here.
+    /// This connection.
     Connection,
-    /// What becomes of the endpoint's packets.
+    /// Fate of the endpoint's packets.
     Forth,
-    /// What becomes of the ACKs.
+    /// Fate of the ACKs.
     Back,
-    /// Windows, and when they are told.
+    /// Windows, and times of their updates.
     Window,
 }
 
@@ -63,21 +63,21 @@ impl Drawn {
             every: one(rng, &[1, 2, 2, 4]),
             hold: 40 * MS,
             each_mark: one(rng, &[true, true, false]) && kind.dctcp,
-            habit: match one(rng, &[Habit::Varies, Habit::Stops, Habit::Shrinks]) {
-                habit if kind.windows => habit,
-                _ => Habit::Open,
+            behaviour: match one(rng, &[Behaviour::Varies, Behaviour::Stops, Behaviour::Shrinks]) {
+                behaviour if kind.windows => behaviour,
+                _ => Behaviour::Open,
             },
             window: one(rng, &[262_144, 262_144, 20_480, 10_240]),
         };
         Drawn { seed, kind, cc: if kind.dctcp { "dctcp" } else { cc }, path, rules, writes, close }
     }
 
-    /// Random numbers from the beginning of a stream.
+    /// Random numbers from the start of a stream.
     pub(super) fn numbers(&self, stream: Stream) -> Rng {
         numbers(self.seed, stream)
     }
 
-    /// How long a packet and its answer are on their way.
+    /// Round-trip time of a packet and its answer.
     pub(super) fn round_trip(&self) -> u64 {
         2 * self.path.delay
     }
@@ -88,7 +88,7 @@ fn numbers(seed: u64, stream: Stream) -> Rng {
 }
 
 fn path(rng: &mut Rng, kind: Kind) -> Path {
-    // No whole milliseconds, so that ACKs and ticks of timers do not come at one time.
+    // No whole milliseconds, so that ACKs and ticks of timers do not coincide.
     let delay = one(rng, &[1_569 * US, 10_107 * US, 25_196 * US, 50_289 * US]);
     let marked = one(rng, &[0, 30, 200, 600, 1000]);
     Path {
@@ -104,7 +104,7 @@ fn path(rng: &mut Rng, kind: Kind) -> Path {
     }
 }
 
-/// One to four writes, with pauses after them from less than a round trip to more than a timeout; and when the last pause is over.
+/// One to four writes, followed by pauses from less than a round trip to more than a timeout; and the end of the last pause.
 fn writes(rng: &mut Rng, begin: u64) -> (Vec<(u64, u64)>, u64) {
     let (mut all, mut time) = (Vec::new(), begin);
     for _ in 0..=rng.below(4) {

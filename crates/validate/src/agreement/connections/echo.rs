@@ -1,18 +1,18 @@
-//! How the peer tells that packets were marked: the ECE flag of its ACKs.
+//! The ECE flag of the peer's ACKs.
 
-/// What the flag follows, with its state.
+/// Rule of the flag, with its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Echo {
     /// No ECN.
     Never,
     /// RFC 3168 section 6.1.3: set by a mark, and kept until CWR comes.
     UntilCwr(bool),
-    /// RFC 8257 section 3.2: whether the last packet was marked.
+    /// RFC 8257 section 3.2: true if the last packet was marked.
     EachMark(bool),
 }
 
 impl Echo {
-    /// The flag, as the next ACK has it.
+    /// The flag of the next ACK.
     pub(super) fn ece(self) -> bool {
         match self {
             Echo::Never => false,
@@ -20,16 +20,16 @@ impl Echo {
         }
     }
 
-    /// Whether an ACK that is held back must go before a segment is looked at, with the flag as it was (RFC 8257 section 3.2: where DCTCP.CE changes).
+    /// True if a delayed ACK must leave before the segment is processed, with the flag as it was (RFC 8257 section 3.2: where DCTCP.CE changes).
     pub(super) fn changes(self, marked: bool) -> bool {
         matches!(self, Echo::EachMark(ce) if ce != marked)
     }
 
-    /// A segment has come.
+    /// A segment arrives.
     pub(super) fn note(&mut self, marked: bool, cwr: bool) {
         match self {
             Echo::Never => {}
-            // A mark on the segment with CWR counts: it is of after the reduction.
+            // A mark on the segment with CWR counts: it follows the reduction.
             Echo::UntilCwr(ece) => *ece = marked || (*ece && !cwr),
             Echo::EachMark(ce) => *ce = marked,
         }

@@ -1,35 +1,35 @@
-//! The loop: the peer answers what the simulator's endpoint does, and the endpoint what the peer answers, until both have nothing more to say.
+//! The loop between the endpoint and its peer: each answers the packets of the other until neither has more to send.
 //!
-//! A script is input that is fixed, and a peer that reacts is not. So the script grows: the endpoint is run on the part that there is, the peer answers
-//! what was sent in that run, and of its new ACKs those are kept that nothing can change any more. What the endpoint sends because of the first of them
-//! is answered a round trip later at the earliest, so that all ACKs within a round trip after the first are kept.
+//! A script is fixed input, and a peer reacts. So the script grows: the endpoint runs on the script so far, the peer answers the packets of that run,
+//! and those of its new ACKs are kept that nothing can change any more. The endpoint's answer to the first of them is acknowledged a round trip later
+//! at the earliest, so all ACKs within a round trip after the first are kept.
 
 use super::drawn::Drawn;
 use super::path::{MS, Sent, US};
 use super::peer::{Ack, acks};
 use super::script::text;
-use crate::{Outcome, RunOptions, Seen, Stack, as_linux, watch_text};
+use crate::{Observation, Outcome, RunOptions, Stack, as_linux, watch_text};
 
-/// How long the endpoint is looked at after the last ACK, ns: as long as a connection retransmits (tcp_retries2 gives up after 924 s).
+/// Time for which the endpoint is watched after the last ACK, ns: as long as a connection retransmits (tcp_retries2 gives up after 924 s).
 const PATIENCE: u64 = 1_000_000 * MS;
-/// How long the finished script goes on after its last event, ns.
+/// Time for which the finished script continues after its last event, ns.
 const REST: u64 = 3000 * MS;
-/// More ACKs than a connection of a hundred segments or so can need.
+/// Limit of ACKs, more than a connection of a hundred segments needs.
 const MOST: usize = 5000;
 
-/// A connection that came to its end.
+/// A connection with its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grown {
     /// The script.
     pub(super) text: String,
-    /// What the simulator's endpoint does with it.
-    pub(super) seen: Vec<Seen>,
-    /// What its peer has acknowledged.
+    /// Behaviour of the simulator's endpoint.
+    pub(super) seen: Vec<Observation>,
+    /// Bytes that its peer has acknowledged.
     pub(super) acknowledged: u64,
 }
 
-/// What an endpoint does with a script.
-pub(super) fn watch(text: &str, of: Stack) -> Result<Vec<Seen>, String> {
+/// Behaviour of an endpoint with a script.
+pub(super) fn watch(text: &str, of: Stack) -> Result<Vec<Observation>, String> {
     watch_text(&as_linux(text), &RunOptions { of, ..RunOptions::default() }).map_err(|outcome| match outcome {
         Outcome::Passed => "it is not watched".into(),
         Outcome::Failed { line, expected, got } => format!("line {line}: expected {expected}, got {got}"),
@@ -38,7 +38,7 @@ pub(super) fn watch(text: &str, of: Stack) -> Result<Vec<Seen>, String> {
     })
 }
 
-/// Lets the connection happen with the simulator's endpoint.
+/// Simulates the connection with the simulator's endpoint.
 pub(super) fn grow(d: &Drawn) -> Result<Grown, String> {
     let mut kept: Vec<Ack> = Vec::new();
     let begin = d.close.into_iter().chain(d.writes.iter().map(|w| w.0)).max().unwrap_or(0);
@@ -49,7 +49,7 @@ pub(super) fn grow(d: &Drawn) -> Result<Grown, String> {
         let all = acks(d, &sent);
         let Some(first) = all.get(kept.len()).map(|a| a.time) else { break };
         for mut ack in all.into_iter().skip(kept.len()).take_while(|a| a.time < first + d.round_trip()) {
-            // Each at a time of its own, which a script can say, and not before its time.
+            // Each at a time of its own that a script can express, and not before its time.
             ack.time = (ack.time.div_ceil(US) * US).max(kept.last().map_or(0, |a| a.time + US));
             kept.push(ack);
         }
@@ -67,7 +67,7 @@ mod tests {
     use super::super::kind::Kind;
     use super::*;
 
-    /// Whatever a path does while it is bad: in the end all that was written is acknowledged, the FIN as well, and the same seed gives the same script.
+    /// Whatever the path does at first: in the end all data and the FIN are acknowledged, and the same seed gives the same script.
     #[test]
     fn connections_come_to_their_ends() {
         for words in ["sack", "nosack", "timestamps", "ecn", "dctcp", "windows", "active", "nosack,timestamps,ecn,windows,active"]
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Kinds and seeds are drawn apart.
+    /// Different kinds and seeds give different connections.
     #[test]
     fn another_seed_is_another_connection() {
         let text = |words, seed| grow(&Drawn::new(Kind::parse(words).unwrap(), seed)).unwrap().text;

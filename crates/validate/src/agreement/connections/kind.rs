@@ -1,15 +1,15 @@
-//! What connections are to have, in words: `sack,timestamps`.
+//! Features of connections, as words: `sack,timestamps`.
 
 use std::fmt;
 
-/// What the drawn connections of one call have in common. Everything else is drawn.
+/// Common features of the connections of one call. Everything else is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     /// Both ends use SACK, and the peer reports duplicates by D-SACK.
     pub(super) sack: bool,
     /// Both ends use timestamps.
     pub(super) timestamps: bool,
-    /// Classic ECN: the path marks, the peer echoes until it is answered.
+    /// Classic ECN: the path marks, the peer echoes until CWR arrives.
     pub(super) ecn: bool,
     /// The congestion control is DCTCP, and the path marks.
     pub(super) dctcp: bool,
@@ -19,7 +19,7 @@ pub(super) struct Kind {
     pub(super) active: bool,
 }
 
-/// A word, what it means, and what it sets.
+/// A word, its meaning, and its effect.
 type Word = (&'static str, &'static str, fn(&mut Kind));
 
 const WORDS: &[Word] = &[
@@ -27,7 +27,7 @@ const WORDS: &[Word] = &[
     ("nosack", "without SACK", |k| k.sack = false),
     ("timestamps", "with timestamps", |k| k.timestamps = true),
     ("ecn", "Reno or CUBIC with ECN, over a path that marks", |k| k.ecn = true),
-    // The endpoint of a script that accepts takes the last packet of the handshake for an ACK, by which DCTCP's alpha falls; a kernel's alpha begins
+    // The endpoint of a script that accepts takes the last packet of the handshake for an ACK, which lowers DCTCP's alpha; a kernel's alpha begins
     // after it (tcp_init_transfer in tcp_rcv_state_process).
     ("dctcp", "DCTCP, over a path that marks; the endpoint connects", |k| (k.dctcp, k.active) = (true, true)),
     ("windows", "a peer whose window varies, closes, or shrinks", |k| k.windows = true),
@@ -54,7 +54,7 @@ impl Kind {
         Ok(kind)
     }
 
-    /// Whether packets say that they may be marked.
+    /// True if packets are ECN-capable.
     pub(super) fn marks(self) -> bool {
         self.ecn || self.dctcp
     }

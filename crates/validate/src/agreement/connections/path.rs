@@ -1,60 +1,60 @@
-//! The path between the endpoint and its peer: what becomes of each packet on its way. It is bad for so many packets each way and perfect from then
-//! on, so that every connection comes to its end. The fate of a packet depends on how many have gone before it, and on the seed.
+//! The path between the endpoint and its peer. It is impaired for a number of packets each way and perfect afterwards, so that every connection ends.
+//! The fate of a packet depends on the number of packets before it, and on the seed.
 
-use super::super::dice::{by_chance, per_mille};
-use crate::Seen;
+use super::super::random_choice::{by_chance, per_mille};
+use crate::Observation;
 use crate::script::{EcnField, flag};
 use forebay_types::Rng;
 
-/// A microsecond, in ns: scripts say times to it.
+/// A microsecond, in ns: the resolution of times in scripts.
 pub(super) const US: u64 = 1000;
 /// A millisecond, in ns.
 pub(super) const MS: u64 = 1000 * US;
 
-/// A row of losses lasts so long at most, ns: longer, and timeouts that double take the connection to where it is given up (tcp_retries2).
+/// Longest row of losses, ns: with a longer one, timeouts that double would end the connection (tcp_retries2).
 const OUTAGE: u64 = 3000 * MS;
 
-/// What a path does. Times are ns.
+/// Behaviour of a path. Times are ns.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
-    /// From one end to the other.
+    /// One-way delay.
     pub(super) delay: u64,
-    /// Between two packets of the endpoint at least: what the slowest link takes for one.
+    /// Least time between two packets of the endpoint: serialisation on the slowest link.
     pub(super) gap: u64,
-    /// How many of a hundred packets are late (half as many ACKs), and by how much at most. Others overtake them.
+    /// Late packets in a hundred (half as many ACKs), and their largest delay. Others overtake them.
     pub(super) late: (u64, u64),
-    /// How many of a thousand packets are lost, each by itself.
+    /// Single losses in a thousand packets.
     pub(super) lost: u64,
-    /// At how many of a thousand packets a row of losses begins, and how many it takes within [`OUTAGE`].
+    /// Starts of a row of losses in a thousand packets, and its losses within [`OUTAGE`].
     pub(super) row: (u64, u64),
-    /// How many of a thousand ACKs are lost.
+    /// Lost ACKs in a thousand.
     pub(super) lost_acks: u64,
-    /// How many of a thousand packets come twice, the second time up to a round trip later.
+    /// Duplicated packets in a thousand; the second copy comes up to a round trip later.
     pub(super) doubled: u64,
-    /// How many of a thousand packets that may be marked (ECT, RFC 3168) are.
+    /// Marked packets in a thousand ECN-capable ones (ECT, RFC 3168).
     pub(super) marked: u64,
-    /// For how many packets each way all this holds.
+    /// Number of packets each way for which all this holds.
     pub(super) bad: u64,
 }
 
 /// A segment that the endpoint has sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// When, ns of the script's clock.
+    /// Time, ns of the script's clock.
     pub(super) time: u64,
-    /// Its first sequence number, and the one after its last. Equal: nothing is in it, as in a probe of a closed window.
+    /// Its first sequence number, and the one after its last. Equal for an empty segment, as a probe of a closed window.
     pub(super) range: (u64, u64),
-    /// It may be marked.
+    /// ECN-capable.
     pub(super) ect: bool,
-    /// It says that the window has been reduced.
+    /// Reports the reduction of the window (CWR).
     pub(super) cwr: bool,
-    /// The stream ends with it.
+    /// With the end of the stream.
     pub(super) fin: bool,
 }
 
 impl Sent {
-    /// The segment that was seen, if the path is given it: those of the handshake are in the script as they are, and a reset has no answer.
-    pub(super) fn of(seen: &Seen) -> Option<Sent> {
+    /// The segment for the path. Handshakes are in the script as they are, and a reset has no answer: for these `None`.
+    pub(super) fn of(seen: &Observation) -> Option<Sent> {
         let packet = seen.packet.as_ref()?;
         let has = |bit: u8| packet.flags & bit != 0;
         let start = u64::from(packet.seq);
@@ -71,19 +71,19 @@ impl Sent {
 /// A segment of the endpoint at its peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arrival {
-    /// When, ns.
+    /// Time, ns.
     pub(super) time: u64,
-    /// Which of those that were sent.
+    /// Number of the sent segment.
     pub(super) which: usize,
     /// It carries CE.
     pub(super) marked: bool,
 }
 
 impl Path {
-    /// What of `sent` arrives at the peer, in the order of arrival.
+    /// The segments of `sent` that arrive at the peer, in the order of arrival.
     pub(super) fn forth(&self, sent: &[Sent], mut rng: Rng) -> Vec<Arrival> {
         let (mut arrivals, mut free) = (Vec::new(), 0);
-        // What is left of a row of losses, and until when.
+        // Rest of a row of losses, and its end.
         let mut row = (0_u64, 0);
         for (which, s) in sent.iter().enumerate() {
             let bad = (which as u64) < self.bad;
@@ -110,14 +110,14 @@ impl Path {
         arrivals
     }
 
-    /// When the ACK `number` arrives at the endpoint that left the peer at `time`; `None`: it is lost. With `ordered` it is not late.
+    /// Arrival of the ACK `number` that left the peer at `time`; `None` for a lost one. With `ordered` it is not late.
     pub(super) fn back(&self, number: u64, time: u64, ordered: bool, rng: &mut Rng) -> Option<u64> {
         let (lost, late) = (per_mille(rng, self.lost_acks), self.lateness(self.late.0 / 2, rng));
         let bad = number < self.bad;
         (!(lost && bad)).then(|| time + self.delay + if bad && !ordered { late } else { 0 })
     }
 
-    /// By how much a packet is late if `percent` of a hundred are late at all.
+    /// Delay of a packet if `percent` of a hundred are late.
     fn lateness(&self, percent: u64, rng: &mut Rng) -> u64 {
         let by = rng.below(self.late.1.max(1));
         if by_chance(rng, percent) { by } else { 0 }

@@ -1,6 +1,6 @@
-//! The peer: which ACKs it sends for the segments that have arrived, and when they arrive at the endpoint.
+//! The peer: the ACKs that it sends for arrived segments, and their arrival at the endpoint.
 
-use super::super::dice::by_chance;
+use super::super::random_choice::by_chance;
 use super::drawn::{Drawn, Stream};
 use super::echo::Echo;
 use super::path::{Arrival, MS, Sent};
@@ -11,20 +11,20 @@ use forebay_types::Rng;
 /// An ACK of the peer, as it arrives at the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ack {
-    /// When, ns.
+    /// Time, ns.
     pub(super) time: u64,
     pub(super) number: u64,
     pub(super) ece: bool,
-    /// The field of the header, in units of the scale.
+    /// The window field of the header, in units of the scale.
     pub(super) window: u64,
-    /// When it left the peer, ns.
+    /// Time at which it left the peer, ns.
     pub(super) left: u64,
-    /// When the segment left the endpoint whose timestamp it echoes, ms.
+    /// Time at which the segment left the endpoint whose timestamp it echoes, ms.
     pub(super) echoed: u64,
     pub(super) blocks: Vec<Range>,
 }
 
-/// How much later a window is told again at most.
+/// Longest delay of a window update.
 const LATER: u64 = 400 * MS;
 
 struct Peer<'a> {
@@ -32,37 +32,37 @@ struct Peer<'a> {
     receiver: Receiver,
     echo: Echo,
     window: Window,
-    /// RFC 7323 section 4.3, TS.Recent: when the segment left whose timestamp is echoed, ms.
+    /// RFC 7323 section 4.3, TS.Recent: time at which the segment left whose timestamp is echoed, ms.
     recent: u64,
     /// RFC 7323 section 4.3, Last.ACK.sent.
     last_acked: u64,
-    /// Segments whose ACK is held back.
+    /// Number of segments whose ACK is delayed.
     waiting: u64,
-    /// When they are acknowledged at the latest.
+    /// Latest time of their ACK.
     due: Option<u64>,
-    /// When the window is told again.
+    /// Time of the window update.
     update: Option<u64>,
-    /// ACKs that have left.
+    /// Sent ACKs.
     count: u64,
     windows: Rng,
     back: Rng,
     acks: Vec<Ack>,
 }
 
-/// The ACKs that `sent` leads to if the endpoint sends nothing else, in the order of their arrival.
+/// The ACKs for `sent` if the endpoint sends nothing else, in the order of their arrival.
 pub(super) fn acks(d: &Drawn, sent: &[Sent]) -> Vec<Ack> {
     let echo = match (d.kind.marks(), d.rules.each_mark) {
         (false, _) => Echo::Never,
         (true, false) => Echo::UntilCwr(false),
         (true, true) => Echo::EachMark(false),
     };
-    // With a SYN, or with the ACK of the endpoint's.
+    // With a SYN, or with the endpoint's ACK of one.
     let offered = if d.kind.active { first(d.rules.window) } else { d.rules.window };
     let mut peer = Peer {
         d,
         receiver: Receiver::new(),
         echo,
-        window: Window::new(d.rules.habit, d.rules.window, offered),
+        window: Window::new(d.rules.behaviour, d.rules.window, offered),
         recent: 0,
         last_acked: 1,
         waiting: 0,
@@ -83,7 +83,7 @@ pub(super) fn acks(d: &Drawn, sent: &[Sent]) -> Vec<Ack> {
 }
 
 impl Peer<'_> {
-    /// What the peer does by itself until `end`.
+    /// Actions of the peer by itself until `end`.
     fn pass(&mut self, end: u64) {
         while let Some(time) = [self.due, self.update].into_iter().flatten().min().filter(|t| *t <= end) {
             if self.update == Some(time) {
@@ -99,7 +99,7 @@ impl Peer<'_> {
             self.acknowledge(now, None);
         }
         self.echo.note(arrival.marked, s.cwr);
-        // RFC 7323 section 4.3: a later timestamp, of a segment that is not beyond what was acknowledged last.
+        // RFC 7323 section 4.3: a later timestamp, of a segment that begins at or before the last acknowledged byte.
         if s.range.0 <= self.last_acked {
             self.recent = self.recent.max(s.time / MS);
         }
@@ -107,21 +107,21 @@ impl Peer<'_> {
         self.waiting += u64::from(s.range.0 < s.range.1);
         if taken.at_once || s.fin || self.waiting >= self.d.rules.every {
             self.acknowledge(now, taken.duplicate);
-            self.tell_later(now);
+            self.schedule_update(now);
         } else if self.waiting > 0 && self.due.is_none() {
             self.due = Some(now + self.d.rules.hold);
         }
     }
 
-    /// The application may read later what it has not read yet.
-    fn tell_later(&mut self, now: u64) {
+    /// The application may read data later.
+    fn schedule_update(&mut self, now: u64) {
         let (told, after) = (by_chance(&mut self.windows, 33), self.windows.below(LATER));
-        if told && self.update.is_none() && self.d.rules.habit.tells_later() {
+        if told && self.update.is_none() && self.d.rules.behaviour.sends_updates() {
             self.update = Some(now + after);
         }
     }
 
-    /// An ACK leaves.
+    /// Sends an ACK.
     fn acknowledge(&mut self, now: u64, duplicate: Option<Range>) {
         (self.waiting, self.due) = (0, None);
         let number = self.receiver.next;
@@ -132,7 +132,7 @@ impl Peer<'_> {
             true => self.receiver.blocks(duplicate, if self.d.kind.timestamps { 3 } else { 4 }),
             false => Vec::new(),
         };
-        // Timestamps of ACKs are not looked at in the simulator (PAWS, RFC 7323 section 5), so that none may be overtaken that has one.
+        // The simulator does not check timestamps of ACKs (PAWS, RFC 7323 section 5), so ACKs with timestamps must not be reordered.
         let arrives = self.d.path.back(self.count, now, self.d.kind.timestamps, &mut self.back);
         self.count += 1;
         if let Some(time) = arrives {
@@ -144,14 +144,14 @@ impl Peer<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::kind::Kind;
-    use super::super::window::Habit;
+    use super::super::window::Behaviour;
     use super::*;
 
-    /// A connection whose path does nothing but take 10 ms each way, with an ACK for every second segment.
+    /// A connection over a path with a delay of 10 ms each way, with an ACK for every second segment.
     fn plain(words: &str) -> Drawn {
         let mut d = Drawn::new(Kind::parse(words).unwrap(), 1);
         (d.path.delay, d.path.gap, d.path.bad) = (10 * MS, 0, 0);
-        (d.rules.every, d.rules.habit, d.rules.each_mark) = (2, Habit::Open, false);
+        (d.rules.every, d.rules.behaviour, d.rules.each_mark) = (2, Behaviour::Open, false);
         d
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn timestamps_are_echoed_by_the_rules_of_rfc_7323() {
         let stream = [sent(10, 1, 1001), sent(15, 1001, 2001), sent(20, 3001, 4001), sent(30, 2001, 3001), sent(40, 4001, 5001)];
         let got: Vec<_> = acks(&plain("timestamps"), &stream).iter().map(|a| (a.time / MS, a.number, a.echoed)).collect();
-        // The last segment alone waits for the 40 ms that an ACK is held back.
+        // Only the last segment waits for the delayed-ACK timer of 40 ms.
         assert_eq!(got, [(35, 2001, 10), (40, 2001, 10), (50, 4001, 30), (100, 5001, 40)]);
     }
 

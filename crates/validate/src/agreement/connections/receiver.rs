@@ -1,23 +1,23 @@
-//! The peer's memory of the stream: what is there, and how an ACK reports it (RFC 2018, RFC 2883).
+//! The peer's receive buffer, and its report in ACKs (RFC 2018, RFC 2883).
 
 /// A range of sequence numbers: the first, and the one after the last.
 pub(super) type Range = (u64, u64);
 
-/// What the peer has of the endpoint's stream.
+/// Received parts of the endpoint's stream.
 #[derive(Debug, Clone)]
 pub(super) struct Receiver {
-    /// RCV.NXT: everything before it is there.
+    /// RCV.NXT: everything before it has arrived.
     pub(super) next: u64,
-    /// What is there beyond a hole, the block with the latest segment first.
+    /// Blocks beyond a hole, the one with the latest segment first.
     held: Vec<Range>,
 }
 
-/// What a segment means for its ACK.
+/// Consequences of a segment for its ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// What of the segment was there already.
+    /// Duplicate part of the segment.
     pub(super) duplicate: Option<Range>,
-    /// The ACK must not be held back.
+    /// The ACK must not be delayed.
     pub(super) at_once: bool,
 }
 
@@ -30,7 +30,7 @@ impl Receiver {
     /// A segment arrives.
     pub(super) fn take(&mut self, (start, end): Range) -> Taken {
         if start == end {
-            // RFC 9293 section 3.10.7.4: one that is not acceptable, as a probe with a number of before, is answered.
+            // RFC 9293 section 3.10.7.4: an unacceptable segment, such as a probe with an old number, is answered.
             return Taken { duplicate: None, at_once: start < self.next };
         }
         let duplicate = self.duplicate((start, end));
@@ -43,12 +43,12 @@ impl Receiver {
                 self.next = self.next.max(self.held.remove(i).1);
             }
         }
-        // RFC 5681 section 4.2: at once for what is out of order or fills a hole. RFC 2883 section 4: a duplicate is reported by the ACK for the
-        // segment that brought it.
+        // RFC 5681 section 4.2: at once for a segment that is out of order or fills a hole. RFC 2883 section 4: a duplicate is reported by the ACK of
+        // its segment.
         Taken { duplicate, at_once: start > self.next || hole || duplicate.is_some() }
     }
 
-    /// RFC 2883 section 4 (2): the first sequence of bytes in the segment that came before.
+    /// RFC 2883 section 4 (2): the first duplicate sequence of bytes in the segment.
     fn duplicate(&self, (start, end): Range) -> Option<Range> {
         if start < self.next {
             return Some((start, end.min(self.next)));
@@ -57,7 +57,7 @@ impl Receiver {
         Some((start.max(held.0), end.min(held.1)))
     }
 
-    /// Keeps what is beyond a hole, joined with what it touches.
+    /// Stores a block beyond a hole, merged with its neighbours.
     fn hold(&mut self, (mut start, mut end): Range) {
         self.held.retain(|b| {
             let apart = b.1 < start || end < b.0;
@@ -66,11 +66,11 @@ impl Receiver {
             }
             apart
         });
-        // RFC 2018 section 4: the first block is the one with the segment that has just come, then those reported most recently.
+        // RFC 2018 section 4: the first block is the one with the latest segment, then those reported most recently.
         self.held.insert(0, (start, end));
     }
 
-    /// The blocks of an ACK, at most so many: first the duplicate (RFC 2883 section 4), if there is one, then what is held.
+    /// The blocks of an ACK, at most so many: first the duplicate (RFC 2883 section 4), if there is one, then the stored blocks.
     pub(super) fn blocks(&self, duplicate: Option<Range>, most: usize) -> Vec<Range> {
         duplicate.into_iter().chain(self.held.iter().copied()).take(most).collect()
     }
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(got[5], (5500, vec![(5000, 5500), (6000, 6500), (7000, 7500)]));
     }
 
-    /// RFC 2883 section 4.2: only the part that was there, and of two such parts the first.
+    /// RFC 2883 section 4.2: only the duplicate part, and of two such parts the first.
     #[test]
     fn of_a_partial_duplicate_the_part_is_reported() {
         let got = acks(&[(5000, 5500), (5000, 6000), (6500, 7000), (7500, 8000), (6500, 8000), (5500, 6500)]);

@@ -1,4 +1,4 @@
-//! The connection as a packet script, which is nothing but input: what the application does, and what arrives.
+//! The connection as a packet script that is only input: actions of the application, and arriving packets.
 
 use super::drawn::Drawn;
 use super::path::MS;
@@ -6,7 +6,7 @@ use super::peer::Ack;
 use super::window::{SCALE, UNIT, first};
 use std::fmt::Write;
 
-/// Values of the timestamp clocks at the beginning of a script: of the peer, and of the endpoint. Both tick once a millisecond.
+/// Values of the timestamp clocks at the start of a script: of the peer, and of the endpoint. Both tick once a millisecond.
 const CLOCKS: (u64, u64) = (1000, 100);
 
 /// The script of `d` in which `acks` arrive, up to `end`, ns.
@@ -21,7 +21,7 @@ pub(super) fn text(d: &Drawn, acks: &[Ack], end: u64) -> String {
     for (time, line) in &events {
         let _ = writeln!(text, "{} {line}", seconds(*time));
     }
-    // Asks for nothing, but has a time: until then the endpoint is watched.
+    // An empty assertion at this time: until then the endpoint is watched.
     let _ = writeln!(text, "{} %{{ end = 1 }}%", seconds(end));
     text
 }
@@ -30,7 +30,7 @@ fn seconds(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
 }
 
-/// What sets the endpoint up, and the handshake, which takes a round trip and loses nothing.
+/// The settings of the endpoint, and the handshake, which takes a round trip and loses nothing.
 fn handshake(d: &Drawn) -> String {
     let (kind, window) = (d.kind, d.rules.window);
     let mut text = format!(
@@ -73,7 +73,7 @@ fn handshake(d: &Drawn) -> String {
     )
 }
 
-/// The script's value of the peer's clock when a packet leaves the peer that arrives at `time` if it is not late.
+/// The script's value of the peer's clock when a packet leaves the peer that arrives at `time` without extra delay.
 fn peers_clock(time: u64) -> u64 {
     CLOCKS.0 + time / MS
 }

@@ -1,62 +1,62 @@
 //! The window that the peer offers with each ACK.
 
-use super::super::dice::by_chance;
+use super::super::random_choice::by_chance;
 use forebay_types::Rng;
 
 /// The shift of the window field (RFC 7323 section 2).
 pub(super) const SCALE: u32 = 7;
-/// Bytes of window that 1 in the field stands for.
+/// Bytes of window for 1 in the field.
 pub(super) const UNIT: u64 = 1 << SCALE;
 
-/// How the window moves.
+/// Behaviour of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Habit {
-    /// It is as large as it can be: the application reads at once.
+pub(super) enum Behaviour {
+    /// As large as possible: the application reads at once.
     Open,
-    /// Another one each time, without shrinking.
+    /// A new size each time, without shrinking.
     Varies,
-    /// As large as it can be, or, once in five times, no further than before.
+    /// As large as possible, or, once in five times, with the same edge as before.
     Stops,
-    /// Another one each time, small ones often, and its edge may go back. RFC 9293 section 3.8.6: a receiver should not do so, and a sender must
-    /// bear it.
+    /// A new size each time, often a small one, and its edge may move back. RFC 9293 section 3.8.6: a receiver should not do so, and a sender must
+    /// cope with it.
     Shrinks,
 }
 
-impl Habit {
-    /// Whether an ACK may be followed by a later one that only tells of the window.
-    pub(super) fn tells_later(self) -> bool {
-        matches!(self, Habit::Stops | Habit::Shrinks)
+impl Behaviour {
+    /// True if an ACK may be followed by a window update.
+    pub(super) fn sends_updates(self) -> bool {
+        matches!(self, Behaviour::Stops | Behaviour::Shrinks)
     }
 }
 
 /// The window of one connection, bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
-    habit: Habit,
+    behaviour: Behaviour,
     largest: u64,
-    /// The first sequence number beyond all that was offered.
+    /// The first sequence number beyond all offered windows.
     edge: u64,
 }
 
 impl Window {
-    /// After the handshake, in which `offered` was.
-    pub(super) fn new(habit: Habit, largest: u64, offered: u64) -> Window {
-        Window { habit, largest, edge: 1 + offered }
+    /// After the handshake, in which `offered` was announced.
+    pub(super) fn new(behaviour: Behaviour, largest: u64, offered: u64) -> Window {
+        Window { behaviour, largest, edge: 1 + offered }
     }
 
     /// The window field of an ACK for everything before `next`.
     pub(super) fn field(&mut self, next: u64, rng: &mut Rng) -> u64 {
         let some = rng.below(self.largest);
-        let size = match self.habit {
-            Habit::Open => self.largest,
-            Habit::Varies => some,
-            Habit::Stops if by_chance(rng, 20) => 0,
-            Habit::Stops => self.largest,
-            Habit::Shrinks if by_chance(rng, 33) => some / 8,
-            Habit::Shrinks => some,
+        let size = match self.behaviour {
+            Behaviour::Open => self.largest,
+            Behaviour::Varies => some,
+            Behaviour::Stops if by_chance(rng, 20) => 0,
+            Behaviour::Stops => self.largest,
+            Behaviour::Shrinks if by_chance(rng, 33) => some / 8,
+            Behaviour::Shrinks => some,
         };
-        // RFC 9293 section 3.8.6: the right edge should not go back, by the rounding to units of the field neither (RFC 7323 section 2.4).
-        let least = if self.habit == Habit::Shrinks { 0 } else { self.edge.saturating_sub(next) };
+        // RFC 9293 section 3.8.6: the right edge should not move back, not even by rounding to units of the field (RFC 7323 section 2.4).
+        let least = if self.behaviour == Behaviour::Shrinks { 0 } else { self.edge.saturating_sub(next) };
         let field = size.max(least).div_ceil(UNIT).min(u64::from(u16::MAX));
         self.edge = self.edge.max(next + field * UNIT);
         field
@@ -72,11 +72,13 @@ pub(super) fn first(largest: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The right edge goes back with the habit that says so, and with no other.
+    /// The right edge moves back only with the behaviour that allows it.
     #[test]
     fn windows_shrink_only_where_they_should() {
-        for (habit, shrinks) in [(Habit::Open, false), (Habit::Varies, false), (Habit::Stops, false), (Habit::Shrinks, true)] {
-            let (mut window, mut rng) = (Window::new(habit, 20_480, first(20_480)), Rng::stream(1, &[]));
+        for (behaviour, shrinks) in
+            [(Behaviour::Open, false), (Behaviour::Varies, false), (Behaviour::Stops, false), (Behaviour::Shrinks, true)]
+        {
+            let (mut window, mut rng) = (Window::new(behaviour, 20_480, first(20_480)), Rng::stream(1, &[]));
             let mut edge = 1 + first(20_480);
             let mut shrunk = false;
             for i in 0..200 {
@@ -85,7 +87,7 @@ mod tests {
                 shrunk |= now < edge;
                 edge = now;
             }
-            assert_eq!(shrunk, shrinks, "{habit:?}");
+            assert_eq!(shrunk, shrinks, "{behaviour:?}");
         }
     }
 }

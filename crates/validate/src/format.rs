@@ -1,4 +1,4 @@
-//! Packets and times as scripts write them.
+//! Packets and times in the form of scripts.
 
 use crate::script::{EcnField, Segment, flag};
 
@@ -8,7 +8,7 @@ pub(crate) fn seconds(ns: i64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Whether a field that a script expects is the one of a packet.
+/// True if the packet's ECN field is the expected one.
 pub(crate) fn agrees(expected: EcnField, got: Option<EcnField>) -> bool {
     match expected {
         EcnField::Ect => matches!(got, Some(EcnField::Ect0 | EcnField::Ect1 | EcnField::Ect)),
