@@ -1,5 +1,5 @@
-//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. And, beside the
-//! same two peers, whether the figures agree.
+//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. Also agreement of the figures
+//! with the same two peers.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
                 cases::CASES.iter().for_each(|c| println!("{:<11}{}", c.name, c.what));
                 Ok(())
             }
-            // The short form that one types a hundred times while optimising.
+            // The short form for frequent use.
             file if file.ends_with(".toml") => runner::execute(&args),
             _ => Err(usage()),
         },

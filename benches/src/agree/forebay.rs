@@ -1,4 +1,4 @@
-//! forebay's side of a point.
+//! forebay's values of a point.
 
 use super::points::Figure;
 use super::setup::{Setup, Work};
@@ -7,7 +7,7 @@ use forebay_sim::run::{Report, run};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// A run and what came out.
+/// A run and its report.
 #[derive(Debug)]
 pub(super) struct Run {
     variant: Variant,
@@ -57,7 +57,7 @@ impl Run {
             Figure::Drops => port().map_or(f64::NAN, |p| (p.dropped_overflow + p.dropped_shared + p.dropped_early) as f64),
             Figure::Timeouts => flows().map(|f| f64::from(f.rtos)).sum(),
             Figure::End => {
-                // Some may not have arrived: then there is no such time.
+                // Without all messages there is no such time.
                 let ends: Option<Vec<u64>> = flows().map(|f| f.end.ps()).collect();
                 ends.map_or(f64::NAN, |ends| ends.into_iter().max().unwrap_or(0) as f64 * 1e-12)
             }
