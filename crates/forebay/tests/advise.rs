@@ -1,4 +1,4 @@
-//! `forebay advise` from outside: the recommendation in the first line, its price, and that it goes on where it stopped.
+//! `forebay advise` from outside: the recommendation in the first line, its cost, and its continuation after an interrupt.
 
 use crate::scratch::{Scratch, command, forebay, text, wait_until};
 use std::io::Read;
@@ -46,7 +46,7 @@ load = 0.05
 "#;
 
 #[test]
-fn the_answer_comes_first_and_nothing_runs_twice() {
+fn recommendation_first_and_no_run_twice() {
     let scratch = Scratch::new("advise");
     scratch.file("small.toml", INCAST);
     let ask = || forebay(&scratch.0, &["advise", "small.toml", "--seeds", "3"]);
@@ -70,9 +70,9 @@ fn the_answer_comes_first_and_nothing_runs_twice() {
     assert_eq!(again.lines().next(), said.lines().next());
 }
 
-/// Interrupted once something is there, it says so, and the same command goes on to the answer.
+/// Interrupted after the first results, it reports so, and the same command continues to the recommendation.
 #[test]
-fn interrupted_it_goes_on_where_it_stopped() {
+fn interrupted_search_continues() {
     let scratch = Scratch::new("advise-stop");
     scratch.file("small.toml", INCAST);
     let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=1s"];
@@ -107,7 +107,7 @@ fn what_cannot_be_asked_is_said() {
     assert_eq!(scratch.entries(""), ["small.toml"]);
 }
 
-/// What an advice says to type is what this command understands: each `forebay attach` of it, tried without a change of anything.
+/// This command understands the commands of a recommendation: each `forebay attach` is tried without changes.
 #[cfg(feature = "bpf")]
 #[test]
 fn its_commands_can_be_typed() {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_bad_file_is_named_with_line_and_key() {
+fn errors_have_line_and_key() {
     let scratch = Scratch::new("bad");
     scratch.file("bad.toml", &SMALL.replace("senders = 4", "sendres = 4"));
     for verb in ["check", "run", "compare"] {
@@ -43,7 +43,7 @@ fn lists_come_from_the_registries() {
     let one = text(&forebay(&scratch.0, &["list", "queues"]).stdout);
     assert_eq!(forebay(&scratch.0, &["list", "fruit"]).status.code(), Some(2));
     assert_eq!(one.lines().count(), forebay_queues::REGISTRY.len(), "{one}");
-    // The reproductions of papers know their results by the second line.
+    // The reproductions of papers identify their results by the second line.
     let version = text(&forebay(&scratch.0, &["--version"]).stdout);
     let commit = version.strip_prefix(&format!("forebay {}\ncommit ", forebay_runner::sweep::key::VERSION)).unwrap().trim_end();
     let (hash, date) = commit.split_once(", ").unwrap_or((commit, ""));
@@ -52,7 +52,7 @@ fn lists_come_from_the_registries() {
 }
 
 #[test]
-fn one_thing_and_one_key_are_explained() {
+fn explain_names_and_keys() {
     let scratch = Scratch::new("explain");
     let said = |args: &[&str]| {
         let out = forebay(&scratch.0, args);
@@ -124,7 +124,7 @@ fn documents_are_json() {
 }
 
 #[test]
-fn packet_scripts_say_what_came_of_them() {
+fn conform_prints_outcomes() {
     let scratch = Scratch::new("conform");
     let open = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
                 +0 < S 0:0(0) win 9000 <mss 1000>\n";
@@ -239,7 +239,7 @@ fn progress_events_are_json() {
 #[test]
 fn an_interrupt_leaves_nothing() {
     let scratch = Scratch::new("interrupt");
-    // Hours of work if nobody stops it.
+    // Hours of work without an interrupt.
     scratch.file("long.toml", &SMALL.replace("20ms", "1h"));
     let mut child = command(&scratch.0, &["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"])
         .stderr(Stdio::piped())

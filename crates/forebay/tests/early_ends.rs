@@ -206,7 +206,7 @@ fn signals_end_writing() {
     }
 }
 
-/// Ended runs that take longer to be written than the limit allows have fewer samples, and say so; all numbers of the table `summary` are there.
+/// Ended runs that take longer to be written than the limit allows have fewer samples, and report it; all numbers of the table `summary` exist.
 #[test]
 fn max_time_ends_writing() {
     let s = Scratch::new("limit-writing");
@@ -229,7 +229,7 @@ fn max_time_ends_writing() {
     assert!(ends(&s, &words(&["report", "r", "--force"])).status.success(), "what is there is whole");
 }
 
-/// A thousand million flows a second over links on which only thousands begin: the run looks at its memory often enough.
+/// A thousand million flows a second over links on which only thousands begin: the run checks its memory often enough.
 #[test]
 fn max_memory_ends_floods_of_flows() {
     let s = Scratch::new("brim");
@@ -283,7 +283,7 @@ fn signals_end_other_verbs() {
     }
 }
 
-/// A process that is killed between its last file and the name of the folder leaves a complete copy. The next command says where it is, and keeps it.
+/// A process that is killed between its last file and the name of the folder leaves a complete copy. The next command reports its path, and keeps it.
 #[test]
 fn complete_copies_are_named() {
     let s = Scratch::new("copies");
@@ -325,7 +325,7 @@ fn is_tmpfs(folder: &str) -> bool {
     mounts.lines().any(|l| l.split(' ').skip(1).take(2).eq([folder, "tmpfs"])) && fs::metadata(folder).is_ok()
 }
 
-/// Results on a tmpfs are memory: they are refused, or end the runs, as rows in memory are.
+/// Results on a tmpfs are memory: they are refused, or end the runs, as rows in memory do.
 #[test]
 fn results_in_memory_count_as_memory() {
     if !is_tmpfs("/dev/shm") {

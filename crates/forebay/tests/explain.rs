@@ -1,4 +1,4 @@
-//! `forebay explain DIR`: why messages took as long as they did, from results and from the same run again.
+//! `forebay explain DIR`: causes of the delays of messages, from results and from the same run again.
 
 use crate::scratch::{Scratch, forebay, text};
 
@@ -20,7 +20,7 @@ rounds = 3
 "#;
 
 #[test]
-fn a_late_message_is_told_with_times() {
+fn late_message_explained_with_times() {
     let scratch = Scratch::new("explain");
     scratch.file("incast.toml", SCENARIO);
     assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
@@ -32,7 +32,7 @@ fn a_late_message_is_told_with_times() {
     ] {
         assert!(worst.contains(part), "{part}: {worst}");
     }
-    // What a timer sends again leaves with it, not when an ACK comes.
+    // A retransmission by a timer leaves with the timer, not with an ACK.
     let lines: Vec<&str> = worst.lines().map(str::trim).collect();
     let timers: Vec<_> = lines.windows(2).filter(|l| l[0].contains("retransmission timer of")).collect();
     assert!(!timers.is_empty(), "{worst}");
@@ -47,7 +47,7 @@ fn a_late_message_is_told_with_times() {
 }
 
 #[test]
-fn a_sweep_has_no_messages_to_explain() {
+fn explain_refuses_sweeps() {
     let scratch = Scratch::new("explain-sweep");
     scratch.file("sweep.toml", &format!("{SCENARIO}[sweep]\ntopology.senders = [2, 3]\n"));
     assert!(forebay(&scratch.0, &["run", "sweep.toml", "--quiet", "--out", "s"]).status.success());
@@ -55,7 +55,7 @@ fn a_sweep_has_no_messages_to_explain() {
     assert!(said.status.code() == Some(2) && text(&said.stderr).contains("`s` is a sweep"), "{}", text(&said.stderr));
 }
 
-/// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches learn of it 1 ms later.
+/// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches detect it 1 ms later.
 const FABRIC: &str = r#"
 duration = "100ms"
 [topology]
@@ -77,7 +77,7 @@ rounds = 1
 "#;
 
 #[test]
-fn a_message_that_changed_its_way_is_told_along_both() {
+fn rerouted_message_explained_on_both_paths() {
     let scratch = Scratch::new("explain-ways");
     let failure = "[[topology.failure]]\nlink = \"leaf0->spine0\"\ndown = \"2ms\"\nreroute = \"1ms\"\n[transport]";
     scratch.file("failure.toml", &FABRIC.replacen("[transport]", failure, 1));

@@ -1,6 +1,5 @@
-//! The verbs for real hosts, as a person types them, on the running kernel: `attach`, `status`, `tune`, `watch`, `detach`, `record`. One
-//! program, because what is attached is the whole machine's. Skips with the reason where the machine lacks what the tests of `crates/hosts`
-//! need, too.
+//! The commands for real hosts on the running kernel: `attach`, `status`, `tune`, `watch`, `detach`, `record`. One program, because attachments
+//! affect the whole machine. Skips with the reason on machines that lack the requirements of the tests of `crates/hosts`.
 
 #![allow(clippy::print_stdout)]
 #![allow(dead_code, reason = "the laboratory of crates/hosts has more than this needs")]
@@ -26,7 +25,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use traffic::Transfer;
 
-/// What came of a command.
+/// Outcome of a command.
 struct Said {
     code: i32,
     out: String,
@@ -54,14 +53,14 @@ fn forebay(lab: &Lab, args: &str) -> Said {
     finish(prepare(args), lab)
 }
 
-/// The same, which must succeed.
+/// The same, for success.
 fn works(lab: &Lab, args: &str) -> String {
     let said = forebay(lab, args);
     check(said.code == 0, &format!("forebay {args}{}", if said.code == 0 { String::new() } else { format!(": {}", said.err) }));
     said.out
 }
 
-/// The same, which must fail and say so.
+/// The same, for failure with this text.
 fn fails(lab: &Lab, args: &str, words: &[&str]) {
     lab.left.run(|| fails_here(args, words));
 }
@@ -188,20 +187,20 @@ fn lost_file() {
         works(&lab, attach);
         std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
         check(works(&lab, "detach --all").contains("no file remembers"), "detach --all says what it found");
-        // What it was before is lost with the file.
+        // The previous state is lost with the file.
         lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         nothing_left(&lab, &before, attach);
     }
 }
 
-/// Whoever started the command has ended before it looks: a daemon, or a terminal that was closed.
+/// The process that started the command has ended before the check: a daemon, or a closed terminal.
 fn alone(folder: &Path) {
     let lab = Lab::new();
     let before = traces(&lab);
     let (said, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
     let mut shell = Command::new("sh");
     let forebay = env!("CARGO_BIN_EXE_forebay");
-    // Where the shell ends later than that, its child is not alone, and attaches as well.
+    // If the shell ends later than that, its child still has a parent, and must attach too.
     let line = format!("(sleep 0.2; {forebay} attach dctcp --name fbt_cli --default > $0 2>&1; echo $? > $1) &");
     shell.args(["-c", &line]).args([&said, &ended]);
     finish(shell, &lab);
@@ -220,7 +219,7 @@ fn capabilities(process: u32) -> u64 {
     line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok()).unwrap_or(u64::MAX)
 }
 
-/// What SECURITY.md says: the verbs that stay keep five capabilities, and none needs a program of the machine.
+/// The claims of SECURITY.md: commands that stay keep five capabilities, and none needs a program of the machine.
 fn little_is_needed() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -252,7 +251,7 @@ fn little_is_needed() {
     nothing_left(&lab, &before, "a guard with few capabilities whose foreground process was killed");
 }
 
-/// A process that may not: says which capabilities it lacks, and `status` works.
+/// A process without privileges: prints the missing capabilities, and `status` works.
 fn without_privileges() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -262,7 +261,7 @@ fn without_privileges() {
         unsafe {
             c.pre_exec(|| {
                 for capability in 0..64 {
-                    // Those that the kernel does not know are refused.
+                    // Capabilities that the kernel does not have are refused.
                     libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
                 }
                 if libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 {
@@ -288,7 +287,7 @@ fn without_privileges() {
     nothing_left(&lab, &before, "detaching by the name of the program");
 }
 
-/// A recording is a scenario that `check` takes and `run` runs.
+/// A recording is a scenario for `check` and `run`.
 fn recording(folder: &Path) {
     let lab = Lab::new();
     lab.bottleneck(100, 500);
@@ -307,7 +306,7 @@ fn recording(folder: &Path) {
     }
     std::thread::scope(|scope| {
         let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));
-        // With silences between them, until it ends, whenever it has begun.
+        // With silences between them, until it ends, whenever it began.
         while !recorder.is_finished() {
             check(Transfer::start(&lab, 500_000).wait().intact, "bytes arrive while they are recorded");
             std::thread::sleep(Duration::from_millis(200));
@@ -327,7 +326,7 @@ fn recording(folder: &Path) {
     check(out.join("report.html").exists() || out.read_dir().is_ok_and(|d| d.count() > 0), "and run runs it");
 }
 
-/// Takes off what an attempt that failed has left.
+/// Detaches leftovers of a failed attempt.
 fn clean() {
     let _ = prepare("detach --all").output();
 }

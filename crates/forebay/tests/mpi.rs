@@ -1,4 +1,4 @@
-//! `forebay run` on the processes of `mpirun`: what one process writes, to the byte, and nothing where one of them cannot go on.
+//! `forebay run` on the processes of `mpirun`: the bytes of a single process, and no results if one of them fails.
 
 #![cfg(unix)]
 
@@ -102,7 +102,7 @@ fn results(folder: &Path) -> (Vec<(String, Vec<u8>)>, String) {
 }
 
 #[test]
-fn several_processes_write_what_one_does() {
+fn processes_give_identical_results() {
     for (name, text) in [("fat-tree", FAT_TREE), ("leaf-spine", LEAF_SPINE)] {
         let folder = folder(name, &format!("{text}{REST}"));
         for processes in [1, 2, 3] {
@@ -125,7 +125,7 @@ fn several_processes_write_what_one_does() {
 }
 
 #[test]
-fn what_cannot_be_divided_is_refused_once() {
+fn indivisible_commands_refused_once() {
     let folder = folder("refused", &format!("{LEAF_SPINE}{REST}"));
     let cases: [(&[&str], &str); 5] = [
         (&["check", "s.toml"], "start other commands without it"),
@@ -140,7 +140,7 @@ fn what_cannot_be_divided_is_refused_once() {
         assert!(output.status.code() == Some(2) && said.matches(words).count() == 1, "{args:?}: {said}");
         assert_eq!(said.matches("error:").count(), 1, "{args:?}: {said}");
     }
-    // The folder may be there, as results would have gone into it.
+    // The folder may exist, as results would have gone into it.
     let left = fs::read_dir(folder.join("out")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "results of what was refused");
 }
@@ -151,7 +151,7 @@ fn a_killed_process_ends_all() {
     let folder = folder("killed", &format!("{LEAF_SPINE}{REST}").replace("8ms", "100s"));
     let mut mpirun =
         forebay(&folder, 2, &["run", "s.toml", "--out", "out", "--progress", "json"]).stderr(Stdio::piped()).spawn().unwrap();
-    // It says that it begins to run, and then how far it is.
+    // It reports its start, and then its progress.
     let mut lines = BufReader::new(mpirun.stderr.take().unwrap()).lines().map(|line| line.unwrap());
     assert!(lines.any(|line| line.contains("\"start\"")), "nothing has begun");
     assert!(lines.any(|line| line.contains("\"progress\"")), "nothing runs");
@@ -169,7 +169,7 @@ fn a_killed_process_ends_all() {
     assert!(!status.success() && !folder.join("out").exists());
 }
 
-/// Without forebay-mpi beside it the program says what it lacks, instead of running the same several times.
+/// Without forebay-mpi beside it the program reports this, instead of running the same several times.
 #[test]
 fn a_program_without_mpi_says_so() {
     let folder = folder("without", LEAF_SPINE);

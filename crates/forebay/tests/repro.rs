@@ -1,10 +1,10 @@
-//! `forebay repro` hands its arguments to Python, and says which sources it was built from.
+//! `forebay repro` passes its arguments and the key of its sources to Python.
 
 use crate::scratch::{Scratch, command, forebay, text};
 use forebay_runner::sweep::key::SOURCES;
 use std::os::unix::fs::PermissionsExt;
 
-/// Stands in for Python: `-c` is the question whether all is installed.
+/// Replaces Python: `-c` is the probe for packages.
 fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
     let probe = if installed { "echo True; exit 0" } else { "echo No module named forebay >&2; exit 69" };
     scratch.file(
@@ -17,7 +17,7 @@ fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
 }
 
 #[test]
-fn arguments_sources_and_code_are_passed_on() {
+fn repro_passes_arguments_and_exit_code() {
     let scratch = Scratch::new("repro");
     let words = ["repro", "trim", "--quick", "--claim", "a", "--claim", "b", "--out", "x y", "--threads", "2", "-v", "dctcp"];
     for code in [0, 1, 130] {
@@ -54,7 +54,7 @@ fn what_is_missing_is_said() {
 /// Neither the probe nor the module imports a file of the current folder with the name of a package, with `-P` and with an interpreter that
 /// does not support it.
 #[test]
-fn modules_of_current_folder_are_not_imported() {
+fn modules_of_current_folder_ignored() {
     let Ok(version) =
         std::process::Command::new("python3").args(["-c", "import sys; print(sys.version_info >= (3, 11))"]).output()
     else {
@@ -77,7 +77,7 @@ fn modules_of_current_folder_are_not_imported() {
     ] {
         scratch.file(file, content);
     }
-    // One that refuses `-P`, as Python 3.10 does, and says so in the probe.
+    // One that does not support `-P`, as Python 3.10, and reports so in the probe.
     scratch.file(
         "old-python",
         "#!/bin/sh\nfor a in \"$@\"; do [ \"$a\" = -P ] && exit 2; done\nunset PYTHONSAFEPATH\n[ \"$3\" = forebay.repro ] && exec python3 \"$@\"\n\

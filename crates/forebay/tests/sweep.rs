@@ -1,4 +1,4 @@
-//! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they end with the same bytes.
+//! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they give the same bytes.
 
 use crate::scratch::{Scratch, text, wait_until};
 use serde_json::{Value as Json, json};
@@ -63,7 +63,7 @@ impl Scratch {
 }
 
 #[test]
-fn threads_change_nothing_and_results_are_found() {
+fn results_independent_of_threads() {
     let s = scratch("threads");
     let said = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
     assert!(said.contains("results: a") && said.contains("sweep: 12 points, 48 runs"), "{said}");
@@ -95,7 +95,7 @@ fn threads_change_nothing_and_results_are_found() {
     assert_eq!((&m["kind"], &m["found"], m["points"].as_array().unwrap().len()), (&"forebay-sweep".into(), &48.into(), 12));
     assert_eq!((&m["axes"][1]["key"], &m["axes"][1]["numbers"][0]), (&"transport.rto-min".into(), &0.01.into()));
     assert!(m["finished"].is_string() && m["scenario"]["text"] == SWEEP);
-    // What a run directory says about the same scenario and seed.
+    // Equal to the run directory of the same scenario and seed.
     let sets = ["topology.senders=1", "transport.rto-min=10ms", "topology.bottleneck.buffer=20pkt", "transport.mss=500"];
     let plain = SWEEP.split("[sweep]").next().unwrap();
     fs::write(s.0.join("plain.toml"), plain).unwrap();
@@ -108,7 +108,7 @@ fn threads_change_nothing_and_results_are_found() {
 }
 
 #[test]
-fn killed_at_any_moment_nothing_is_lost() {
+fn killed_sweep_loses_nothing() {
     let s = scratch("kill");
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     let total = s.units("whole").len();
@@ -131,7 +131,7 @@ fn killed_at_any_moment_nothing_is_lost() {
         done = now;
         match (ended, kills) {
             (false, _) => kills += 1,
-            // This thread stood still until all runs were done: once more from the start.
+            // This thread was delayed until all runs were done: once more from the start.
             (true, 0) => {
                 eprintln!("round {round}: the command ended before it was killed");
                 fs::remove_dir_all(s.0.join("r")).unwrap();
@@ -173,7 +173,7 @@ fn an_interrupt_keeps_what_is_finished() {
     assert_eq!((&last["event"], &last["done"], &last["total"]), (&"interrupted".into(), &48.into(), &96.into()));
     assert_eq!(s.units("r").len(), 48);
     assert!(s.manifest("r")["finished"].is_null() && !s.0.join("r/summary.parquet").exists());
-    // In words, too. A sweep writes its manifest when its points are checked, and then begins to run.
+    // As text too. A sweep writes its manifest when its points are checked, and then begins to run.
     let written = || fs::metadata(s.0.join("r/manifest.json")).unwrap().modified().unwrap();
     let before = written();
     let mut child = s.command(&["run", "long.toml", "--out", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -182,25 +182,25 @@ fn an_interrupt_keeps_what_is_finished() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    // However many it had found again by then.
+    // However many it had already finished by then.
     assert!(said.ends_with("Run the same command again to continue: 48 of 96 runs done\n"), "{said}");
 }
 
 #[test]
-fn axes_that_grow_run_only_what_is_new() {
+fn larger_axes_run_new_points_only() {
     let s = scratch("extend");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
-    // 16 points, 2 transports, 3 seeds; 48 are there. Another order of an axis is another order of the points, not another result.
+    // 16 points, 2 transports, 3 seeds; 48 exist. Another order of an axis is another order of the points, not another result.
     assert!(said.contains("16 points, 96 runs, 48 of them already finished"), "{said}");
     let m = s.manifest("r");
     assert_eq!((m["points"].as_array().unwrap().len(), &m["seeds"]), (16, &serde_json::json!([1, 2, 3])));
     assert_eq!(m["scenario"]["sweeps"][0], "topology.senders=[3, 2, 1, 4]");
-    // The first sweep again: all of it is there, and its table is what it was.
+    // The first sweep again: everything exists, and its table is unchanged.
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
-    // A comment, a name, another way to write a value: the same results. Another default of the transport: none of them.
+    // A comment, a name, another notation of a value: the same results. Another default of the transport: other results.
     let renamed = SWEEP.replace("\"small\"", "\"other\"").replace("\"1Gbps\"", "\"1000Mbps\"") + "# a comment\n";
     fs::write(s.0.join("renamed.toml"), renamed).unwrap();
     assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them already finished"));
@@ -220,7 +220,7 @@ fn torn_files_are_run_again() {
     zeros[1000..1400].fill(0);
     fs::write(&units[2], zeros).unwrap();
     fs::remove_file(&units[3]).unwrap();
-    // Another unit's file is whole, and still not this unit's.
+    // The file of another unit is intact, but not this unit's.
     fs::copy(&units[5], &units[4]).unwrap();
     let said = s.ok(&["run", "s.toml", "--out", "r"]);
     assert!(said.contains("48 runs, 43 of them already finished"), "{said}");
@@ -231,13 +231,13 @@ fn torn_files_are_run_again() {
 fn tables_are_kept_when_asked_for() {
     let s = scratch("keep");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
-    // Results with other tables have another name: the columns of what is kept are part of it.
+    // Results with other tables have another key: the columns of kept tables are part of it.
     let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
     assert!(!said.contains("already finished"), "{said}");
     assert_eq!(s.units("r").iter().filter(|p| p.to_string_lossy().ends_with(".flows.parquet")).count(), 48);
     let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
-    assert!(said.contains("48 of them found"), "in whatever order: {said}");
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+    assert!(said.contains("48 of them already finished"), "in whatever order: {said}");
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn two_at_once_do_no_harm() {
     }
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn checked_before_anything_runs() {
         assert!(bad(&[&["run", "plain.toml"], option].concat()).contains("no [sweep]"));
     }
     assert!(bad(&["compare", "s.toml"]).contains("a sweep over many"));
-    // A folder of somebody else's is left alone.
+    // A folder that is no result is left alone.
     fs::create_dir(s.0.join("mine")).unwrap();
     fs::write(s.0.join("mine/thesis.tex"), "x").unwrap();
     assert!(bad(&["run", "s.toml", "--out", "mine"]).contains("not a forebay"));
@@ -295,7 +295,7 @@ fn checked_before_anything_runs() {
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
-    // What is best and worst is said by goodput, whatever the columns are.
+    // Best and worst are ranked by goodput, whatever the columns are.
     let table = said.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
         said.contains("results: out/small-sweep")
@@ -308,9 +308,9 @@ fn checked_before_anything_runs() {
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 
-/// The same points in each world, in one table; and all of them in the world that the command line names, where more seeds would say nothing more.
+/// The same points in each world, in one table; and all of them in the world of the command line, where further seeds add nothing.
 #[test]
-fn a_sweep_runs_in_any_world_and_says_so() {
+fn sweep_in_several_worlds() {
     let scratch = scratch("worlds");
     let (base, _) = SWEEP.split_once("[sweep]").unwrap();
     let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");
@@ -341,7 +341,7 @@ fn a_sweep_runs_in_any_world_and_says_so() {
 }
 
 #[test]
-fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
+fn limit_ends_sweep_keeps_runs() {
     let s = scratch("limit");
     let args = ["run", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
@@ -359,7 +359,7 @@ fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
 
 /// Two transports, two seeds: the runs of 5 ms end, those of 1000 s do not.
 #[test]
-fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
+fn ended_sweep_has_table_and_report() {
     let s = scratch("partial");
     fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     let durations = "duration=[\"5ms\", \"1000s\"]";
@@ -378,10 +378,10 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     assert!(page.contains(first), "the page says so");
     s.ok(&["report", "o", "--force"]);
     assert!(page == String::from_utf8(s.bytes("o/report.html")).unwrap());
-    // It goes on, and says again what is missing.
+    // It continues, and reports the missing runs again.
     let again = s.ok(&args);
     assert!(again.starts_with(first) && again.contains("4 of them already finished"), "{again}");
-    // Ended before anything is done, there is nothing to show.
+    // Ended before any run is done, there is nothing to show.
     let out = s.run(&["run", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
     let said = text(&out.stderr);
     assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
@@ -389,7 +389,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
 }
 
 #[test]
-fn the_stack_is_named() {
+fn stack_named_in_summary() {
     let s = scratch("stack");
     let said = s.ok(&["run", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
     assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");

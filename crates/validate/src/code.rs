@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asserts_and_remembers() {
+    fn assertions_and_names() {
         let mut names = Names::from([("tcpi_snd_cwnd".into(), 10.0), ("flags".into(), 6.0)]);
         run("cwnd = 0xa; cwnd += 1\nassert tcpi_snd_cwnd == cwnd - 1, 'cwnd=%d' % tcpi_snd_cwnd # so", &mut names).unwrap();
         run("print(1); assert 9 <= tcpi_snd_cwnd < 11 and (flags & 2) != 0, (1, 2)", &mut names).unwrap();

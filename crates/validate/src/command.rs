@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_scripts_run() {
+    fn shell_command_effects() {
         let set = |n: &str, v: &str| Effect::Set(n.into(), v.into());
         assert_eq!(
             effects(

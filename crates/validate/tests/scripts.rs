@@ -125,7 +125,7 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
 /// The same input for the simulator's stack `linux` and for a kernel: every packet at its nanosecond and what either knows after each packet of the peer
 /// (state, window, threshold, counts, back-off), to the end of every script. Where they part is in `stack-linux.csv`, with the cause.
 #[test]
-fn the_stack_linux_does_what_a_kernel_does() {
+fn stack_linux_equals_kernel() {
     let Some(release) = release() else { return };
     let causes = lines("stack-linux.csv");
     let mut new = format!("# {release}\n# script; the simulator's stack `linux`; the kernel; cause\n");
@@ -154,7 +154,7 @@ fn the_stack_linux_does_what_a_kernel_does() {
 }
 
 #[test]
-fn a_kernel_does_what_is_written_down() {
+fn kernel_outcomes_are_current() {
     let Some(release) = release() else { return };
     let options = RunOptions { of: Stack::Linux, strict: true, ..RunOptions::default() };
     let mut new = format!("# {release}\n# script; result; line; what the script says; what the kernel does\n");

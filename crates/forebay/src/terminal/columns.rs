@@ -79,7 +79,7 @@ mod tests {
     use super::blocks;
 
     #[test]
-    fn columns_that_do_not_fit_stand_below() {
+    fn wide_tables_split_into_blocks() {
         assert_eq!(blocks(20, &[10, 10, 10, 10, 10], Some(42)), [0..2, 2..4, 4..5]);
         assert_eq!(blocks(20, &[10, 50, 10], Some(42)), [0..1, 1..2, 2..3], "a wide one by itself");
         assert_eq!(blocks(20, &[10, 50, 10], None), vec![0..3]);

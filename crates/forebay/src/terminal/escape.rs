@@ -45,7 +45,7 @@ mod tests {
     use super::escape;
 
     #[test]
-    fn what_is_hidden_is_written_out() {
+    fn hidden_characters_escaped() {
         assert_eq!(escape("a\tb\n\x1b[1;31mred\x1b[0m", true), "a\tb\n\x1b[1;31mred\x1b[0m");
         assert_eq!(escape("\x1b[2J\x1b]0;title\x07x\r", true), "\\u001b[2J\\u001b]0;title\\u0007x\\u000d");
         assert_eq!(escape("\x1b[8mhidden \x1b[30;40m", true), "\\u001b[8mhidden \\u001b[30;40m");

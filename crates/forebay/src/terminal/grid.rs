@@ -28,7 +28,7 @@ mod tests {
     use forebay_analysis::GridCell;
 
     #[test]
-    fn numbers_stand_at_the_right() {
+    fn numbers_right_aligned() {
         let number = |text: &str| GridCell { text: text.into(), value: Some(1.0), shade: None };
         let grid = Grid {
             heads: vec!["workload".into(), "share".into()],
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_stands_below() {
+    fn wide_grid_split_into_blocks() {
         let number = |text: &str| GridCell { text: text.into(), value: Some(1.0), shade: None };
         let grid = Grid {
             heads: ["workload", "goodput", "share"].map(String::from).into(),

@@ -73,13 +73,13 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_stands_under_the_last_column() {
+    fn continuation_aligns_with_last_column() {
         let text = "  dctcp   marks from a threshold on and cuts by the part marked";
         assert_eq!(wrap(text, Some(40)), "  dctcp   marks from a threshold on and\n          cuts by the part marked");
     }
 
     #[test]
-    fn a_long_word_stays_whole_and_colours_take_no_place() {
+    fn long_words_whole_colours_without_width() {
         let path = "results: /a/very/long/path/that/nobody/can/break/anywhere/at/all";
         assert_eq!(wrap(path, Some(30)), "results:\n  /a/very/long/path/that/nobody/can/break/anywhere/at/all");
         let bold = "\x1b[1mdctcp\x1b[0m has the lowest tail";

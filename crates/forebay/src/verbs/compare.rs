@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// With --packets: tolerance for the time of a packet; larger than 0, only decisions are compared [default: 0ns]
     #[arg(long, value_name = "TIME", requires = "packets")]
     within: Option<Time>,
-    /// Add every value of the closed forms beside its measurement in each other world, and the reasons of those that do not apply
+    /// Add all values of the closed forms, beside their measurements in each other world, and the reasons of those that do not apply
     #[arg(long, conflicts_with = "packets")]
     models: bool,
     /// Output format
@@ -161,7 +161,8 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         }
     }
     if args.format == NumberFormat::Json {
-        return print_data(&format!("{:#}\n", document(plain, &columns, &notes)));
+        let closed_forms = args.models.then(|| ClosedForms::of(plain));
+        return print_data(&format!("{:#}\n", document(plain, &columns, &notes, closed_forms.as_ref())));
     }
     let colour = style::stdout();
     let mut out = String::new();
@@ -183,14 +184,14 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         }
         out.push_str(&summary_table::render_under(&of, heads, wrap::stdout(), colour));
         out.push('\n');
-        for column in &columns {
-            let Some(closed_forms) = column.closed_forms.as_ref().filter(|_| v < column.variants.len()) else { continue };
-            let _ = writeln!(
-                out,
-                "{}",
-                paint(colour, NAME, &format!("closed forms beside {}", column.configuration.heads().join(" ").trim()))
-            );
+        let measured = columns.iter().filter(|c| v < c.variants.len()).filter_map(|c| Some((c, c.closed_forms.as_ref()?)));
+        for (column, closed_forms) in measured.clone() {
+            let beside = format!("closed forms beside {}", column.configuration.heads().join(" ").trim());
+            let _ = writeln!(out, "{}", paint(colour, NAME, &beside));
             out.push_str(&closed_forms.table(v, true, colour));
+        }
+        if args.models && measured.count() == 0 {
+            out.push_str(&ClosedForms::of(plain).table(v, false, colour));
         }
     }
     notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &escape::escape(n, colour))));
@@ -263,7 +264,7 @@ fn reasons(errors: &Errors, world: &str) -> String {
 }
 
 /// The numbers for programs: by configuration, variant, run and transport group.
-fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
+fn document(plain: &Resolved, columns: &[Column], notes: &[String], closed_forms: Option<&ClosedForms>) -> Value {
     let number = |v: Option<f64>| v.filter(|v| v.is_finite());
     let run = |s: &forebay_store::summary::Summary| {
         let groups = s.groups.iter().map(|g| {
@@ -283,7 +284,13 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
         }
         json!({"world": c.configuration.world, "stack": c.configuration.stack, "kernel": c.configuration.kernel, "variants": variants})
     };
-    json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes})
+    let mut all = json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes});
+    if let Some(closed_forms) = closed_forms {
+        let mut variants: Vec<Value> = plain.variants.iter().map(|v| json!({"variant": v.label})).collect();
+        closed_forms.add_to(&mut variants);
+        all["closed_forms"] = variants.into();
+    }
+    all
 }
 
 /// Packet by packet: the simulator against each other configuration of the same stack.

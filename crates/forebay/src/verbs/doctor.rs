@@ -89,7 +89,7 @@ mod tests {
     use forebay_platform::doctor::{Finding, Package};
 
     #[test]
-    fn what_does_not_work_comes_with_its_cure_and_packages_with_one_command() {
+    fn findings_list_fixes_and_packages() {
         let package = |name| Package { debian: name, fedora: name };
         let found: Vec<Found> = vec![(
             PARTS[0],

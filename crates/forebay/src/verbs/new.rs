@@ -108,7 +108,7 @@ mod tests {
 
     /// Every template, at every speed and with every switch, is a scenario without notes, and all its places are filled in.
     #[test]
-    fn templates_are_scenarios_at_every_speed_and_with_every_switch() {
+    fn templates_valid_at_every_speed() {
         let dir = std::env::temp_dir().join(format!("forebay-new-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         for t in TEMPLATES {

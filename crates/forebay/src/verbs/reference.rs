@@ -216,7 +216,7 @@ mod tests {
 
     /// Every key of the registries is found.
     #[test]
-    fn every_key_of_the_registries_is_found() {
+    fn registry_keys_found() {
         let all = everything();
         for section in forebay_scenario::describe(forebay_backends::all()) {
             for item in &section.items {
@@ -246,7 +246,7 @@ mod tests {
 
     /// Every key in the files of this repository is found, in nested tables too.
     #[test]
-    fn every_key_that_a_file_writes_is_found() {
+    fn keys_of_repository_files_found() {
         let all = everything();
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut folders: Vec<_> = ["scenarios", "papers", "crates/forebay/tests"].map(|f| root.join(f)).into();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_choose_by_name_list_the_names() {
+    fn choosing_keys_list_names() {
         let all = everything();
         let of = |place: &str, key: &str| {
             let found: Vec<&Entry> = all.iter().filter(|e| e.place == place && e.key == key).collect();

@@ -1,4 +1,4 @@
-//! `--rollback-on`: an attachment that takes itself off, for each condition.
+//! `--rollback-on`: attachments that detach themselves, for each condition.
 
 use crate::check::{check, equal, wait_until};
 use crate::lab::{Lab, command};
@@ -7,7 +7,7 @@ use crate::{fails, forebay, nothing_left, traces, works};
 use std::path::Path;
 use std::time::Duration;
 
-/// Takes itself off when connections get much less than before.
+/// Detaches itself when connections get much less than before.
 pub(crate) fn at_once() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -16,9 +16,9 @@ pub(crate) fn at_once() {
     let said = std::thread::scope(|scope| {
         let attach = scope
             .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 600"));
-        // Until what was before has been measured and it is attached.
+        // Until the state before is measured and it is attached.
         wait_until(|| Path::new("/run/forebay/fbt_cli.json").exists());
-        // Some lines of what is as before; more are as good.
+        // At least some lines with the state as before.
         std::thread::sleep(Duration::from_secs(1));
         lab.bottleneck(5, 400);
         attach.join().expect("it ends")
@@ -32,19 +32,19 @@ pub(crate) fn at_once() {
     nothing_left(&lab, &before, "rolling back");
 }
 
-/// The other conditions, by `watch`, which says an alarm first.
+/// The other conditions, by `watch`, which prints an alarm first.
 pub(crate) fn later() {
     for (condition, rate, queue, why) in [
         ("rtt-p99>2", 20, 400, "the 99th percentile of the RTT is"),
         ("retransmissions>3", 60, 8, "of the segments are sent again"),
     ] {
         let lab = Lab::new();
-        // What the receiver allows fits into the queue: nothing is lost.
+        // The receive window fits into the queue: nothing is lost.
         lab.right.sysctl("net.ipv4.tcp_rmem", "4096 131072 262144");
         lab.bottleneck(100, 400);
         let before = traces(&lab);
         let stream = Transfer::start(&lab, u64::MAX);
-        // The stream fills the path; longer is as good.
+        // At least so long that the stream fills the path.
         std::thread::sleep(Duration::from_millis(500));
         works(&lab, "attach rns --name fbt_cli --default --live");
         lab.bottleneck(rate, queue);

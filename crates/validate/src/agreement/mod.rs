@@ -36,12 +36,14 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--out" => out = Some(args.next().ok_or("--out: which file?")?.clone()),
+            "--out" => out = Some(args.next().ok_or("--out: expected a file")?.clone()),
             "--show" => around = Some(4),
-            "--around" => around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: how many packets?")?),
+            "--around" => {
+                around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: expected a number of packets")?)
+            }
             "--random" => {
                 let mut number =
-                    || args.next().and_then(|n| n.parse().ok()).ok_or("--random: which seed, and how many scenarios?");
+                    || args.next().and_then(|n| n.parse().ok()).ok_or("--random: expected a seed and a number of scenarios");
                 drawn = Some((number()?, number()?));
             }
             _ => word = Some(arg.clone()),
@@ -86,7 +88,7 @@ mod tests {
 
     /// Connections from the SYN to the last ACK are identical if the table says so.
     #[test]
-    fn what_the_table_calls_identical_is() {
+    fn identical_rows_are_identical() {
         if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
             eprintln!("skipped: there is no kernel: forebay kernel build");
             return;

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_come_back_as_they_were_written() {
+    fn segments_roundtrip() {
         let route = Route { from: (1, 2), to: (3, 4) };
         let options = Options { mss: Some(1460), wscale: Some(7), sack_ok: true, ts: Some((5, 6)), sack: vec![(7, 8), (9, 10)] };
         let flags = flag::ACK | flag::ECE;

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_echoed_until_cwr_or_by_each_packet() {
+    fn marks_echoed_by_both_rules() {
         let flags = |mut echo: Echo| {
             [(false, false), (true, false), (false, false), (false, true), (true, true), (false, true)].map(|(marked, cwr)| {
                 let before = echo.changes(marked);

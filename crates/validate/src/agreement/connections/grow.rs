@@ -69,7 +69,7 @@ mod tests {
 
     /// Whatever the path does at first: in the end all data and the FIN are acknowledged, and the same seed gives the same script.
     #[test]
-    fn connections_come_to_their_ends() {
+    fn connections_complete() {
         for words in ["sack", "nosack", "timestamps", "ecn", "dctcp", "windows", "active", "nosack,timestamps,ecn,windows,active"]
         {
             let kind = Kind::parse(words).unwrap();

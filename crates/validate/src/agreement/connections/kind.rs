@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_and_written_in_any_order() {
+    fn kinds_roundtrip() {
         for text in ["sack", "nosack", "sack,timestamps", "nosack,ecn,windows,active", "sack,timestamps,dctcp,active"] {
             assert_eq!(Kind::parse(text).unwrap().to_string(), text);
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kind_is_named_with_those_that_are() {
+    fn unknown_kind_lists_known_ones() {
         let problem = Kind::parse("sack,window").unwrap_err();
         assert!(problem.contains("`window` is none of"), "{problem}");
         for (word, ..) in WORDS {

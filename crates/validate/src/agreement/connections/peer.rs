@@ -162,7 +162,7 @@ mod tests {
     /// RFC 7323 section 4.3: a delayed ACK echoes the first of its segments (case A), a segment beyond a hole changes nothing (B), the one that fills
     /// it is echoed (C).
     #[test]
-    fn timestamps_are_echoed_by_the_rules_of_rfc_7323() {
+    fn timestamp_echo_rfc_7323() {
         let stream = [sent(10, 1, 1001), sent(15, 1001, 2001), sent(20, 3001, 4001), sent(30, 2001, 3001), sent(40, 4001, 5001)];
         let got: Vec<_> = acks(&plain("timestamps"), &stream).iter().map(|a| (a.time / MS, a.number, a.echoed)).collect();
         // Only the last segment waits for the delayed-ACK timer of 40 ms.
@@ -171,7 +171,7 @@ mod tests {
 
     /// RFC 2018 and RFC 2883 on the wire: three blocks beside timestamps, four without, none where SACK was not agreed to; a duplicate is reported once.
     #[test]
-    fn acks_have_as_many_blocks_as_they_have_room_for() {
+    fn sack_blocks_fit_options() {
         let stream: Vec<Sent> =
             [1001, 3001, 5001, 7001, 9001, 3001, 1].iter().zip(10..).map(|(&start, ms)| sent(ms, start, start + 1000)).collect();
         let blocks = |words| acks(&plain(words), &stream).into_iter().map(|a| a.blocks).collect::<Vec<_>>();

@@ -95,7 +95,7 @@ mod tests {
     /// RFC 2018 section 5, case 3, as the ACKs of the segments that arrive: the 2nd, 4th, 6th and 8th of eight are dropped; then the 4th comes, then
     /// the 2nd.
     #[test]
-    fn blocks_come_in_the_order_of_rfc_2018() {
+    fn sack_block_order_rfc_2018() {
         let got = acks(&[(5000, 5500), (6000, 6500), (7000, 7500), (8000, 8500), (6500, 7000), (5500, 6000)]);
         assert_eq!(got[0], (5500, vec![]));
         assert_eq!(got[1], (5500, vec![(6000, 6500)]));
@@ -117,7 +117,7 @@ mod tests {
 
     /// RFC 2883 section 4.2: only the duplicate part, and of two such parts the first.
     #[test]
-    fn of_a_partial_duplicate_the_part_is_reported() {
+    fn partial_duplicate_reported() {
         let got = acks(&[(5000, 5500), (5000, 6000), (6500, 7000), (7500, 8000), (6500, 8000), (5500, 6500)]);
         assert_eq!(got[1], (6000, vec![(5000, 5500)]));
         assert_eq!(got[4], (6000, vec![(6500, 7000), (6500, 8000)]));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_in_order_may_wait_for_its_ack() {
+    fn only_in_order_acks_delayed() {
         let mut r = Receiver::new();
         let mut at_once = |s| r.take(s).at_once;
         assert!(!at_once((1, 1001)));

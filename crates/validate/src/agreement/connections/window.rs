@@ -74,7 +74,7 @@ mod tests {
 
     /// The right edge moves back only with the behaviour that allows it.
     #[test]
-    fn windows_shrink_only_where_they_should() {
+    fn windows_shrink_only_if_allowed() {
         for (behaviour, shrinks) in
             [(Behaviour::Open, false), (Behaviour::Varies, false), (Behaviour::Stops, false), (Behaviour::Shrinks, true)]
         {
