@@ -69,6 +69,6 @@ fn collected(line: &[String], misses: bool) -> Result<Collected, String> {
     match numbers[..] {
         [instructions] if !misses => Ok(Collected { instructions, misses: 0.0 }),
         [instructions, _, _, _, reads, writes, ..] if misses => Ok(Collected { instructions, misses: reads + writes }),
-        _ => Err("callgrind did not tell its count".into()),
+        _ => Err("callgrind printed no count".into()),
     }
 }

@@ -78,12 +78,12 @@ impl Peers {
     /// Installs the two simulators, as far as this machine allows.
     pub(crate) fn install() -> Peers {
         let mut peers = Peers::default();
-        let said = Command::new("benches/peers/install.sh").output();
-        let said =
-            said.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_else(|e| format!("ns2: {e}\nns3: {e}"));
+        let output = Command::new("benches/peers/install.sh").output();
+        let output =
+            output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_else(|e| format!("ns2: {e}\nns3: {e}"));
         for (name, engines) in [("ns2", &[Engine::Ns2, Engine::Ns2Stock][..]), ("ns3", &[Engine::Ns3][..])] {
             let verdict =
-                said.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).unwrap_or("the installer said nothing");
+                output.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).unwrap_or("the installer printed nothing");
             if verdict != "available" {
                 let why = verdict.strip_prefix("unavailable, ").unwrap_or(verdict);
                 engines.iter().for_each(|&e| drop(peers.missing.insert(e, why.to_owned())));

@@ -146,8 +146,8 @@ fn peer(figure: Figure, line: &str) -> Option<f64> {
 /// Versions of the peers' packages, in words.
 fn versions() -> String {
     let version = |package: &str| {
-        let asked = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
-        let text = asked.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+        let query = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
+        let text = query.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
         text.unwrap_or_else(|| "of unknown version".into())
     };
     format!("forebay {}, ns-2 {} and ns-3 {}", env!("CARGO_PKG_VERSION"), version("ns2"), version("libns3-dev"))

@@ -166,7 +166,7 @@ const WRITING: Duration = Duration::from_secs(10);
 pub(crate) struct Watch {
     limit: Option<Limit>,
     max_time: Option<Duration>,
-    /// When the command began.
+    /// Start of the command.
     began: Instant,
     explicit: bool,
     /// Folder of the results, if it is in memory.

@@ -52,22 +52,22 @@ fn recommendation_first_and_no_run_twice() {
     let ask = || forebay(&scratch.0, &["advise", "small.toml", "--seeds", "3"]);
     let out = ask();
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let said = text(&out.stdout);
-    let lines: Vec<&str> = said.lines().collect();
-    assert!(lines[0].starts_with("Do this: "), "{said}");
-    assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{said}");
-    assert!(lines[2].starts_with("The price for copies: "), "{said}");
-    assert!(said.contains("\nHow:\n  ") && said.contains("as it is"), "{said}");
+    let printed = text(&out.stdout);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0].starts_with("Do this: "), "{printed}");
+    assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{printed}");
+    assert!(lines[2].starts_with("The price for copies: "), "{printed}");
+    assert!(printed.contains("\nHow:\n  ") && printed.contains("as it is"), "{printed}");
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     let winner = lines[0].trim_start_matches("Do this: ").trim_end_matches('.');
     assert!(page.contains(winner), "{winner}");
-    assert!(said.contains(" runs, 0 of them already finished"), "{said}");
+    assert!(printed.contains(" runs, 0 of them already finished"), "{printed}");
 
     let again = text(&ask().stdout);
     let last = again.lines().find(|l| l.starts_with("results: ")).unwrap();
     let numbers: Vec<u32> = last.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
     assert_eq!(numbers[0], numbers[1], "{last}");
-    assert_eq!(again.lines().next(), said.lines().next());
+    assert_eq!(again.lines().next(), printed.lines().next());
 }
 
 /// Interrupted after the first results, it reports so, and the same command continues to the recommendation.
@@ -86,8 +86,8 @@ fn interrupted_search_continues() {
     assert!(err.contains("again to continue"), "{err}");
     let out = forebay(&scratch.0, &ask);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let said = text(&out.stdout);
-    assert!(!said.contains(" runs, 0 of them already finished"), "{said}");
+    let printed = text(&out.stdout);
+    assert!(!printed.contains(" runs, 0 of them already finished"), "{printed}");
 }
 
 #[test]

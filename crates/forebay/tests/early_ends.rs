@@ -142,19 +142,19 @@ fn max_time_ends_slow_runs() {
         let s = Scratch::new("slow");
         s.file(name, scenario);
         let out = ends(&s, &words(&["run", name, "--yes", "--max-time", "3s", "--threads", "1", "--quiet", "--out", "r"]));
-        let (said, err) = (text(&out.stdout), text(&out.stderr));
+        let (printed, err) = (text(&out.stdout), text(&out.stderr));
         let ended = if out.status.success() {
             manifest(&s, "r")["partial"].as_str().is_some_and(|p| p.contains("ended after 3.0 s by --max-time"))
         } else {
             // A single step of the simulation took longer than the limit.
             assert!(
                 err.contains("--max-time") && err.contains("did not end by themselves") && s.entries("") == [name],
-                "{name}: {said}{err}"
+                "{name}: {printed}{err}"
             );
             true
         };
         // Fast scenarios end normally; the last one has an hour of simulated time.
-        assert!(ended || name != "windows.toml", "{name}: {said}{err}");
+        assert!(ended || name != "windows.toml", "{name}: {printed}{err}");
     }
 }
 
@@ -212,8 +212,8 @@ fn max_time_ends_writing() {
     let s = Scratch::new("limit-writing");
     s.file("samples.toml", &MANY_SAMPLES.replace("30ns", "1ns"));
     let out = ends(&s, &words(&["run", "samples.toml", "--yes", "--max-time", "3s", "--out", "r"]));
-    let said = text(&out.stdout);
-    assert!(out.status.success(), "{said}{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    assert!(out.status.success(), "{printed}{}", text(&out.stderr));
     let m = manifest(&s, "r");
     let (partial, written) = (m["partial"].as_str().unwrap(), rows(&m, "queue"));
     assert!(partial.contains("ended after 3.0 s by --max-time"), "{partial}");
@@ -236,9 +236,9 @@ fn max_memory_ends_floods_of_flows() {
     let many = "[[workload]]\nkind = \"poisson\"\nsizes = \"1B\"\nrate = 1e9\n";
     s.file("flood.toml", &SMALL.replace(SMALL.split_once("[[workload]]").unwrap().1, "").replace("[[workload]]", many));
     let out = ends(&s, &words(&["run", "flood.toml", "--yes", "--max-memory", "400MB", "--quiet", "--no-report", "--out", "r"]));
-    let said = text(&out.stdout);
-    assert!(out.status.success(), "{said}{}", text(&out.stderr));
-    assert!(said.contains("ended by --max-memory") && said.contains("of 400 MB"), "{said}");
+    let printed = text(&out.stdout);
+    assert!(out.status.success(), "{printed}{}", text(&out.stderr));
+    assert!(printed.contains("ended by --max-memory") && printed.contains("of 400 MB"), "{printed}");
     assert!(rows(&manifest(&s, "r"), "flows") > 0, "finished flows are kept");
 }
 

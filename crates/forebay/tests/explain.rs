@@ -51,8 +51,8 @@ fn explain_refuses_sweeps() {
     let scratch = Scratch::new("explain-sweep");
     scratch.file("sweep.toml", &format!("{SCENARIO}[sweep]\ntopology.senders = [2, 3]\n"));
     assert!(forebay(&scratch.0, &["run", "sweep.toml", "--quiet", "--out", "s"]).status.success());
-    let said = forebay(&scratch.0, &["explain", "s"]);
-    assert!(said.status.code() == Some(2) && text(&said.stderr).contains("`s` is a sweep"), "{}", text(&said.stderr));
+    let printed = forebay(&scratch.0, &["explain", "s"]);
+    assert!(printed.status.code() == Some(2) && text(&printed.stderr).contains("`s` is a sweep"), "{}", text(&printed.stderr));
 }
 
 /// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches detect it 1 ms later.
@@ -81,12 +81,12 @@ fn rerouted_message_explained_on_both_paths() {
     let scratch = Scratch::new("explain-ways");
     let failure = "[[topology.failure]]\nlink = \"leaf0->spine0\"\ndown = \"2ms\"\nreroute = \"1ms\"\n[transport]";
     scratch.file("failure.toml", &FABRIC.replacen("[transport]", failure, 1));
-    let said = |file: &str| {
+    let printed = |file: &str| {
         assert!(forebay(&scratch.0, &["run", file, "--quiet", "--out", file.trim_end_matches(".toml")]).status.success());
         text(&forebay(&scratch.0, &["explain", file.trim_end_matches(".toml")]).stdout)
     };
-    let told = said("failure.toml");
-    let moved = told.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{told}"));
+    let output = printed("failure.toml");
+    let moved = output.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{output}"));
     let (before, after) =
         moved.split_once("by another way, because a link failed or came back:").unwrap_or_else(|| panic!("{moved}"));
     let at = before.trim_end().rsplit_once("from ").unwrap().1;
@@ -96,6 +96,6 @@ fn rerouted_message_explained_on_both_paths() {
     );
     assert!(before.contains("spine0->leaf1") && after.contains("spine1->leaf1"), "{moved}");
     scratch.file("spray.toml", &FABRIC.replacen("[transport]", "balance = \"packet\"\n[transport]", 1));
-    let told = said("spray.toml");
-    assert!(told.contains("each packet takes one of the shortest ways at random; this is one of them"), "{told}");
+    let output = printed("spray.toml");
+    assert!(output.contains("each packet takes one of the shortest ways at random; this is one of them"), "{output}");
 }

@@ -55,15 +55,15 @@ pub(crate) fn ends(scratch: &Scratch, args: &[&OsStr]) -> Output {
         std::thread::sleep(Duration::from_millis(2));
     };
     let out = Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() };
-    let told = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(matches!(out.status.code(), Some(0..=2)), "{args:?}: {:?}: {told}", out.status);
-    assert!(!told.contains("panicked") && !told.contains("a defect"), "{args:?}: {told}");
+    let output = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(matches!(out.status.code(), Some(0..=2)), "{args:?}: {:?}: {output}", out.status);
+    assert!(!output.contains("panicked") && !output.contains("a defect"), "{args:?}: {output}");
     // `conform` prints failing scripts on standard output, beside those that pass.
-    assert!(out.status.success() || !told.is_empty() || !out.stdout.is_empty(), "{args:?} fails without a word");
-    for c in told.chars().chain(String::from_utf8_lossy(&out.stdout).chars()) {
+    assert!(out.status.success() || !output.is_empty() || !out.stdout.is_empty(), "{args:?} fails without a word");
+    for c in output.chars().chain(String::from_utf8_lossy(&out.stdout).chars()) {
         assert!(
             c == '\n' || c == '\t' || !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c),
-            "{args:?}: {c:?} in {told:?}"
+            "{args:?}: {c:?} in {output:?}"
         );
     }
     out

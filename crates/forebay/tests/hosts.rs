@@ -26,7 +26,7 @@ use std::time::Duration;
 use traffic::Transfer;
 
 /// Outcome of a command.
-struct Said {
+struct Printed {
     code: i32,
     out: String,
     err: String,
@@ -38,26 +38,29 @@ fn prepare(args: &str) -> Command {
     c
 }
 
-fn finish(c: Command, lab: &Lab) -> Said {
+fn finish(c: Command, lab: &Lab) -> Printed {
     lab.left.run(move || say(c))
 }
 
-fn say(mut c: Command) -> Said {
+fn say(mut c: Command) -> Printed {
     let done = c.output().expect("the binary starts");
     let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-    Said { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
+    Printed { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
 }
 
 /// Runs `forebay` on the left host.
-fn forebay(lab: &Lab, args: &str) -> Said {
+fn forebay(lab: &Lab, args: &str) -> Printed {
     finish(prepare(args), lab)
 }
 
 /// The same, for success.
 fn works(lab: &Lab, args: &str) -> String {
-    let said = forebay(lab, args);
-    check(said.code == 0, &format!("forebay {args}{}", if said.code == 0 { String::new() } else { format!(": {}", said.err) }));
-    said.out
+    let printed = forebay(lab, args);
+    check(
+        printed.code == 0,
+        &format!("forebay {args}{}", if printed.code == 0 { String::new() } else { format!(": {}", printed.err) }),
+    );
+    printed.out
 }
 
 /// The same, for failure with this text.
@@ -67,11 +70,11 @@ fn fails(lab: &Lab, args: &str, words: &[&str]) {
 
 /// In the namespace of the calling thread.
 fn fails_here(args: &str, words: &[&str]) {
-    let said = say(prepare(args));
-    let missing: Vec<&&str> = words.iter().filter(|w| !said.err.contains(**w)).collect();
+    let printed = say(prepare(args));
+    let missing: Vec<&&str> = words.iter().filter(|w| !printed.err.contains(**w)).collect();
     check(
-        said.code != 0 && missing.is_empty(),
-        &format!("forebay {args} is refused (lacks {missing:?} in `{}`)", said.err.trim()),
+        printed.code != 0 && missing.is_empty(),
+        &format!("forebay {args} is refused (lacks {missing:?} in `{}`)", printed.err.trim()),
     );
 }
 
@@ -197,16 +200,16 @@ fn lost_file() {
 fn alone(folder: &Path) {
     let lab = Lab::new();
     let before = traces(&lab);
-    let (said, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
+    let (printed, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
     let mut shell = Command::new("sh");
     let forebay = env!("CARGO_BIN_EXE_forebay");
     // If the shell ends later than that, its child still has a parent, and must attach too.
     let line = format!("(sleep 0.2; {forebay} attach dctcp --name fbt_cli --default > $0 2>&1; echo $? > $1) &");
-    shell.args(["-c", &line]).args([&said, &ended]);
+    shell.args(["-c", &line]).args([&printed, &ended]);
     finish(shell, &lab);
     let code = || std::fs::read_to_string(&ended).ok().filter(|t| t.ends_with('\n'));
     wait_until(|| code().is_some());
-    let text = std::fs::read_to_string(&said).unwrap_or_default();
+    let text = std::fs::read_to_string(&printed).unwrap_or_default();
     check(code().as_deref() == Some("0\n"), &format!("it attaches whose parent has ended: {text}"));
     works(&lab, "detach fbt_cli");
     nothing_left(&lab, &before, "a command whose parent has ended");
@@ -273,16 +276,16 @@ fn without_privileges() {
         finish(c, &lab)
     };
     for args in ["attach dctcp --name fbt_cli --default", "detach --all"] {
-        let said = bare(args);
+        let printed = bare(args);
         check(
-            said.code != 0 && said.err.contains("CAP_BPF") && said.err.contains("root"),
-            &format!("without privileges: forebay {args}: {}", said.err.trim()),
+            printed.code != 0 && printed.err.contains("CAP_BPF") && printed.err.contains("root"),
+            &format!("without privileges: forebay {args}: {}", printed.err.trim()),
         );
     }
     nothing_left(&lab, &before, "a process without privileges");
     works(&lab, "attach dctcp --name fbt_cli --default");
-    let said = bare("status");
-    check(said.code == 0 && said.out.contains("fbt_cli (dctcp)"), "status says who is attached without privileges");
+    let printed = bare("status");
+    check(printed.code == 0 && printed.out.contains("fbt_cli (dctcp)"), "status says who is attached without privileges");
     works(&lab, "detach dctcp");
     nothing_left(&lab, &before, "detaching by the name of the program");
 }

@@ -41,9 +41,9 @@ fn measured(scratch: &Scratch, args: &[&str]) -> (u64, serde_json::Value) {
     let mut own = Command::new(std::env::current_exe().unwrap());
     own.args(["--exact", "limits::one_command", "--ignored", "--nocapture"]).current_dir(&scratch.0).env(ARGUMENTS, args);
     let out = own.output().unwrap();
-    let said = text(&out.stdout);
-    let peak = said.lines().find_map(|l| l.split("peak ").nth(1)).and_then(|l| l.split(' ').next()?.parse().ok());
-    assert!(out.status.success() && peak.is_some(), "{said}{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    let peak = printed.lines().find_map(|l| l.split("peak ").nth(1)).and_then(|l| l.split(' ').next()?.parse().ok());
+    assert!(out.status.success() && peak.is_some(), "{printed}{}", text(&out.stderr));
     let peak = peak.unwrap_or(0);
     let manifest = serde_json::from_str(&fs::read_to_string(scratch.0.join("r/manifest.json")).unwrap()).unwrap();
     fs::remove_dir_all(scratch.0.join("r")).unwrap();
@@ -134,21 +134,21 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
         let tables = manifest["tables"].as_array().unwrap();
         tables.iter().find(|t| t["name"] == name).unwrap()["rows"].as_f64().unwrap()
     };
-    for (what, said, was) in [
+    for (what, printed, was) in [
         ("memory", &f["memory_bytes"], peak as f64),
         ("transmissions", &f["packet_transmissions"], manifest["packet_hops"].as_f64().unwrap()),
         ("messages", &f["messages"], rows("flows")),
         ("samples", &f["samples"], rows("queue") + rows("tcp")),
         ("timeouts", &f["timeouts"], rows("timeouts")),
     ] {
-        let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
+        let ratio = (printed.as_f64().unwrap() + 1.0) / (was + 1.0);
         // Small numbers vary by chance; and "at least" so many also holds for more.
         let (least, most) = match what {
             "timeouts" if was < 1_000.0 => (0.0, f64::INFINITY),
             "timeouts" if f["timeouts_at_least"] == true => (0.0, 1.5),
             _ => (1.0 / 1.5, 1.5),
         };
-        assert!(least < ratio && ratio < most, "{what} of {args:?}: {said} said, {was} found; {f}");
+        assert!(least < ratio && ratio < most, "{what} of {args:?}: {printed} printed, {was} found; {f}");
     }
 }
 
@@ -156,8 +156,8 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
 fn check_says_what_a_run_costs() {
     let s = Scratch::new("costs");
     s.file("base.toml", BASE);
-    let said = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
-    let line = said.lines().last().unwrap();
+    let printed = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
+    let line = printed.lines().last().unwrap();
     for part in ["forecast: 1 run,", "messages", "packet transmissions", "memory", "results", "thread"] {
         assert!(line.contains(part), "{part}: {line}");
     }
@@ -229,17 +229,17 @@ fn runs_beyond_memory_refused_or_cut() {
     assert_eq!(out.status.code(), Some(2), "{err}");
     assert!(err.contains("ulimit -v") && err.contains("`workload.0`") && err.contains("--yes"), "{err}");
     let out = limited(600_000, &[&huge[..], &["--yes", "--out", "r"]].concat());
-    let (said, err) = (text(&out.stdout), text(&out.stderr));
-    assert!(out.status.success(), "{said}{err}");
-    assert!(said.contains("partial results: ended for lack of memory") && said.contains("1 ended early"), "{said}");
+    let (printed, err) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{printed}{err}");
+    assert!(printed.contains("partial results: ended for lack of memory") && printed.contains("1 ended early"), "{printed}");
     let manifest = fs::read_to_string(s.0.join("r/manifest.json")).unwrap();
     assert!(manifest.contains("\"partial\": \"partial results") && manifest.contains("\"cut\": true"), "{manifest}");
     assert!(forebay(&s.0, &["report", "r"]).status.success(), "what is there is whole");
     // The report names messages that were left out for lack of memory, with the origin of the limit.
     let out = limited(60_000, &["--set", "duration=1ms", "--out", "w"]);
-    let said = text(&out.stdout);
+    let printed = text(&out.stdout);
     let by = "in the memory that the limit on address space (ulimit -v) allows";
-    assert!(!out.status.success() || !said.contains("were not looked at") || said.contains(by), "{said}");
+    assert!(!out.status.success() || !printed.contains("were not looked at") || printed.contains(by), "{printed}");
 }
 
 /// The most memory of a command under `--max-memory`, to the end: rows in their order, tables and report included.
@@ -256,14 +256,14 @@ fn memory_stays_below_its_limit() {
     // time.
     let three = [&["run"], &many[..], &["--set", "duration=400ms", "--set", "runs=3"]].concat();
     let out = forebay(&s.0, &[&three[..], &["--threads", "1", "--max-memory", "250MB", "--out", "w"]].concat());
-    let said = text(&out.stdout);
-    let first = said.lines().next().unwrap_or_default();
+    let printed = text(&out.stdout);
+    let first = printed.lines().next().unwrap_or_default();
     let begin = "Messages were not looked at: the table `flows` has ";
-    assert!(out.status.success() && first.starts_with(begin), "{said}{}", text(&out.stderr));
-    assert!(first.contains("in the memory that --max-memory allows"), "{said}");
+    assert!(out.status.success() && first.starts_with(begin), "{printed}{}", text(&out.stderr));
+    assert!(first.contains("in the memory that --max-memory allows"), "{printed}");
     let page = fs::read_to_string(s.0.join("w/report.html")).unwrap();
     assert!(page.contains("<p class=\"first\"><strong>Messages were not looked at</strong>"), "the page begins with it");
-    assert!(!said.contains("No message was late"), "{said}");
+    assert!(!printed.contains("No message was late"), "{printed}");
 }
 
 #[test]
@@ -289,10 +289,10 @@ fn max_time_keeps_partial_results() {
         "json",
     ];
     let out = forebay(&s.0, &args);
-    let said = text(&out.stdout);
+    let printed = text(&out.stdout);
     assert!(out.status.success(), "{}", text(&out.stderr));
-    let first = said.lines().next().unwrap();
-    assert!(first.contains("ended after 5.0 s by --max-time; 0 of 2 runs are complete, 1 ended early"), "{said}");
+    let first = printed.lines().next().unwrap();
+    assert!(first.contains("ended after 5.0 s by --max-time; 0 of 2 runs are complete, 1 ended early"), "{printed}");
     assert!(text(&out.stderr).lines().last().unwrap().contains("\"partial\":\"partial results"), "{}", text(&out.stderr));
     let manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(s.0.join("r/manifest.json")).unwrap()).unwrap();
     let run = &manifest["runs"][0];
@@ -321,10 +321,10 @@ fn huge_sweeps_checked_by_sample() {
     let buffers = (300..1_300).map(|i| format!("\"{i}pkt\"")).collect::<Vec<_>>().join(", ");
     let axes = [format!("workload.0.load=[{loads}]"), format!("topology.bottleneck.buffer=[{buffers}]")];
     let out = forebay(&s.0, &["check", "base.toml", "--sweep", &axes[0], "--sweep", &axes[1]]);
-    let (said, err) = (text(&out.stdout), text(&out.stderr));
+    let (printed, err) = (text(&out.stdout), text(&out.stderr));
     assert!(out.status.success(), "{err}");
-    assert!(said.contains("1000000 points") && said.contains("checked: 500 of the 1000000 points"), "{said}");
-    assert!(said.contains("forecast: 1.00 M runs"), "{said}");
+    assert!(printed.contains("1000000 points") && printed.contains("checked: 500 of the 1000000 points"), "{printed}");
+    assert!(printed.contains("forecast: 1.00 M runs"), "{printed}");
     // An error at the last point is found.
     let loads = (1..=900).map(|i| format!("0.{i:03}")).collect::<Vec<_>>().join(", ");
     let out = forebay(&s.0, &["check", "base.toml", "--sweep", &format!("workload.0.load=[{loads}, -1]")]);

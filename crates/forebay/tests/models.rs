@@ -25,8 +25,8 @@ fn world_model_predicts_or_refuses() {
     }
     // One run, whatever the number of seeds: an exact number has no interval.
     let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", "model", "--runs", "3", "--out", "once"]);
-    let said = text(&out.stdout);
-    assert!(said.contains("queue max") && !said.contains('±'), "{said}");
+    let printed = text(&out.stdout);
+    assert!(printed.contains("queue max") && !printed.contains('±'), "{printed}");
     assert!(manifest("once").contains("one run stands for all 3"), "{}", manifest("once"));
     // K + N, and no counters.
     assert_eq!(summary("model"), ["24", "", "bottleneck"]);
@@ -140,13 +140,13 @@ fn closed_forms_give_reasons() {
         assert!(out.status.success(), "{}", text(&out.stderr));
         text(&out.stdout)
     };
-    let said = evaluate(&[]);
-    assert!(!said.contains("simulation"), "{said}");
-    let (newreno, dctcp) = said.split_once("\ndctcp\n").unwrap();
+    let printed = evaluate(&[]);
+    assert!(!printed.contains("simulation"), "{printed}");
+    let (newreno, dctcp) = printed.split_once("\ndctcp\n").unwrap();
     // A step that marks no packet is drop-tail to NewReno.
-    assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{said}");
-    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{said}");
-    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{said}");
+    assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{printed}");
+    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{printed}");
+    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{printed}");
     for (set, why) in [
         ("topology.senders=65", "65 senders are more than the 64 places"),
         ("transport.stack=linux", "RACK-TLP repairs"),
@@ -154,8 +154,8 @@ fn closed_forms_give_reasons() {
         ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
         ("transport.shim=srpt", "a shim that the model does not know"),
     ] {
-        let said = evaluate(&["--set", set]);
-        assert!(said.contains(why), "{set}: {said}");
+        let printed = evaluate(&["--set", set]);
+        assert!(printed.contains(why), "{set}: {printed}");
     }
     scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step).replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
     let out = forebay(&scratch.0, &["run", "s.toml", "--world", "model", "--no-report"]);

@@ -83,7 +83,7 @@ fn forebay(folder: &Path, processes: u32, args: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -108,7 +108,7 @@ fn processes_give_identical_results() {
         for processes in [1, 2, 3] {
             let out = format!("out-{processes}");
             let output = forebay(&folder, processes, &["run", "s.toml", "--no-report", "--out", &out]).output().unwrap();
-            assert!(output.status.success(), "{}", said(&output));
+            assert!(output.status.success(), "{}", printed(&output));
             let words = String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(words.matches("fingerprint:").count(), 1, "one process speaks: {words}");
             assert!(processes == 1 || words.contains(&format!("on {processes} threads")), "{words}");
@@ -136,9 +136,9 @@ fn indivisible_commands_refused_once() {
     ];
     for (args, words) in cases {
         let output = forebay(&folder, 2, args).output().unwrap();
-        let said = said(&output);
-        assert!(output.status.code() == Some(2) && said.matches(words).count() == 1, "{args:?}: {said}");
-        assert_eq!(said.matches("error:").count(), 1, "{args:?}: {said}");
+        let printed = printed(&output);
+        assert!(output.status.code() == Some(2) && printed.matches(words).count() == 1, "{args:?}: {printed}");
+        assert_eq!(printed.matches("error:").count(), 1, "{args:?}: {printed}");
     }
     // The folder may exist, as results would have gone into it.
     let left = fs::read_dir(folder.join("out")).map_or(0, Iterator::count);
@@ -176,7 +176,7 @@ fn a_program_without_mpi_says_so() {
     let alone = folder.join("forebay");
     fs::copy(FOREBAY, &alone).unwrap();
     let output = Command::new(&alone).args(["list"]).env("PMI_SIZE", "2").env("PMI_RANK", "0").output().unwrap();
-    assert!(output.status.code() == Some(2) && said(&output).contains("built without MPI"), "{}", said(&output));
+    assert!(output.status.code() == Some(2) && printed(&output).contains("built without MPI"), "{}", printed(&output));
     let output = Command::new(&alone).args(["list"]).env("PMI_SIZE", "1").env("PMI_RANK", "0").output().unwrap();
-    assert!(output.status.success(), "one process is a plain one: {}", said(&output));
+    assert!(output.status.success(), "one process is a plain one: {}", printed(&output));
 }

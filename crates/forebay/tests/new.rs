@@ -12,9 +12,9 @@ fn every_template_listed_checked_and_run() {
         assert!(list.lines().any(|l| l.split_whitespace().next() == Some(name)), "{name}: {list}");
         let out = forebay(&scratch.0, &["new", name]);
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-        let said = text(&out.stdout);
+        let printed = text(&out.stdout);
         let file = format!("{name}.toml");
-        assert!(said.contains(&file) && said.contains(&format!("forebay advise {file}")), "{said}");
+        assert!(printed.contains(&file) && printed.contains(&format!("forebay advise {file}")), "{printed}");
         let check = forebay(&scratch.0, &["check", &file]);
         assert_eq!(check.status.code(), Some(0), "{name}: {}", text(&check.stderr));
         let run = forebay(&scratch.0, &["run", &file, "--runs", "1", "--set", "duration=2ms", "--no-report", "--quiet"]);

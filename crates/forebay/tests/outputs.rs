@@ -87,12 +87,12 @@ fn results_kept_when_name_taken() {
     s.file("r/precious.txt", "mine");
     let mut rest = String::new();
     events.read_to_string(&mut rest).unwrap();
-    let mut said = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
     assert!(
-        rest.contains("`r` was created by another process") && rest.contains("`r-1`") && said == "results: r-1\n",
-        "{rest}{said}"
+        rest.contains("`r` was created by another process") && rest.contains("`r-1`") && printed == "results: r-1\n",
+        "{rest}{printed}"
     );
     assert_eq!(s.entries("r"), ["precious.txt"]);
     assert!(forebay(&s.0, &["report", "r-1", "--force"]).status.success(), "they are complete");

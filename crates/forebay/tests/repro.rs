@@ -23,16 +23,16 @@ fn repro_passes_arguments_and_exit_code() {
     for code in [0, 1, 130] {
         let mut c = command(&scratch.0, &words);
         let out = c.env("FOREBAY_PYTHON", python(&scratch, true, code)).output().unwrap();
-        let told = text(&out.stdout);
+        let output = text(&out.stdout);
         let expected = "-P -m forebay.repro --claim a --claim b --out x y --threads 2 --quick --verbose -- trim dctcp";
-        assert_eq!(told.lines().collect::<Vec<_>>(), [expected, SOURCES]);
+        assert_eq!(output.lines().collect::<Vec<_>>(), [expected, SOURCES]);
         assert_eq!((out.status.code(), text(&out.stderr)), (Some(i32::from(code)), String::new()));
     }
     let mut c = command(&scratch.0, &["repro", "--scale", "document"]);
     let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
     assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --scale document\n{SOURCES}\n"));
     let out = command(&scratch.0, &["repro", "--scale", "document", "--quick"]).output().unwrap();
-    assert_eq!(out.status.code(), Some(2), "how much is run is said once");
+    assert_eq!(out.status.code(), Some(2), "how much is run is printed once");
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn what_is_missing_is_said() {
     let scratch = Scratch::new("repro-missing");
     let run = |python: &str| command(&scratch.0, &["repro"]).env("FOREBAY_PYTHON", python).output().unwrap();
     let out = run(&python(&scratch, false, 0));
-    let told = text(&out.stderr);
+    let output = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1));
     assert!(
-        told.contains("No module named forebay") && told.contains("pip install") && told.contains("FOREBAY_PYTHON"),
-        "{told}"
+        output.contains("No module named forebay") && output.contains("pip install") && output.contains("FOREBAY_PYTHON"),
+        "{output}"
     );
-    let told = text(&run("/no/such/python").stderr);
-    assert!(told.contains("/no/such/python") && told.contains("FOREBAY_PYTHON"), "{told}");
+    let output = text(&run("/no/such/python").stderr);
+    assert!(output.contains("/no/such/python") && output.contains("FOREBAY_PYTHON"), "{output}");
     assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));
 }
 

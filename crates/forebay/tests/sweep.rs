@@ -65,9 +65,12 @@ impl Scratch {
 #[test]
 fn results_independent_of_threads() {
     let s = scratch("threads");
-    let said = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
-    assert!(said.contains("results: a") && said.contains("sweep: 12 points, 48 runs"), "{said}");
-    assert!(said.contains("senders") && said.contains("goodput") && said.contains("±") && !said.contains('\x1b'), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
+    assert!(printed.contains("results: a") && printed.contains("sweep: 12 points, 48 runs"), "{printed}");
+    assert!(
+        printed.contains("senders") && printed.contains("goodput") && printed.contains("±") && !printed.contains('\x1b'),
+        "{printed}"
+    );
     s.ok(&["run", "s.toml", "--threads", "5", "--out", "b"]);
     assert!(s.bytes("a/summary.parquet") == s.bytes("b/summary.parquet"));
     assert_eq!(s.units("a").len(), 48);
@@ -140,8 +143,8 @@ fn killed_sweep_loses_nothing() {
             (true, _) => break,
         }
     }
-    let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains(&format!("{total} runs, {done} of them already finished")), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(printed.contains(&format!("{total} runs, {done} of them already finished")), "{printed}");
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
     assert_eq!(s.manifest("r")["fingerprint"], s.manifest("whole")["fingerprint"]);
 }
@@ -179,20 +182,20 @@ fn an_interrupt_keeps_what_is_finished() {
     let mut child = s.command(&["run", "long.toml", "--out", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     wait_until("runs begin", || written() != before);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut printed = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     // However many it had already finished by then.
-    assert!(said.ends_with("Run the same command again to continue: 48 of 96 runs done\n"), "{said}");
+    assert!(printed.ends_with("Run the same command again to continue: 48 of 96 runs done\n"), "{printed}");
 }
 
 #[test]
 fn larger_axes_run_new_points_only() {
     let s = scratch("extend");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
     // 16 points, 2 transports, 3 seeds; 48 exist. Another order of an axis is another order of the points, not another result.
-    assert!(said.contains("16 points, 96 runs, 48 of them already finished"), "{said}");
+    assert!(printed.contains("16 points, 96 runs, 48 of them already finished"), "{printed}");
     let m = s.manifest("r");
     assert_eq!((m["points"].as_array().unwrap().len(), &m["seeds"]), (16, &serde_json::json!([1, 2, 3])));
     assert_eq!(m["scenario"]["sweeps"][0], "topology.senders=[3, 2, 1, 4]");
@@ -222,8 +225,8 @@ fn torn_files_are_run_again() {
     fs::remove_file(&units[3]).unwrap();
     // The file of another unit is intact, but not this unit's.
     fs::copy(&units[5], &units[4]).unwrap();
-    let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains("48 runs, 43 of them already finished"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(printed.contains("48 runs, 43 of them already finished"), "{printed}");
     assert!(s.bytes("r/summary.parquet") == before);
 }
 
@@ -232,11 +235,11 @@ fn tables_are_kept_when_asked_for() {
     let s = scratch("keep");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     // Results with other tables have another key: the columns of kept tables are part of it.
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
-    assert!(!said.contains("already finished"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
+    assert!(!printed.contains("already finished"), "{printed}");
     assert_eq!(s.units("r").iter().filter(|p| p.to_string_lossy().ends_with(".flows.parquet")).count(), 48);
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
-    assert!(said.contains("48 of them already finished"), "in whatever order: {said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
+    assert!(printed.contains("48 of them already finished"), "in whatever order: {printed}");
     assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
 }
 
@@ -256,11 +259,11 @@ fn two_at_once_do_no_harm() {
 #[test]
 fn checked_before_anything_runs() {
     let s = scratch("check");
-    let said = s.ok(&["check", "s.toml"]);
+    let printed = s.ok(&["check", "s.toml"]);
     for part in
         ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"]
     {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let bad = |args: &[&str]| {
         let out = s.run(args);
@@ -294,15 +297,15 @@ fn checked_before_anything_runs() {
     let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
-    let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
     // Best and worst are ranked by goodput, whatever the columns are.
-    let table = said.split_once("\nsenders ").map_or("", |(_, table)| table);
+    let table = printed.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
-        said.contains("results: out/small-sweep")
+        printed.contains("results: out/small-sweep")
             && table.contains("drops")
             && table.contains("busy")
             && !table.contains("goodput"),
-        "{said}"
+        "{printed}"
     );
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
@@ -345,16 +348,19 @@ fn limit_ends_sweep_keeps_runs() {
     let s = scratch("limit");
     let args = ["run", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(1) && said.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"), "{said}");
+    let printed = text(&out.stderr);
+    assert!(
+        out.status.code() == Some(1) && printed.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"),
+        "{printed}"
+    );
     // 0.3 M messages a second for 1000 s.
     let many = SWEEP
         .replace("duration = \"20ms\"", "duration = \"1000s\"")
         .replace("kind = \"long\"", "kind = \"poisson\"\nsizes = \"200B\"\nload = 0.5\nload-at = \"bottleneck\"");
     fs::write(s.0.join("many.toml"), many).unwrap();
     let out = s.run(&["run", "many.toml", "--max-memory", "200MB"]);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(2) && said.contains("--max-memory allows"), "{said}");
+    let printed = text(&out.stderr);
+    assert!(out.status.code() == Some(2) && printed.contains("--max-memory allows"), "{printed}");
 }
 
 /// Two transports, two seeds: the runs of 5 ms end, those of 1000 s do not.
@@ -366,11 +372,11 @@ fn ended_sweep_has_table_and_report() {
     let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
     let args = [&["run", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
     let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
-    let said = s.ok(&args);
+    let printed = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
-    assert_eq!(said.lines().next(), Some(first), "{said}");
-    assert!(last(&said, "sweep: ").unwrap().contains("of 8 runs done"), "{said}");
-    assert!(last(&said, "fingerprint").is_none(), "that of all runs: {said}");
+    assert_eq!(printed.lines().next(), Some(first), "{printed}");
+    assert!(last(&printed, "sweep: ").unwrap().contains("of 8 runs done"), "{printed}");
+    assert!(last(&printed, "fingerprint").is_none(), "that of all runs: {printed}");
     let (manifest, table) = (s.manifest("o"), String::from_utf8(s.bytes("o/summary.csv")).unwrap());
     assert_eq!((manifest["partial"].as_str(), &manifest["finished"]), (Some(first), &Json::Null));
     assert_eq!(table.lines().count(), 1 + 4, "{table}");
@@ -383,15 +389,15 @@ fn ended_sweep_has_table_and_report() {
     assert!(again.starts_with(first) && again.contains("4 of them already finished"), "{again}");
     // Ended before any run is done, there is nothing to show.
     let out = s.run(&["run", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
+    let printed = text(&out.stderr);
+    assert!(out.status.code() == Some(1) && printed.contains("0 of 4 runs are done and kept"), "{printed}");
     assert!(!s.0.join("o/summary.parquet").exists() && !s.0.join("o/report.html").exists());
 }
 
 #[test]
 fn stack_named_in_summary() {
     let s = scratch("stack");
-    let said = s.ok(&["run", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
-    assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
+    assert!(printed.contains("\nworld: sim, stack: ns2, linux\n"), "{printed}");
     assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));
 }

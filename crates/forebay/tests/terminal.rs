@@ -66,8 +66,8 @@ fn lines_fit_columns() {
         &["report", "r", "--out", "p.html"],
         &["explain", "r"],
     ] {
-        let said = at("80", args);
-        let long: Vec<&str> = said.lines().filter(|l| l.chars().count() > 80 && l.trim().contains(' ')).collect();
+        let printed = at("80", args);
+        let long: Vec<&str> = printed.lines().filter(|l| l.chars().count() > 80 && l.trim().contains(' ')).collect();
         assert!(long.is_empty(), "{args:?}: {long:#?}");
     }
 }

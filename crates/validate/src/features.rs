@@ -223,8 +223,8 @@ fn of_call(call: &Call, sockets: &mut Sockets, add: &mut impl FnMut(String)) {
         }
         "socket" if !matches!(name(1), "SOCK_STREAM" | "") => add(format!("sockets of kind {}", name(1))),
         "write" | "send" | "sendto" => {
-            if let (Some(Arg::Int(asked)), Arg::Int(done)) = (call.args.get(2), &call.result)
-                && done < asked
+            if let (Some(Arg::Int(requested)), Arg::Int(done)) = (call.args.get(2), &call.result)
+                && done < requested
                 && call.errno.is_none()
             {
                 add("a send buffer that fills".into());

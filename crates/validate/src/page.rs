@@ -144,7 +144,7 @@ pub fn differences(linux: &[KernelOutcome]) -> String {
 }
 
 /// The table of rules.
-pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[OtherSimulators], linux: &[KernelOutcome]) -> String {
+pub fn table(scripts: &[Checked], places: &[Place], others_known: &[OtherSimulators], linux: &[KernelOutcome]) -> String {
     let mut rows: Vec<(Rule, &Checked)> = Vec::new();
     for script in scripts {
         rows.extend(citations(&script.text).into_iter().map(|(_, rule)| (rule, script)));
@@ -172,8 +172,8 @@ pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[OtherSimulators
             (Outcome::NotApplicable(what), _) => format!("not applicable: {}", what.join("; ")),
             _ => "**failed**".into(),
         };
-        let others = elsewhere.iter().rev().find(|e| script.path.ends_with(&e.script) && !e.script.is_empty());
-        let others = others.or(elsewhere.iter().find(|e| e.rfc == rule.rfc && e.script.is_empty()));
+        let others = others_known.iter().rev().find(|e| script.path.ends_with(&e.script) && !e.script.is_empty());
+        let others = others.or(others_known.iter().find(|e| e.rfc == rule.rfc && e.script.is_empty()));
         let (a, b, c) = others.map_or(("unknown", "unknown", "unknown"), |e| (&e.ns3, &e.htsim, &e.inet));
         let name = script.path.trim_start_matches("tests/conform/");
         let text = rule.text.replace('|', "\\|");

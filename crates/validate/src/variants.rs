@@ -28,8 +28,8 @@ pub(crate) fn variants(text: &str) -> Result<Vec<(String, String)>, Problem> {
     names.split(',').map(|name| variant(name.trim())).collect()
 }
 
-fn per_line<'a>(text: &'a str, mut change: impl FnMut(&'a str) -> Cow<'a, str>) -> String {
-    text.split_inclusive('\n').map(|line| change(line)).collect()
+fn per_line<'a>(text: &'a str, change: impl FnMut(&'a str) -> Cow<'a, str>) -> String {
+    text.split_inclusive('\n').map(change).collect()
 }
 
 /// The line with neither the SACK-permitted option nor SACK blocks.

@@ -76,7 +76,7 @@ fn two_runs_are_equal() {
     assert_eq!(outcomes(checked()), outcomes(checked()));
 }
 
-/// What the scripts came to with a Linux kernel, as `linux.csv` has it.
+/// Outcomes of the scripts with a Linux kernel, from `linux.csv`.
 fn in_linux() -> Vec<KernelOutcome> {
     let other = |f: Vec<String>| {
         let [script, result, line, expected, got] = f.try_into().unwrap_or_else(|f| panic!("linux.csv: five fields, not {f:?}"));

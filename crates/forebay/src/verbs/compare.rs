@@ -251,11 +251,11 @@ fn reasons(errors: &Errors, world: &str) -> String {
     let refused = format!("the world `{world}` does not run ");
     let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
     // The refused variant is named once.
-    let mut whom = String::new();
+    let mut refused_variant = String::new();
     let mut one = |text: String| match text.split_once(": ") {
-        Some((of, reason)) if of == whom => reason.to_owned(),
+        Some((of, reason)) if of == refused_variant => reason.to_owned(),
         Some((of, _)) => {
-            of.clone_into(&mut whom);
+            of.clone_into(&mut refused_variant);
             text
         }
         None => text,

@@ -13,7 +13,7 @@ pub(crate) fn at_once() {
     let before = traces(&lab);
     fails(&lab, "attach rns --default --rollback-on throughput>2", &["throughput>2", "no condition"]);
     let stream = Transfer::start(&lab, u64::MAX);
-    let said = std::thread::scope(|scope| {
+    let printed = std::thread::scope(|scope| {
         let attach = scope
             .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 600"));
         // Until the state before is measured and it is attached.
@@ -23,9 +23,9 @@ pub(crate) fn at_once() {
         lab.bottleneck(5, 400);
         attach.join().expect("it ends")
     });
-    check(said.code == 1, &format!("ends with exit code 1: {} {}", said.code, said.err));
-    check(said.err.contains("rolled back fbt_cli: throughput<0.5 for 3 s"), "says why");
-    check(said.out.contains("before "), "and what was before");
+    check(printed.code == 1, &format!("ends with exit code 1: {} {}", printed.code, printed.err));
+    check(printed.err.contains("rolled back fbt_cli: throughput<0.5 for 3 s"), "says why");
+    check(printed.out.contains("before "), "and what was before");
     check(works(&lab, "status").contains("nothing is attached"), "nothing is attached any more");
     command("tc", &format!("-n {} qdisc del dev eth0 root", lab.left.name));
     check(stream.finish().intact, "the stream is intact");
@@ -48,11 +48,11 @@ pub(crate) fn later() {
         std::thread::sleep(Duration::from_millis(500));
         works(&lab, "attach rns --name fbt_cli --default --live");
         lab.bottleneck(rate, queue);
-        let said = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 600"));
-        check(said.code == 1, &format!("watch ends with exit code 1: {}", said.code));
-        let says = said.err.contains(&format!("rolled back fbt_cli: {condition} for 3 s")) && said.err.contains(why);
-        check(says, &format!("says why: {}", said.err.trim()));
-        let alarms = said.out.lines().filter(|l| l.contains("ALARM") && l.contains(why)).count();
+        let printed = forebay(&lab, &format!("watch fbt_cli --rollback-on {condition} --seconds 600"));
+        check(printed.code == 1, &format!("watch ends with exit code 1: {}", printed.code));
+        let says = printed.err.contains(&format!("rolled back fbt_cli: {condition} for 3 s")) && printed.err.contains(why);
+        check(says, &format!("says why: {}", printed.err.trim()));
+        let alarms = printed.out.lines().filter(|l| l.contains("ALARM") && l.contains(why)).count();
         check(alarms >= 3, &format!("{alarms} lines have an alarm before"));
         lab.bottleneck(100, 400);
         check(stream.finish().intact, "the stream is intact");

@@ -223,7 +223,7 @@ const PHASE: &str = "each flow begins PROBE_BW in a phase that the kernel draws 
 const TICK: &str =
     "of delayed ACKs that the receiver owes in the same tick another goes first; from then on full queues drop other packets";
 /// With the profile of another simulator.
-const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
+const NS2: &str = "a kernel with the settings of ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
 /// Cause of the difference between the worlds in a scenario, as found in the packets at the first one.
 const CAUSES: &[(&str, &str)] = &[

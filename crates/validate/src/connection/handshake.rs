@@ -11,8 +11,8 @@ use forebay_types::Time;
 
 impl Connection {
     pub(super) fn accept_syn(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
-        let asked = flag::ECE | flag::CWR;
-        let ecn = segment.flags & asked == asked && self.settings.wants_ecn(false);
+        let both = flag::ECE | flag::CWR;
+        let ecn = segment.flags & both == both && self.settings.wants_ecn(false);
         self.c = self.settings.config(&options, ecn)?;
         self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         let mut sender = Sender::new(&self.c, OURS, None);

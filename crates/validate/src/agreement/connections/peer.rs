@@ -115,8 +115,8 @@ impl Peer<'_> {
 
     /// The application may read data later.
     fn schedule_update(&mut self, now: u64) {
-        let (told, after) = (by_chance(&mut self.windows, 33), self.windows.below(LATER));
-        if told && self.update.is_none() && self.d.rules.behaviour.sends_updates() {
+        let (later, after) = (by_chance(&mut self.windows, 33), self.windows.below(LATER));
+        if later && self.update.is_none() && self.d.rules.behaviour.sends_updates() {
             self.update = Some(now + after);
         }
     }
