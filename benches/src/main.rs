@@ -22,7 +22,7 @@ mod windows;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-forebay-bench: how fast the simulator is
+forebay-bench: speed of the simulator
 
   forebay-bench run [--cores=N] FILE [KEY=VALUE ...]
                                                 one JSON line per variant of a scenario: transmissions, user time, memory

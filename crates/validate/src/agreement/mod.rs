@@ -14,7 +14,7 @@ use std::io::{self, Write};
 pub const USAGE: &str = "\
   forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
                                                 the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
-                                                WORD, one in a FILE, or some that are drawn; with N packets around the first difference
+                                                WORD, one in a FILE, or random ones; with N packets around the first difference
   forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
                                                 single connections over bad paths, drawn with the seeds from SEED on: the first difference between the
                                                 simulator's endpoint and a kernel's. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or

@@ -39,7 +39,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
         let What::Code(text) = &event.what else { continue };
         for name in code::used(text).unwrap_or_default() {
             if !watched && ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {
-                all.push(format!("the value {name}, which a kernel does not report"));
+                all.push(format!("the value {name}, which a kernel does not tell"));
             }
         }
         defined.extend(code::assigned(text));

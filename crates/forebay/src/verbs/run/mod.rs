@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// File format of the result tables
     #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
     format: FormatArg,
-    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: those with the largest effect]
+    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: a choice that suits the traffic]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
     metrics: Vec<String>,
     /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
