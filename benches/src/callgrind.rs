@@ -17,7 +17,7 @@ pub(crate) struct Count {
     pub misses: f64,
 }
 
-/// Whether valgrind is here and works; the reason if not.
+/// Checks that valgrind works.
 pub(crate) fn available() -> Result<(), String> {
     let probe =
         Command::new("valgrind").args(["--tool=none", "-q", "true"]).stdout(Stdio::null()).stderr(Stdio::piped()).output();
@@ -31,18 +31,18 @@ pub(crate) fn available() -> Result<(), String> {
     }
 }
 
-/// The cache that misses are counted of, whatever machine counts: 48 KB in 12 ways of 64-byte lines, as server processors have them today.
+/// Cache for the counts, whatever machine runs them: 48 KB in 12 ways of 64-byte lines, as in current server processors.
 const CACHE: [&str; 4] = ["--cache-sim=yes", "--D1=49152,12,64", "--I1=32768,8,64", "--LL=2097152,16,64"];
 
-/// What callgrind counts of one run.
+/// Counts of one run.
 #[derive(Clone, Copy)]
 struct Collected {
     instructions: f64,
     misses: f64,
 }
 
-/// Counts a case: the difference of two run lengths, so that set-up and slow start cancel. Misses are 0 where they are not asked for: they take twice the
-/// time.
+/// Counts a case: the difference of two run lengths, so that set-up and slow start cancel. Misses are 0 unless they are requested: they take twice
+/// the time.
 pub(crate) fn count(engine: Engine, case: &Case, misses: bool) -> Result<Count, String> {
     let of = |length| collected(&peers::command(engine, case, length, false), misses);
     let (long, short) = (of(Length::Long)?, of(Length::Short)?);
@@ -69,6 +69,6 @@ fn collected(line: &[String], misses: bool) -> Result<Collected, String> {
     match numbers[..] {
         [instructions] if !misses => Ok(Collected { instructions, misses: 0.0 }),
         [instructions, _, _, _, reads, writes, ..] if misses => Ok(Collected { instructions, misses: reads + writes }),
-        _ => Err("callgrind did not tell its count".into()),
+        _ => Err("callgrind printed no count".into()),
     }
 }

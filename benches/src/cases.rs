@@ -5,7 +5,7 @@
 pub(crate) struct Case {
     /// Name here, of the scenario file, and in the peers' programs.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub what: &'static str,
     /// Instructions are the difference of two runs of forebay with these overrides: set-up and slow start cancel.
     pub short: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Whether ns-2 and ns-3 have programs for it.
+    /// True if ns-2 and ns-3 have programs for it.
     pub(crate) fn has_peers(&self) -> bool {
         self.ns2 != NO_PEER
     }
@@ -53,7 +53,7 @@ pub(crate) const CASES: [Case; 10] = [
         short: "workload.0.rounds=100",
         long: "workload.0.rounds=300",
         ns2: (5.0, 20.0),
-        // Losses of the first round hold everything up until the timeouts at 200 ms.
+        // Losses of the first round delay everything until the timeouts at 200 ms.
         ns3: (0.21, 0.22),
     },
     Case {
@@ -87,11 +87,11 @@ pub(crate) const CASES: [Case; 10] = [
     alone("k32", "the same with k=32: 8 192 hosts", "duration=0.1ms", "duration=0.15ms"),
     alone(
         "defaults",
-        "as s2 with what users get who set nothing: the distribution of every queue",
+        "as s2 with default settings, which record the distribution of every queue",
         "duration=1ms",
         "duration=2ms",
     ),
-    // SACK recovery is most of what it does.
+    // Mostly SACK recovery.
     alone(
         "lossy",
         "web-search flows, Linux CUBIC, at 90 % load on a drop-tail leaf-spine fabric of 16 hosts",
@@ -102,12 +102,12 @@ pub(crate) const CASES: [Case; 10] = [
 
 const NO_PEER: (f64, f64) = (0.0, 0.0);
 
-/// A case that no peer has.
+/// A case without peers.
 const fn alone(name: &'static str, what: &'static str, short: &'static str, long: &'static str) -> Case {
     Case { name, what, short, long, ns2: NO_PEER, ns3: NO_PEER }
 }
 
-/// The cases with these names, all for none.
+/// The cases with these names; without names all.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Case>, String> {
     if names.is_empty() {
         return Ok(CASES.iter().collect());

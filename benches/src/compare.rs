@@ -26,7 +26,7 @@ fn options(args: &[String]) -> Result<Options, String> {
                 let n = args.next().and_then(|n| n.parse().ok()).filter(|n| (1..=1000).contains(n));
                 options.runs = n.ok_or("--runs: a number from 1 to 1000 (make: BENCH_RUNS=)")?;
             }
-            "--out" => options.out = Some(args.next().ok_or("--out: which file?")?.clone()),
+            "--out" => options.out = Some(args.next().ok_or("--out: expected a file")?.clone()),
             "--no-instructions" => options.instructions = false,
             name => names.push(name.to_owned()),
         }
@@ -106,7 +106,7 @@ struct Samples {
 
 impl Samples {
     fn add(&mut self, engine: Engine, case: &Case) -> Result<(), String> {
-        // ns-2 is timed without its counters, which cost it some percent; so it is counted once, before.
+        // ns-2 is timed without its counters, which cost some percent; one run before counts.
         if self.transmissions == 0.0 && matches!(engine, Engine::Ns2 | Engine::Ns2Stock) {
             self.transmissions = peers::transmissions(engine, case, Length::Full)?;
         }

@@ -1,4 +1,4 @@
-//! What has no peer: the memory of a hundred thousand open connections, and several runs at a time on one machine.
+//! Measurements without peers: the memory of a hundred thousand open connections, and several runs at a time on one machine.
 
 use crate::json::number;
 use crate::measure::{self, Output};
@@ -54,7 +54,7 @@ fn scenario(file: &str, sets: &[&str]) -> Result<Output, String> {
     measure::child(Command::new(me).arg("run").arg(file).args(sets), Duration::from_secs(600))
 }
 
-/// The same scenario `n` times at once: what is lost to shared caches and memory, and gained by cores.
+/// The same scenario `n` times at once: loss by shared caches and memory, gain by cores.
 fn side_by_side(n: usize) -> Result<(usize, f64, f64), String> {
     let started = Instant::now();
     let runs: Vec<_> = (0..n).map(|_| std::thread::spawn(|| scenario(SCALE, &[]))).collect();

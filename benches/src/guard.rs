@@ -8,11 +8,11 @@ use std::fmt::Write;
 
 const BASELINE: &str = "benches/instructions.csv";
 const HEADER: &str = "case,short,long,hops,instructions_per_hop,misses_per_hop";
-/// Cases that are for the benchmark alone: callgrind would take minutes.
+/// Cases that only the benchmark runs: callgrind would take minutes.
 const UNGUARDED: [&str; 1] = ["k32"];
-/// More than this above the baseline fails. Compilers differ by a few percent.
+/// Tolerance above the baseline. Compilers differ by a few percent.
 const TOLERANCE: f64 = 0.10;
-/// The same of misses, which depend on where the allocator puts things; and so many a hop are nothing.
+/// The same for misses, which depend on addresses of the allocator, and an amount for each hop that does not count.
 const TOLERANCE_OF_MISSES: f64 = 0.15;
 const NOTHING: f64 = 0.5;
 
@@ -47,7 +47,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     windows::check()
 }
 
-/// Prints a line per case; an error names the failures and what to do.
+/// Prints a line per case; an error names the failures and the remedy.
 fn compare(cases: &[&Case], counts: &[Count], baseline: &str) -> Result<(), String> {
     let (mut failed, mut faster) = (Vec::new(), false);
     for (case, count) in cases.iter().zip(counts) {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn more_misses_fail_unless_they_are_few() {
+    fn more_misses_fail_unless_few() {
         assert!(verdict(200.0, 5.09).is_ok());
         assert!(verdict(200.0, 5.11).unwrap_err().contains("s1 missed the cache"));
     }

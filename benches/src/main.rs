@@ -1,5 +1,5 @@
-//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. And, beside the
-//! same two peers, whether the figures agree.
+//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. Also agreement of the figures
+//! with the same two peers.
 
 #![expect(clippy::print_stdout, reason = "a program")]
 
@@ -10,8 +10,6 @@ mod compare;
 mod extra;
 mod guard;
 mod json;
-#[cfg(feature = "linux")]
-mod linux;
 mod measure;
 mod peers;
 mod pipe;
@@ -24,7 +22,7 @@ mod windows;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-forebay-bench: how fast the simulator is
+forebay-bench: speed of the simulator
 
   forebay-bench run [--cores=N] FILE [KEY=VALUE ...]
                                                 one JSON line per variant of a scenario: transmissions, user time, memory
@@ -32,15 +30,16 @@ forebay-bench: how fast the simulator is
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON
   forebay-bench agree [--out FILE] [WORD]       figures beside those of ns-2 and ns-3 on the same starts; WORD picks set-ups
-  forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
-                                                the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
-                                                WORD, one in a FILE, or some that are drawn; with N packets around the first difference
-  forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
-                                                single connections over bad paths, drawn with the seeds from SEED on: where the simulator's endpoint and
-                                                a kernel's part. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or several of them with
-                                                commas between. The scripts that differ go to FOLDER: `forebay conform --compare FILE` shows more
   forebay-bench guard [--update]                instructions and cache misses per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
+
+/// All forms of the command that this build has.
+fn usage() -> String {
+    #[cfg(feature = "linux")]
+    return format!("{USAGE}\n{}", forebay_validate::agreement::USAGE);
+    #[cfg(not(feature = "linux"))]
+    USAGE.into()
+}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
             "agree" => agree::execute(rest),
             "compare" => compare::execute(rest),
             #[cfg(feature = "linux")]
-            "linux" => linux::execute(rest),
+            "linux" => forebay_validate::agreement::execute(rest, &mut std::io::stdout()),
             #[cfg(not(feature = "linux"))]
             "linux" => Err("built without the feature `linux`".into()),
             "guard" => guard::execute(rest),
@@ -59,11 +58,11 @@ fn main() -> ExitCode {
                 cases::CASES.iter().for_each(|c| println!("{:<11}{}", c.name, c.what));
                 Ok(())
             }
-            // The short form that one types a hundred times while optimising.
+            // The short form for frequent use.
             file if file.ends_with(".toml") => runner::execute(&args),
-            _ => Err(USAGE.into()),
+            _ => Err(usage()),
         },
-        None => Err(USAGE.into()),
+        None => Err(usage()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

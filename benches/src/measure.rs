@@ -1,11 +1,11 @@
-//! Child processes: what they print, how much memory they reach, and an end to those that hang.
+//! Child processes: output, peak memory, and a time limit.
 
 use crate::runner::peak_kb;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a child printed and used.
+/// Output and memory of a child.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
     /// Last line on standard output that is a JSON object.
@@ -16,8 +16,8 @@ pub(crate) struct Output {
     pub peak_kb: u64,
 }
 
-/// Runs a child to its end, at most `limit`. Its peak memory is read while it runs: once it has ended, only system calls that the
-/// standard library does not offer would tell. The kernel keeps the peak, so only growth in the last milliseconds can be missed.
+/// Runs a child to its end, at most `limit`. Its peak memory is read while it runs, because afterwards only system calls outside the standard library
+/// have it. The kernel keeps the peak, so only growth in the last milliseconds can be missed.
 pub(crate) fn child(command: &mut Command, limit: Duration) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let started = Instant::now();
@@ -27,7 +27,7 @@ pub(crate) fn child(command: &mut Command, limit: Duration) -> Result<Output, St
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| format!("{name} does not start: {e}"))?;
-    // Read on the side, so that a child that prints much never waits for us.
+    // Read on a thread, so that a child with much output never blocks.
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
     let pid = child.id().to_string();

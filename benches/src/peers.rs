@@ -1,4 +1,4 @@
-//! The simulators that are compared: how each is found, set up and started.
+//! The compared simulators: installation and commands.
 
 use crate::cases::Case;
 use crate::json::number;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// No run of a default length takes this long on a machine of this decade.
+/// Time limit of a run of default length.
 const LIMIT: Duration = Duration::from_secs(600);
 const NS2: &str = "benches/peers/ns2/bench.tcl";
 const NS3: &str = "benches/peers/build/ns3-bench";
@@ -19,9 +19,9 @@ const SIZES: &str = "data/cdf/websearch.cdf";
 pub(crate) enum Engine {
     /// This simulator.
     Forebay,
-    /// ns-2 at its best: only the headers in use, the fastest scheduler.
+    /// ns-2 at its best: only the used headers, the fastest scheduler.
     Ns2,
-    /// ns-2 as a script gets it that changes nothing.
+    /// ns-2 with its defaults.
     Ns2Stock,
     /// ns-3 as Debian ships it.
     Ns3,
@@ -31,7 +31,7 @@ pub(crate) enum Engine {
 pub(crate) const ENGINES: [Engine; 4] = [Engine::Forebay, Engine::Ns2, Engine::Ns2Stock, Engine::Ns3];
 
 impl Engine {
-    /// Whether it can run the case.
+    /// True if it can run the case.
     pub(crate) fn has(self, case: &Case) -> bool {
         self == Engine::Forebay || case.has_peers()
     }
@@ -57,7 +57,7 @@ impl Engine {
     }
 }
 
-/// What this machine offers.
+/// Peers of this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     missing: HashMap<Engine, String>,
@@ -78,12 +78,12 @@ impl Peers {
     /// Installs the two simulators, as far as this machine allows.
     pub(crate) fn install() -> Peers {
         let mut peers = Peers::default();
-        let said = Command::new("benches/peers/install.sh").output();
-        let said =
-            said.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_else(|e| format!("ns2: {e}\nns3: {e}"));
+        let output = Command::new("benches/peers/install.sh").output();
+        let output =
+            output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_else(|e| format!("ns2: {e}\nns3: {e}"));
         for (name, engines) in [("ns2", &[Engine::Ns2, Engine::Ns2Stock][..]), ("ns3", &[Engine::Ns3][..])] {
             let verdict =
-                said.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).unwrap_or("the installer said nothing");
+                output.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).unwrap_or("the installer printed nothing");
             if verdict != "available" {
                 let why = verdict.strip_prefix("unavailable, ").unwrap_or(verdict);
                 engines.iter().for_each(|&e| drop(peers.missing.insert(e, why.to_owned())));
@@ -92,12 +92,12 @@ impl Peers {
         peers
     }
 
-    /// Notes that a peer cannot run here.
+    /// Records that a peer cannot run here.
     pub(crate) fn lack(&mut self, engine: Engine, why: String) {
         self.missing.insert(engine, why);
     }
 
-    /// Why a peer cannot run here.
+    /// The reason why a peer cannot run here.
     pub(crate) fn missing(&self, engine: Engine) -> Option<&str> {
         self.missing.get(&engine).map(String::as_str)
     }
@@ -119,7 +119,7 @@ pub(crate) fn build_ns3(program: &str, sources: &[&str]) -> Result<(), String> {
     Err(format!("its program does not compile: {error}"))
 }
 
-/// How long a run is to be.
+/// Length of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Length {
     /// The case's own length.
@@ -130,7 +130,7 @@ pub(crate) enum Length {
     Long,
 }
 
-/// The command that runs a case; `counting` only matters to ns-2, which counts transmissions at a price of some percent.
+/// The command that runs a case; `counting` only matters for ns-2, which counts transmissions at a cost of some percent.
 pub(crate) fn command(engine: Engine, case: &Case, length: Length, counting: bool) -> Vec<String> {
     let pick = |(short, long): (f64, f64)| match length {
         Length::Full => "0".to_owned(),

@@ -1,19 +1,19 @@
-//! `forebay-bench window`: whole connections of which each sends one window, and loses every tenth segment of it once. Two endpoints and a
-//! wire, no network: what is counted is TCP.
+//! `forebay-bench window`: connections that send one window each, and lose every tenth segment of it once. Two endpoints and a wire, no network: only
+//! TCP is counted.
 
-use crate::json::Object;
 use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
 use forebay_types::{GroupId, Time};
+use serde_json::json;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The scenario whose transport is used.
+/// The scenario with the transport.
 const SCENARIO: &str = "benches/scenarios/lossy.toml";
-/// One way, ps.
+/// One-way delay, ps.
 const DELAY: u64 = 50_000_000;
 /// The time that a packet takes the sender's link, ps: short, so that no timer ends before the largest window has left.
 const PACKET: u64 = 100_000;
@@ -28,7 +28,7 @@ type Flying = (u64, Packet, Option<Extra>);
 struct Pipe {
     now: u64,
     mss: u32,
-    /// When the sender's link is free.
+    /// Time at which the sender's link is free.
     free: u64,
     data: VecDeque<Flying>,
     acks: VecDeque<Flying>,
@@ -52,7 +52,7 @@ impl Wire for Pipe {
     }
 }
 
-/// STACK SEGMENTS TIMES: that many connections with windows of so many segments, one after the other. Prints a JSON line.
+/// STACK SEGMENTS TIMES: TIMES connections with windows of SEGMENTS segments, one after the other. Prints a JSON line.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let [stack, segments, times] = args else { return Err("window: STACK SEGMENTS TIMES".into()) };
     let number = |text: &String| text.parse::<u32>().map_err(|_| format!("window: {text} is no number"));
@@ -75,7 +75,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         packets += pipe.packets;
         lost += pipe.lost;
     }
-    println!("{}", Object::new().count("pts", packets).count("lost", lost).finish());
+    println!("{}", json!({"pts": packets, "lost": lost}));
     Ok(())
 }
 

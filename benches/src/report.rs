@@ -1,13 +1,14 @@
 //! Tables for people (Markdown, also readable as it is) and JSON for programs.
 
 use crate::cases::CASES;
-use crate::json::Object;
+use crate::json::rounded;
 use crate::peers::{ENGINES, Engine};
 use crate::results::{Results, Row};
 use crate::stats::Spread;
+use serde_json::json;
 use std::fmt::Write;
 
-/// The table, with what one must know to read it.
+/// The table, with its explanation.
 pub(crate) fn table(results: &Results) -> String {
     let mut lines = vec![
         [
@@ -23,8 +24,8 @@ pub(crate) fn table(results: &Results) -> String {
         .to_vec(),
     ];
     for row in &results.rows {
-        let ours = results.row(row.case, Engine::Forebay);
-        let ratio = ours.filter(|_| row.engine != Engine::Forebay).map(|o| format!("{:.1}x", o.pts.median / row.pts.median));
+        let own = results.row(row.case, Engine::Forebay);
+        let ratio = own.filter(|_| row.engine != Engine::Forebay).map(|o| format!("{:.1}x", o.pts.median / row.pts.median));
         lines.push(vec![
             row.case.name.to_owned(),
             row.engine.name().to_owned(),
@@ -70,14 +71,14 @@ fn work(results: &Results) -> Vec<Vec<String>> {
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     for row in &results.rows {
         let rate = |r: &Row| r.transmissions / r.sim_s;
-        let ours = results.row(row.case, Engine::Forebay).map(|o| rate(row) / rate(o));
+        let own = results.row(row.case, Engine::Forebay).map(|o| rate(row) / rate(o));
         lines.push(vec![
             row.case.name.to_owned(),
             row.engine.name().to_owned(),
             format!("{} s", significant(row.sim_s)),
             format!("{:.2} M", row.transmissions / 1e6),
             format!("{:.2} M", rate(row) / 1e6),
-            ours.map(significant).unwrap_or_default(),
+            own.map(significant).unwrap_or_default(),
             row.work.filter(|_| row.case.name == "s3").map(|w| format!("{:.0}", row.transmissions / w)).unwrap_or_default(),
         ]);
     }
@@ -150,50 +151,40 @@ fn significant(x: f64) -> String {
 
 /// All numbers, for programs.
 pub(crate) fn json(results: &Results) -> String {
-    let spread = |s: Spread| Object::new().number("median", s.median).number("min", s.min).number("max", s.max).finish();
-    let rows = results.rows.iter().map(|r| {
-        let mut row = Object::new()
-            .text("case", r.case.name)
-            .text("simulator", r.engine.key())
-            .number("sim_s", r.sim_s)
-            .number("transmissions", r.transmissions)
-            .raw("pts_per_user_s", &spread(r.pts))
-            .raw("user_s", &spread(r.user_s))
-            .count("peak_kb", r.peak_kb);
-        if let Some(i) = r.instructions {
-            row = row.number("instructions_per_hop", i);
+    let spread = |s: Spread| json!({"median": rounded(s.median), "min": rounded(s.min), "max": rounded(s.max)});
+    let row = |r: &Row| {
+        let mut row = json!({
+            "case": r.case.name, "simulator": r.engine.key(), "sim_s": rounded(r.sim_s), "transmissions": rounded(r.transmissions),
+            "pts_per_user_s": spread(r.pts), "user_s": spread(r.user_s), "peak_kb": r.peak_kb,
+        });
+        for (key, value) in [("instructions_per_hop", r.instructions), ("work", r.work)] {
+            if let Some(value) = value {
+                row[key] = rounded(value).into();
+            }
         }
-        if let Some(w) = r.work {
-            row = row.number("work", w);
-        }
-        row.finish()
-    });
+        row
+    };
     let ratios = CASES.iter().flat_map(|case| {
-        let ours = results.row(case, Engine::Forebay);
+        let own = results.row(case, Engine::Forebay);
         ENGINES.into_iter().filter(|&e| e != Engine::Forebay).filter_map(move |engine| {
-            let ratio = ours?.pts.median / results.row(case, engine)?.pts.median;
-            Some(Object::new().text("case", case.name).text("to", engine.key()).number("ratio", ratio).finish())
+            let ratio = own?.pts.median / results.row(case, engine)?.pts.median;
+            Some(json!({"case": case.name, "to": engine.key(), "ratio": rounded(ratio)}))
         })
     });
-    let missing = results.missing.iter().map(|(e, why)| Object::new().text("simulator", e.key()).text("why", why).finish());
-    let list = |items: &mut dyn Iterator<Item = String>| format!("[\n  {}\n]", items.collect::<Vec<_>>().join(",\n  "));
-    let mut all = Object::new()
-        .text("forebay", env!("CARGO_PKG_VERSION"))
-        .count("runs", results.runs as u64)
-        .raw("rows", &list(&mut rows.into_iter()))
-        .raw("ratios", &list(&mut ratios.into_iter()))
-        .raw("missing", &list(&mut missing.into_iter()));
+    let missing = results.missing.iter().map(|(e, why)| json!({"simulator": e.key(), "why": why}));
+    let mut all = json!({
+        "forebay": env!("CARGO_PKG_VERSION"), "runs": results.runs, "rows": results.rows.iter().map(row).collect::<Vec<_>>(),
+        "ratios": ratios.collect::<Vec<_>>(), "missing": missing.collect::<Vec<_>>(),
+    });
     if let Some(extra) = &results.extra {
-        let flows = Object::new()
-            .number("connections", extra.flows)
-            .number("peak_kb", extra.flows_kb)
-            .number("network_kb", extra.empty_kb)
-            .number("bytes_per_connection", extra.bytes_per_flow())
-            .number("pts_per_user_s", extra.flows_pts);
-        let scale = extra.scale.iter().map(|&(n, wall, user)| {
-            Object::new().count("runs_at_a_time", n as u64).number("pts_per_wall_s", wall).number("pts_per_user_s", user).finish()
+        all["flows100k"] = json!({
+            "connections": extra.flows, "peak_kb": extra.flows_kb, "network_kb": extra.empty_kb,
+            "bytes_per_connection": rounded(extra.bytes_per_flow()), "pts_per_user_s": rounded(extra.flows_pts),
         });
-        all = all.raw("flows100k", &flows.finish()).raw("scale", &list(&mut scale.into_iter()));
+        let scale = extra.scale.iter().map(
+            |&(n, wall, user)| json!({"runs_at_a_time": n, "pts_per_wall_s": rounded(wall), "pts_per_user_s": rounded(user)}),
+        );
+        all["scale"] = scale.collect();
     }
-    all.finish() + "\n"
+    format!("{all:#}\n")
 }

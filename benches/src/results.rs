@@ -1,20 +1,20 @@
-//! What `forebay-bench compare` measures: one row for each simulator on each case.
+//! Results of `forebay-bench compare`: one row for each simulator on each case.
 
 use crate::cases::Case;
 use crate::extra::Extra;
 use crate::peers::Engine;
 use crate::stats::Spread;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     /// Interleaved runs of each case.
     pub runs: usize,
     /// In the order of the table.
     pub rows: Vec<Row>,
-    /// Peers that did not run, and why.
+    /// Peers that did not run, with the reason.
     pub missing: Vec<(Engine, String)>,
-    /// Why there are no instruction counts, if so.
+    /// The reason for missing instruction counts.
     pub no_instructions: Option<String>,
     /// forebay alone: memory of many flows, many runs at a time.
     pub extra: Option<Extra>,

@@ -1,7 +1,8 @@
-//! `forebay-bench run`: one scenario in this process, without writing results. The measuring end of everything else here.
+//! `forebay-bench run`: one scenario in this process, without writing results. All other measurements start it.
 
-use crate::json::Object;
+use crate::json::rounded;
 use forebay_sim::run::Cores;
+use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -15,11 +16,11 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         }
         _ => (Cores::ONE, args),
     };
-    let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
+    let (file, sets) = args.split_first().ok_or("run: expected a scenario file")?;
     let scenario = forebay_scenario::load(forebay_backends::all(), Path::new(file), sets, None).map_err(|e| e.render())?;
     let resolved = scenario.resolve().map_err(|e| e.render())?;
     for variant in &resolved.variants {
-        // Building the network counts as well: it is part of what a user waits for, and small.
+        // Building the network counts too: it is part of a user's time, and small.
         let before = user_seconds();
         let checked = variant.config.check().map_err(|e| e.to_string())?;
         let (clock, mut used_cores) = (Instant::now(), 1);
@@ -30,25 +31,26 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
         let (used, wall) = (user_seconds() - before, clock.elapsed().as_secs_f64());
         let ports = || report.ports.iter();
-        let line = Object::new()
-            .text("case", &resolved.name)
-            .text("variant", &variant.label)
-            .number("sim_s", report.end.as_secs_f64())
-            .count("pts", report.packet_hops)
-            .number("run_user_s", used)
-            .number("run_wall_s", wall)
-            .count("cores", used_cores as u64)
-            .number("mpts_per_s", report.packet_hops as f64 / used.max(TICK) / 1e6)
-            .count("peak_kb", peak_kb("self").unwrap_or(0))
-            .count("flows", report.flows.len() as u64)
-            .count("peak_connections", report.peak_connections)
-            .count("bytes_acked", report.flows.iter().map(|f| f.bytes_acked).sum())
-            .count("timeouts", report.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos)).sum())
-            .count("drops", ports().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum())
-            .count("marks", ports().map(|p| p.marked).sum())
-            .count("queries", report.queries.len() as u64)
-            .text("fingerprint", &format!("{:016x}", report.fingerprint));
-        println!("{}", line.finish());
+        let line = json!({
+            "case": resolved.name,
+            "variant": variant.label,
+            "sim_s": rounded(report.end.as_secs_f64()),
+            "pts": report.packet_hops,
+            "run_user_s": rounded(used),
+            "run_wall_s": rounded(wall),
+            "cores": used_cores,
+            "mpts_per_s": rounded(report.packet_hops as f64 / used.max(TICK) / 1e6),
+            "peak_kb": peak_kb("self").unwrap_or(0),
+            "flows": report.flows.len(),
+            "peak_connections": report.peak_connections,
+            "bytes_acked": report.flows.iter().map(|f| f.bytes_acked).sum::<u64>(),
+            "timeouts": report.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos)).sum::<u64>(),
+            "drops": ports().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum::<u64>(),
+            "marks": ports().map(|p| p.marked).sum::<u64>(),
+            "queries": report.queries.len(),
+            "fingerprint": format!("{:016x}", report.fingerprint),
+        });
+        println!("{line}");
     }
     Ok(())
 }

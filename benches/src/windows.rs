@@ -1,4 +1,4 @@
-//! The guard on scale: an ACK must not cost more because more is outstanding.
+//! The guard on scale: the cost of an ACK must not grow with the amount of outstanding data.
 
 use crate::callgrind::instructions;
 use crate::json::number;
@@ -6,14 +6,14 @@ use crate::measure;
 use std::process::Command;
 use std::time::Duration;
 
-/// A stack for each way to find losses with SACK.
+/// A stack for each loss detection with SACK.
 const STACKS: [&str; 2] = ["linux", "rfc"];
 /// Segments in a window, and connections of the shorter run; the longer one has twice as many.
 const WINDOWS: [(u32, u32); 3] = [(10, 1000), (1000, 10), (100_000, 1)];
-/// The dearest may cost this many times as much as the cheapest.
+/// Largest ratio of the most expensive to the cheapest.
 const SPREAD: f64 = 1.5;
 
-/// Counts instructions per packet at each window; an error names what grows with it.
+/// Counts instructions per packet at each window; an error names the growing numbers.
 pub(crate) fn check() -> Result<(), String> {
     for stack in STACKS {
         let costs = WINDOWS.iter().map(|w| per_packet(stack, w)).collect::<Result<Vec<f64>, String>>()?;

@@ -133,7 +133,7 @@ def block_starts(run: Run) -> Any:
 
 @paper.experiment("model-cli")
 def model_cli(run: Run) -> dict[str, dict[Any, dict[str, float]]]:
-    """`forebay model` on the scenarios: the same model, written apart from model.py."""
+    """`forebay run --world model` on the scenarios: the same model, written apart from model.py."""
 
     def ask(file: str, sets: dict[str, Any]) -> dict[str, float]:
         variant = run.model(file, sets)["variants"][0]

@@ -47,7 +47,7 @@ def _(x: dict[str, Any]) -> Measured:
     ours = [[BASE.window(n), BASE.losers(n)] for n in ns]
     cli = x["model-cli"]["base"]
     theirs = [[cli[n]["window at overflow, W_m"], cli[n]["flows that lose a packet there, N_m"]] for n in ns]
-    return exact(ours, "(5), (6)", {"forebay model says the same": ours == theirs})
+    return exact(ours, "(5), (6)", {"forebay run --world model says the same": ours == theirs})
 
 
 @paper.claim("model-no-timeout-full-rate")
@@ -91,7 +91,7 @@ def _(x: dict[str, Any]) -> Measured:
     theirs = [found["N*, collapse from"] for found in x["model-cli"]["1 Gbit/s"].values()]
     fast = [Incast.base(b, gbps=10).nstar for b in x["model-cli"]["10 Gbit/s"]]
     also = fast == [found["N*, collapse from"] for found in x["model-cli"]["10 Gbit/s"].values()]
-    return exact(ours, "B = 32, 64, .. 256", {"forebay model says the same": ours == theirs, "also at 10 Gbit/s": also})
+    return exact(ours, "B = 32, 64, .. 256", {"forebay run --world model says the same": ours == theirs, "also at 10 Gbit/s": also})
 
 
 @paper.claim("model-nstar-depends-on-cd-and-b")

@@ -51,7 +51,7 @@ LOWER, UPPER, LEAST = "K, lower bound", "K, upper bound", "smallest buffer for a
 @paper.claim("trim-eq21-lower-bound", uses=["guideline"])
 def _(x: Any) -> Any:
     slow, fast = x["guideline"].values()
-    return Measured({"lb_1g_200us": slow[LOWER] * 1e6, "lb_10g_100us": fast[LOWER] * 1e6}, note="forebay model")
+    return Measured({"lb_1g_200us": slow[LOWER] * 1e6, "lb_10g_100us": fast[LOWER] * 1e6}, note="closed forms")
 
 
 @paper.claim("trim-eq25-upper-bound", uses=["guideline"])
@@ -59,7 +59,7 @@ def _(x: Any) -> Any:
     slow, fast = x["guideline"].values()
     return Measured(
         {"ub_1g_200us_b100": slow[UPPER] * 1e6, "ub_10g_100us_b100": fast[UPPER] * 1e6},
-        note="forebay model",
+        note="closed forms",
         checks={"the interval is empty for 10 Gbps, 100 us and 100 packets": fast[UPPER] < fast[LOWER]},
     )
 

@@ -162,7 +162,7 @@ class Scenario:
         """
     def models_json(self, /) -> str:
         """
-        What the analytic models say about it, as `forebay model --no-sim --format json` prints it.
+        What the analytic models say about it, as `forebay compare --worlds model --models --format json` prints it.
         """
     @property
     def name(self, /) -> str:

@@ -113,7 +113,7 @@ def _restored(manifest: str, path: Path, data: bytes) -> Sweep:
 
 
 def open_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Open a finished sweep that ``forebay sweep`` or :meth:`Scenario.sweep` wrote.
+    """Open a finished sweep that ``forebay run`` or :meth:`Scenario.sweep` wrote.
 
     Parameters
     ----------

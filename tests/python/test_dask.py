@@ -106,13 +106,13 @@ def test_the_command_on_workers(tmp_path: Path, client: Any, cli: Cli) -> None:
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict(SMALL).to_toml())
     address = client.scheduler.address
-    there = cli("sweep", file, *SETS, "--runs=2", "--out", tmp_path / "there", "--dask", address)
+    there = cli("run", file, *SETS, "--runs=2", "--out", tmp_path / "there", "--dask", address)
     assert there.returncode == 0, there.stderr
-    here = cli("sweep", file, *SETS, "--runs=2", "--out", tmp_path / "here")
+    here = cli("run", file, *SETS, "--runs=2", "--out", tmp_path / "here")
     assert summary(tmp_path / "there") == summary(tmp_path / "here")
     said = [line for line in here.stdout.splitlines() if line.startswith("fingerprint: ")]
     assert said[0] in there.stdout
-    nobody = cli("sweep", file, *SETS, "--out", tmp_path / "nobody", "--dask", "tcp://127.0.0.1:9")
+    nobody = cli("run", file, *SETS, "--out", tmp_path / "nobody", "--dask", "tcp://127.0.0.1:9")
     assert nobody.returncode != 0
     assert "no Dask scheduler at tcp://127.0.0.1:9" in nobody.stderr
 
@@ -120,10 +120,10 @@ def test_the_command_on_workers(tmp_path: Path, client: Any, cli: Cli) -> None:
 def test_parts_that_are_put_together(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict(SMALL).to_toml())
-    assert cli("sweep", file, *SETS, "--out", tmp_path / "whole").returncode == 0
+    assert cli("run", file, *SETS, "--out", tmp_path / "whole").returncode == 0
     parts = [tmp_path / f"part{i}" for i in (1, 2, 3)]
     for i, part in enumerate(parts, 1):
-        said = cli("sweep", file, *SETS, "--out", part, "--shard", f"{i}/3")
+        said = cli("run", file, *SETS, "--out", part, "--shard", f"{i}/3")
         assert said.returncode == 0, said.stderr
         assert "of 24 runs are done" in said.stdout or "of 12 runs are done" in said.stdout, said.stdout
     lacking = cli("merge", parts[0], parts[2], "--out", tmp_path / "lacking")
@@ -135,7 +135,7 @@ def test_parts_that_are_put_together(tmp_path: Path, cli: Cli) -> None:
     assert (tmp_path / "merged/report.html").read_text().startswith("<!doctype html>")
     # What lacked a part goes on from there.
     assert cli("merge", *parts, "--out", tmp_path / "lacking").returncode == 0
-    other = cli("sweep", file, SETS[0], "--out", tmp_path / "other", "--shard", "1/2")
+    other = cli("run", file, SETS[0], "--out", tmp_path / "other", "--shard", "1/2")
     assert other.returncode == 0
     different = cli("merge", parts[0], tmp_path / "other", "--out", tmp_path / "mixed")
     assert different.returncode == 2

@@ -279,11 +279,11 @@ def test_points_take_microseconds() -> None:
 def test_the_command_says_the_same(small: dict[str, Any], cli: Cli, tmp_path: Any) -> None:
     s = fb.Scenario.from_dict(small)
     (tmp_path / "s.toml").write_text(s.to_toml())
-    said = cli("model", tmp_path / "s.toml", "--no-sim", "--format", "json")
+    said = cli("compare", tmp_path / "s.toml", "--worlds", "model", "--models", "--format", "json")
     theirs = json.loads(said.stdout)
     ours = model.evaluate(s)
-    assert list(ours) == [v["variant"] for v in theirs["variants"]] == ["newreno", "dctcp"]
-    for v in theirs["variants"]:
+    assert list(ours) == [v["variant"] for v in theirs["closed_forms"]] == ["newreno", "dctcp"]
+    for v in theirs["closed_forms"]:
         mine = ours[v["variant"]]
         assert mine.not_applicable == {x["model"]: x["why"] for x in v["not_applicable"]}
         for m in v["models"]:

@@ -24,7 +24,7 @@ SETS = ["--sweep=topology.senders=[2, 4, 8]", '--sweep=transport.rto-min=["1ms",
 def test_a_sweep_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict(SMALL).to_toml())
-    said = cli("sweep", file, *SETS, "--out", tmp_path / "theirs")
+    said = cli("run", file, *SETS, "--out", tmp_path / "theirs")
     assert said.returncode == 0, said.stderr
     ours = fb.Scenario.load(file).sweep(AXES, out=tmp_path / "ours")
     theirs = fb.open_sweep(tmp_path / "theirs")
@@ -111,7 +111,7 @@ def test_mistakes(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
     ):
         with pytest.raises(fb.ScenarioError) as caught:
             s.sweep(axes)
-        assert str(caught.value) + "\n" == cli("sweep", "small.toml", "--sweep", shell).stderr
+        assert str(caught.value) + "\n" == cli("run", "small.toml", "--sweep", shell).stderr
     with pytest.raises(fb.ScenarioError, match=r"no \[sweep\]"):
         s.sweep()
     with pytest.raises(fb.ScenarioError, match="is None"):

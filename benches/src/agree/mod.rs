@@ -1,6 +1,6 @@
-//! `forebay-bench agree`: the same set-ups, on the same starts, on forebay and on ns-2 or ns-3, and whether the figures agree.
+//! `forebay-bench agree`: agreement of forebay with ns-2 or ns-3 in the same set-ups, with the same starts.
 
-mod ours;
+mod forebay;
 mod points;
 mod setup;
 mod table;
@@ -25,8 +25,8 @@ const LIMIT: Duration = Duration::from_secs(1800);
 struct Row {
     point: usize,
     figure: Figure,
-    ours: f64,
-    theirs: f64,
+    own: f64,
+    peer: f64,
     inside: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--out" => out = Some(args.next().ok_or("--out: which file?")?.clone()),
+            "--out" => out = Some(args.next().ok_or("--out: expected a file")?.clone()),
             _ => word = Some(arg.clone()),
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         match compare(i, point, scratch.path()) {
             Ok(of) => of.into_iter().for_each(|row| {
                 let (figure, verdict) = (row.figure.name(), if row.inside { "inside" } else { "OUTSIDE" });
-                println!("{}, {}: {figure} {:.4}, peer {:.4}, {verdict}", point.section, point.name, row.ours, row.theirs);
+                println!("{}, {}: {figure} {:.4}, peer {:.4}, {verdict}", point.section, point.name, row.own, row.peer);
                 rows.push(row);
             }),
             Err(why) => left_out.push(format!("{}, {}: {why}", point.section, point.name)),
@@ -81,7 +81,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
 fn compare(index: usize, point: &Point, scratch: &Path) -> Result<Vec<Row>, String> {
     let mut sums = vec![(0.0, 0.0); point.holds.len()];
     for seed in 1..=point.seeds {
-        let run = ours::Run::new(&point.setup, seed)?;
+        let run = forebay::Run::new(&point.setup, seed)?;
         let file = scratch.join("starts");
         std::fs::write(&file, starts(point, &run, seed)).map_err(|e| format!("{}: {e}", file.display()))?;
         let mut command = match point.setup.peer {
@@ -94,23 +94,23 @@ fn compare(index: usize, point: &Point, scratch: &Path) -> Result<Vec<Row>, Stri
         command.args(point.setup.arguments(seed, &file.to_string_lossy()));
         let line = measure::child(&mut command, LIMIT)?.line;
         for (sum, (figure, _)) in sums.iter_mut().zip(&point.holds) {
-            let theirs = theirs(*figure, &line).ok_or_else(|| format!("the peer reports no {}", figure.name()))?;
+            let peer = peer(*figure, &line).ok_or_else(|| format!("the peer reports no {}", figure.name()))?;
             sum.0 += run.figure(*figure, &point.setup) / f64::from(point.seeds);
-            sum.1 += theirs / f64::from(point.seeds);
+            sum.1 += peer / f64::from(point.seeds);
         }
     }
-    let row = |(&(figure, band), (ours, theirs)): (&(Figure, points::Band), (f64, f64))| Row {
+    let row = |(&(figure, band), (own, peer)): (&(Figure, points::Band), (f64, f64))| Row {
         point: index,
         figure,
-        ours,
-        theirs,
-        inside: band.holds(ours, theirs),
+        own,
+        peer,
+        inside: band.holds(own, peer),
     };
     Ok(point.holds.iter().zip(sums).map(row).collect())
 }
 
-/// The peer's traffic, a line each: connection, seconds, packets; 0 packets are endless. What forebay drew is what it gets.
-fn starts(point: &Point, run: &ours::Run, seed: u32) -> String {
+/// The peer's traffic, a line each: connection, seconds, packets; 0 packets are endless. It is the traffic that forebay drew.
+fn starts(point: &Point, run: &forebay::Run, seed: u32) -> String {
     let mut text = String::new();
     if let Work::Trains(_) = point.setup.work {
         for (conn, at, packets) in run.messages() {
@@ -124,7 +124,7 @@ fn starts(point: &Point, run: &ours::Run, seed: u32) -> String {
     text
 }
 
-fn theirs(figure: Figure, line: &str) -> Option<f64> {
+fn peer(figure: Figure, line: &str) -> Option<f64> {
     number(
         line,
         match figure {
@@ -146,8 +146,8 @@ fn theirs(figure: Figure, line: &str) -> Option<f64> {
 /// Versions of the peers' packages, in words.
 fn versions() -> String {
     let version = |package: &str| {
-        let asked = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
-        let text = asked.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+        let query = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
+        let text = query.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
         text.unwrap_or_else(|| "of unknown version".into())
     };
     format!("forebay {}, ns-2 {} and ns-3 {}", env!("CARGO_PKG_VERSION"), version("ns2"), version("libns3-dev"))

@@ -1,10 +1,10 @@
-//! The points of the comparison: what is set up, what must agree, how well, and why what does not agree does not.
+//! Points of the comparison: set-up, figures, tolerances, and causes of differences.
 
 use super::setup::Peer::Ns3;
 use super::setup::Queue::{Red, Step};
 use super::setup::{LONG, Setup, Work};
 
-/// A number that both sides have.
+/// A number of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
     /// Payload as a share of the bottleneck's rate.
@@ -46,31 +46,31 @@ impl Figure {
     }
 }
 
-/// How far forebay's number may be from the peer's: the larger of a share of it and an amount.
+/// Tolerance for forebay's number: the larger of a share of the peer's and an amount.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Band(pub f64, pub f64);
 
 impl Band {
-    /// Whether a number is inside.
-    pub(super) fn holds(self, ours: f64, theirs: f64) -> bool {
-        (ours - theirs).abs() <= (self.0 * theirs.abs()).max(self.1)
+    /// True if a number is inside.
+    pub(super) fn holds(self, own: f64, peer: f64) -> bool {
+        (own - peer).abs() <= (self.0 * peer.abs()).max(self.1)
     }
 }
 
 /// One point.
 #[derive(Debug)]
 pub(super) struct Point {
-    /// Heading that it stands under.
+    /// Heading of its table.
     pub section: &'static str,
-    /// What it is.
+    /// Description.
     pub name: String,
-    /// What is run.
+    /// Set-up.
     pub setup: Setup,
-    /// What is compared.
+    /// Compared figures with their tolerances.
     pub holds: Vec<(Figure, Band)>,
     /// Runs with other starts, averaged.
     pub seeds: u32,
-    /// Why figures lie outside, where it is known.
+    /// Known cause of figures outside their tolerance.
     pub cause: &'static str,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn points() -> Vec<Point> {
     all
 }
 
-/// What is known of the points that have lain outside.
+/// Known causes of points outside their tolerances.
 fn cause(p: &Point) -> &'static str {
     match p.setup.work {
         Work::Example => {

@@ -1,8 +1,8 @@
-//! One set-up, said once: as a scenario for forebay and as arguments for the peer's program.
+//! A set-up, as a scenario for forebay and as arguments for the peer's program.
 
 use std::fmt::Write;
 
-/// A simulator to agree with.
+/// Simulator of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Peer {
     /// Stock ns-2, as Debian ships it.
@@ -14,7 +14,7 @@ pub(super) enum Peer {
 /// Discipline of the bottleneck.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Queue {
-    /// Drops what does not fit.
+    /// Drops packets that do not fit.
     Tail,
     /// Marks from this many packets on.
     Step(u32),
@@ -27,8 +27,8 @@ pub(super) enum Queue {
 pub(super) enum Work {
     /// Endless flows that start within a millisecond.
     Long,
-    /// Barrier rounds: packets a sender, rounds. Each answer is up to 100 us late: without, the rounds of a deterministic network fall
-    /// into a cycle that says more about the first one than about TCP.
+    /// Barrier rounds: packets a sender, rounds. Each answer is up to 100 us late: otherwise the rounds of a deterministic network form a cycle that
+    /// depends more on the first one than on TCP.
     Incast(u32, u32),
     /// 200 small responses on each connection from 0.1 s, then at 0.5 s a train of this many packets.
     Trains(u32),
@@ -36,10 +36,10 @@ pub(super) enum Work {
     Example,
 }
 
-/// A network with one bottleneck and what it carries.
+/// A network with one bottleneck, and its traffic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup {
-    /// Whom to agree with; it decides on the stack, too: `ns2` or `rfc`.
+    /// The peer; it also decides on the stack: `ns2` or `rfc`.
     pub peer: Peer,
     /// Congestion control and recovery, by forebay's name.
     pub cc: &'static str,
@@ -57,16 +57,16 @@ pub(super) struct Setup {
     pub min_rto_ms: f64,
     /// Limit of the window, packets.
     pub window: u32,
-    /// Processing time of a packet at its sender, uniform from 0 to this, us. Not 0 beside ns-2: its figures without any are those of
-    /// phase effects (Floyd and Jacobson, 1992), which go with the first 100 ns.
+    /// Processing time of a packet at its sender, uniform from 0 to this, us. Not 0 beside ns-2: its figures without any show phase effects (Floyd
+    /// and Jacobson, 1992), which disappear with 100 ns.
     pub processing_us: f64,
-    /// What is sent.
+    /// Traffic.
     pub work: Work,
-    /// Simulated seconds and those of them that are not measured.
+    /// Simulated seconds, and those before the measurement.
     pub time: (f64, f64),
 }
 
-/// What long flows have in common; the rest is said by each point.
+/// Common part of the set-ups with long flows.
 pub(super) const LONG: Setup = Setup {
     peer: Peer::Ns2,
     cc: "newreno",
@@ -88,7 +88,7 @@ const ACK: f64 = 40.0;
 const MSS: u32 = 1460;
 
 impl Setup {
-    /// One-way delay of every link, us: what the serialisations leave of the round trip.
+    /// One-way delay of every link, us: the part of the round trip without serialisation.
     fn delay_us(&self) -> f64 {
         let serial = |bytes: f64| bytes * 8e-3 * (1.0 / self.rates.0 + 1.0 / self.rates.1);
         (self.rtt_us - serial(PACKET) - serial(ACK)) / 4.0
@@ -107,7 +107,7 @@ impl Setup {
         match self.work {
             Work::Example => (0..40).map(|i| f64::from(i) * 2.5e-3).collect(),
             _ => {
-                // The generator of Park and Miller, with the multiplier that the other programs here use.
+                // The generator of Park and Miller, with the multiplier of the peers' programs.
                 let mut x = (u64::from(seed) * 7919 + 12345) % 2_147_483_647;
                 let mut draw = || {
                     x = x * 48271 % 2_147_483_647;

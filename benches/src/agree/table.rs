@@ -5,7 +5,7 @@ use super::points::Point;
 use super::setup::Peer;
 use std::fmt::Write;
 
-/// The page: one table a section, and what lies outside with its cause.
+/// The page: one table a section, and the figures outside their tolerances, with their causes.
 pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions: &str) -> String {
     let inside = rows.iter().filter(|r| r.inside).count();
     let mut t = format!(
@@ -44,8 +44,8 @@ pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions
             point.name,
             point.seeds,
             row.figure.name(),
-            short(row.ours),
-            short(row.theirs)
+            short(row.own),
+            short(row.peer)
         );
     }
     t.push_str("\n## What lies outside, and why\n\n");
@@ -67,7 +67,7 @@ pub(super) fn page(points: &[Point], rows: &[Row], left_out: &[String], versions
     t
 }
 
-/// As many digits as one reads.
+/// A readable number of digits.
 fn short(x: f64) -> String {
     match x.abs() {
         a if a >= 100.0 || x == x.round() => format!("{x:.0}"),

@@ -1,8 +1,8 @@
-//! Why a verb failed: what to say and with which exit code.
+//! Failures of a command: message and exit code.
 
-use crate::plain::plain;
-use crate::style;
-use crate::wrap::{self, wrap};
+use crate::terminal::escape::escape;
+use crate::terminal::style;
+use crate::terminal::wrap::{self, wrap};
 use forebay_experiment::report::RunError;
 use forebay_runner::sweep::SweepError;
 use forebay_scenario::Errors;
@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-/// More mistakes of one file than this are counted, not shown.
+/// Number of errors of one file that are shown; further ones are counted.
 const MAX_SHOWN: usize = 50;
 
-/// A failed verb.
+/// A failed command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The scenario is wrong.
@@ -26,20 +26,20 @@ pub(crate) enum Failure {
     Engine(String),
     /// A file that would be replaced.
     Taken(PathBuf),
-    /// Anything else the machine refused.
+    /// Any other error of the machine.
     Machine(String),
-    /// The command line asks for what does not go together.
+    /// Arguments that exclude each other, or have illegal values.
     Usage(String),
-    /// The user asked to stop.
+    /// The user interrupted the command.
     Interrupted,
-    /// The user asked to stop a sweep, of which so much is done.
+    /// The user interrupted a sweep.
     Stopped {
-        /// Runs whose results are there.
+        /// Runs with results.
         done: usize,
         /// Runs of the sweep.
         total: usize,
     },
-    /// Printed already, in another form; only the exit code is left.
+    /// Already printed in another form; only the exit code is left.
     Reported(u8),
 }
 
@@ -104,23 +104,23 @@ impl Failure {
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
             Failure::Taken(path) => {
                 let help = "add --force to replace it, or choose another file with --out";
-                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+                simple(fancy, &format!("`{}` exists already", path.display()), Some(help))
             }
             Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
             Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),
             Failure::Stopped { done, total } => {
-                format!("interrupted; results are kept. Run the same command again to go on: {done} of {total} runs done\n")
+                format!("interrupted; results are kept. Run the same command again to continue: {done} of {total} runs done\n")
             }
             Failure::Reported(_) => String::new(),
         }
     }
 
-    /// Tells the user, on standard error.
+    /// Prints the failure on standard error.
     pub(crate) fn report(&self) {
-        // When standard error is closed there is nowhere to print.
-        let text = plain(&self.text(style::stderr()), style::stderr());
-        // Errors of scenarios show lines of files, drawn for a width of their own.
+        // A closed standard error leaves no place to print.
+        let text = escape(&self.text(style::stderr()), style::stderr());
+        // Errors of scenarios show lines of files, drawn with a width of their own.
         let text = if matches!(self, Failure::Scenario(_)) { text } else { wrap(&text, wrap::stderr()) };
         let _ = io::stderr().write_all(text.as_bytes());
     }

@@ -1,14 +1,14 @@
-//! The scenario a verb works on: a file, and what the command line changes in it.
+//! Scenario that a command works on: a file, and the changes on the command line.
 
 use crate::failure::Failure;
 use forebay_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
-/// Names the folder with the examples that an installed package brings along.
+/// Environment variable with the folder of an installed package's examples.
 const SHARE: &str = "FOREBAY_SHARE";
 
-/// The file itself, or where there is none, and its name begins as that of an example, the example of the installed package.
-pub(crate) fn found(file: &Path) -> PathBuf {
+/// The file itself, or the example of the installed package if there is no such file and its name begins as that of an example.
+pub(crate) fn resolve_path(file: &Path) -> PathBuf {
     let example = || {
         let share = std::env::var_os(SHARE).filter(|_| file.starts_with("scenarios") && !file.exists())?;
         Some(Path::new(&share).join(file)).filter(|path| path.is_file())
@@ -16,7 +16,7 @@ pub(crate) fn found(file: &Path) -> PathBuf {
     example().unwrap_or_else(|| file.to_owned())
 }
 
-/// What `run`, `sweep` and `model` have in common.
+/// Arguments that choose a scenario.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Input {
     /// The scenario file
@@ -39,20 +39,20 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// What the command line changes in the file, but for the seeds.
+    /// Changes of the command line to the file, except the seeds.
     pub(crate) fn overrides(&self) -> Vec<String> {
         let world = self.world.as_ref().map(|name| format!("world={name}"));
         self.set.iter().cloned().chain(world).collect()
     }
 
-    /// The scenario, and the overrides it was read with: `--runs` is one, so that a stored scenario says what was run.
+    /// The scenario, and the overrides that were applied to it. `--runs` is one of them, so that a stored scenario has the number of runs.
     ///
     /// # Errors
-    /// When the file cannot be read or an override is none.
+    /// The file cannot be read, or an override is invalid.
     pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
         forebay_backends::choose_kernel(self.kernel.clone());
         let mut overrides = self.overrides();
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
-        Ok((forebay_scenario::load(forebay_backends::all(), &found(&self.file), &overrides, self.seed)?, overrides))
+        Ok((forebay_scenario::load(forebay_backends::all(), &resolve_path(&self.file), &overrides, self.seed)?, overrides))
     }
 }

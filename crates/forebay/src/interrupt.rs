@@ -2,7 +2,7 @@
 //! violated assertion of the engine also ends it, and no result is kept then.
 
 use crate::failure::Failure;
-use crate::progress::event;
+use crate::terminal::progress::event;
 use serde_json::json;
 use std::fs;
 use std::panic;
@@ -13,19 +13,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
-static LISTENS: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static LISTENING: AtomicBool = AtomicBool::new(false);
 /// Runs of a sweep that are done, and all.
 static DONE: AtomicUsize = AtomicUsize::new(0);
 static TOTAL: AtomicUsize = AtomicUsize::new(0);
 static RESULTS: Mutex<Results> =
     Mutex::new(Results { staging: None, committing: false, kept: None, ending: false, forced: None });
 
-/// Time that the work has to end by itself after a signal.
+/// Time for the work to end by itself after a signal.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 /// The same of a sweep, which counts its finished runs.
 pub(crate) const GRACE_OF_SWEEPS: Duration = Duration::from_secs(3);
-/// Time that the rename of complete results may take.
+/// Time for the rename of complete results.
 const NAMING: Duration = Duration::from_secs(10);
 
 /// Results of this process, for the code that ends it.
@@ -57,13 +57,13 @@ fn results() -> MutexGuard<'static, Results> {
     RESULTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Handles signals from now on; further calls do nothing. The work polls [`asked`].
+/// Handles signals from now on; further calls do nothing. The work polls [`requested`].
 pub(crate) fn listen() -> Result<(), Failure> {
-    if LISTENS.swap(true, Relaxed) {
+    if LISTENING.swap(true, Relaxed) {
         return Ok(());
     }
     let handler = || {
-        if ASKED.swap(true, Relaxed) {
+        if REQUESTED.swap(true, Relaxed) {
             process::exit(130);
         }
         if let Some(forced) = results().forced {
@@ -74,7 +74,7 @@ pub(crate) fn listen() -> Result<(), Failure> {
     ctrlc::set_handler(handler).map_err(|e| Failure::Machine(format!("cannot listen for interrupts: {e}")))
 }
 
-/// As [`listen`], for work with phases that do not poll [`asked`]: the process ends after `forced.grace`.
+/// As [`listen`], for work with phases that do not poll [`requested`]: the process ends after `forced.grace`.
 pub(crate) fn listen_or_end(forced: Forced) -> Result<(), Failure> {
     results().forced = Some(forced);
     listen()
@@ -91,11 +91,11 @@ fn end_after(forced: Forced) {
     let (done, total) = (DONE.load(Relaxed), TOTAL.load(Relaxed));
     let text = match end() {
         Some(dir) => format!(
-            "interrupted; the results in {0} are complete; if the page is missing, `forebay report {0}` writes it",
+            "interrupted; the results in {0} are complete; if the report is missing, `forebay report {0}` writes it",
             dir.display()
         ),
         None if forced.continues => {
-            format!("interrupted; at least {done} of {total} runs are done and kept: run the same command again to go on")
+            format!("interrupted; at least {done} of {total} runs are done and kept: run the same command again to continue")
         }
         None => "interrupted; no results were kept".into(),
     };
@@ -130,38 +130,38 @@ pub(crate) fn note_one_done() {
     DONE.fetch_add(1, Relaxed);
 }
 
-/// Becomes true when the user asks to stop.
+/// Becomes true when the user interrupts the command.
 pub(crate) fn flag() -> &'static AtomicBool {
-    &ASKED
+    &REQUESTED
 }
 
-/// Stops as if the user had asked to.
+/// Stops as after an interrupt.
 pub(crate) fn stop() {
-    ASKED.store(true, Relaxed);
+    REQUESTED.store(true, Relaxed);
 }
 
-/// Whether the user asked to stop.
-pub(crate) fn asked() -> bool {
-    ASKED.load(Relaxed)
+/// True after an interrupt of the user.
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Relaxed)
 }
 
-/// Called when the results are on disk. Returns whether to rename their directory: not after a signal.
+/// Called when the results are on disk. Returns true if their directory may be renamed: not after a signal.
 pub(crate) fn commit() -> bool {
     let mut results = results();
-    results.committing = !asked() && !results.ending;
+    results.committing = !requested() && !results.ending;
     results.committing
 }
 
-/// The results are complete in `dir`: whatever happens now takes nothing away.
+/// The results are complete in `dir` and stay, whatever happens.
 pub(crate) fn kept(dir: &Path) {
     let mut results = results();
     results.kept = Some(dir.to_owned());
     results.committing = false;
 }
 
-/// From now on a panic on any thread says that it is a defect, and in what, and ends the process with code 1. For work of which the
-/// finished parts are independent of each other, and stay.
-pub(crate) fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
+/// From now on a panic on any thread is reported as a defect, with the work that it happened in, and ends the process with code 1. For work with
+/// independent parts: finished parts stay.
+pub(crate) fn report_panics(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);
@@ -171,9 +171,9 @@ pub(crate) fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + '
     }));
 }
 
-/// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
-/// abort on a panic, so nothing would be cleaned up otherwise. A signal that ends the process removes `staging` as well.
-pub(crate) fn clean_up(staging: PathBuf) {
+/// From now on a panic on any thread is reported as a defect, removes `staging` and ends the process with code 1. Release builds abort on a panic,
+/// without cleaning up. A signal that ends the process also removes `staging`.
+pub(crate) fn remove_on_exit(staging: PathBuf) {
     {
         let mut results = results();
         (results.staging, results.kept) = (Some(staging), None);

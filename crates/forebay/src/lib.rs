@@ -1,39 +1,32 @@
-//! The `forebay` command, as a library that the program and the Python package share. One file a verb in `verbs/`; this one only
-//! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
+//! The `forebay` command, as a library that the program and the Python package share. One file a command in `verbs/`; this one parses, dispatches and
+//! turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
-mod among;
+mod closed_forms;
 mod failure;
-mod grid;
 mod input;
 mod interrupt;
 mod limits;
-mod model_table;
-mod output;
-mod plain;
-mod progress;
+mod mpi_run;
 mod python;
 pub mod report;
-mod said;
-mod style;
-mod sweep_progress;
-mod sweep_table;
-mod table;
+mod terminal;
 mod verbs;
-mod wrap;
 
-use clap::{Parser, Subcommand};
+use crate::terminal::{escape, style};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use forebay_sim::exchange::Exchange;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
-/// The version, the sources, and which commit they are of, as `forebay --version` says them.
+/// The version, and the commit of the sources, for `forebay --version`.
 fn long_version() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| format!("{}\ncommit {BUILT}", forebay_runner::sweep::key::VERSION))
 }
 
-/// Which commit the program was built from, and its date; `unknown` where git did not say.
+/// Commit from which the program was built, and its date; `unknown` without git.
 pub const BUILT: &str = env!("FOREBAY_BUILT");
 
 /// Predicts, simulates and explains TCP in data centres.
@@ -49,11 +42,9 @@ enum Verb {
     New(verbs::new::Args),
     Advise(verbs::advise::Args),
     Check(verbs::check::Args),
-    Run(verbs::run_args::Args),
+    Run(verbs::run::Args),
     Report(verbs::report::Args),
-    Sweep(verbs::sweep::Args),
     Merge(verbs::merge::Args),
-    Model(verbs::model::Args),
     Compare(verbs::compare::Args),
     Conform(verbs::conform::Args),
     Repro(verbs::repro::Args),
@@ -65,7 +56,6 @@ enum Verb {
     Status(verbs::status::Args),
     Tune(verbs::tune::Args),
     Watch(verbs::watch::Args),
-    Helper(verbs::helper::Args),
     Detach(verbs::detach::Args),
     Record(verbs::record::Args),
     Completions(verbs::completions::Args),
@@ -73,14 +63,34 @@ enum Verb {
     Licenses(verbs::licenses::Args),
 }
 
-/// As [`run`], as one of several processes that were started together: `forebay run` divides its runs among them, and the first one has the results.
+/// As [`run`], as one of several processes that were started together. `forebay run` divides its runs among them, and the first one has the results.
 pub fn run_among<I, T>(args: I, exchange: Arc<dyn Exchange>) -> u8
 where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
-    among::join(exchange);
+    mpi_run::join(exchange);
     run(args)
+}
+
+/// Commands of earlier versions, and the command lines in their place.
+const REMOVED: [(&str, &str); 3] =
+    [("model", "forebay run FILE --world model"), ("sweep", "forebay run FILE"), ("helper", "forebay attach --daemon NAME")];
+
+/// Parses the arguments; the error for a removed command names its replacement.
+fn parse<I, T>(args: I) -> Result<Cli, clap::Error>
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    Cli::try_parse_from(args).map_err(|error| {
+        let unknown = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(verb)) => verb.as_str(),
+            _ => return error,
+        };
+        let Some((verb, new)) = REMOVED.iter().find(|(old, _)| *old == unknown) else { return error };
+        Cli::command().error(ErrorKind::InvalidSubcommand, format!("there is no command `{verb}`; use `{new}`"))
+    })
 }
 
 /// Runs the command with its arguments, the program's name first, and returns the exit code.
@@ -90,31 +100,29 @@ where
     T: Into<OsString> + Clone,
 {
     forebay_store::set_built(BUILT);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parse(args) {
         Ok(cli) => cli,
         // Help and version end up here too: they go to standard output, with code 0. A closed pipe is no error.
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
             // All processes have the same arguments.
-            if among::follows() {
+            if mpi_run::is_follower() {
                 return u8::try_from(e.exit_code()).unwrap_or(2);
             }
             let fancy = if helps { style::stdout() } else { style::stderr() };
-            let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
+            let text = escape::escape(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
             let _ = if helps { io::stdout().write_all(text.as_bytes()) } else { io::stderr().write_all(text.as_bytes()) };
             return u8::try_from(e.exit_code()).unwrap_or(2);
         }
     };
     let result = match cli.verb {
         Verb::Run(args) => verbs::run::execute(&args),
-        _ if among::processes().is_some() => Err(among::refused(among::only_run())),
+        _ if mpi_run::processes().is_some() => Err(mpi_run::refuse(mpi_run::single_process_only())),
         Verb::New(args) => verbs::new::execute(&args),
         Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),
-        Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Merge(args) => verbs::merge::execute(&args),
-        Verb::Model(args) => verbs::model::execute(&args),
         Verb::Compare(args) => verbs::compare::execute(&args),
         Verb::Conform(args) => verbs::conform::execute(&args),
         Verb::Repro(args) => verbs::repro::execute(&args),
@@ -126,7 +134,6 @@ where
         Verb::Status(args) => verbs::hosts::status(&args),
         Verb::Tune(args) => verbs::hosts::tune(&args),
         Verb::Watch(args) => verbs::hosts::watch(&args),
-        Verb::Helper(args) => verbs::hosts::helper(&args),
         Verb::Detach(args) => verbs::hosts::detach(&args),
         Verb::Record(args) => verbs::hosts::record(&args),
         Verb::Man(args) => verbs::man::execute(&args),
@@ -137,7 +144,7 @@ where
         Ok(()) => 0,
         Err(failure) => {
             failure.report();
-            among::failed(&failure);
+            mpi_run::abort(&failure);
             failure.number()
         }
     }

@@ -1,8 +1,8 @@
-//! What runs may take: a forecast before they start, and what ends them when they take more.
+//! Limits of runs: a forecast before they start, and the checks that end runs beyond a limit.
 
 use crate::failure::Failure;
-use crate::style::{BOLD, paint};
-use crate::table::scaled;
+use crate::terminal::style::{BOLD, paint};
+use crate::terminal::summary_table::scaled;
 use forebay_runner::memory::{self, Limit};
 use forebay_runner::{Forecast, Outlook, RealTime, outlook, surely_small};
 use forebay_scenario::Resolved;
@@ -11,32 +11,32 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Part of the memory that results may take before their runs are ended: finishing them takes memory, too.
+/// Part of the memory that results may take before their runs are ended; finishing them takes memory too.
 const FULL: f64 = 0.75;
-/// What finishing takes at the most, whatever there is to finish: rows in their order, as columns, as pages of files. Measured.
+/// Most memory that finishing takes beside the results: rows in their order, as columns, as pages of files. Measured.
 const FINISHING: u64 = 90 << 20;
-/// Of a limit below that, the part that results may take all the same.
-const LEAST: f64 = 0.25;
-/// The same where what is mapped counts, and not what is used: more is mapped than is used.
+/// Part of a smaller limit that results may take in any case.
+const LEAST_SHARE: f64 = 0.25;
+/// The same for limits on mapped memory: more is mapped than is used.
 const FULL_MAPPED: f64 = 0.4;
 
 /// Fraction of the memory at which a run that does not end is abandoned. Finishing the other runs stays below it.
-const BRIM: f64 = 0.97;
+const ABANDON_AT: f64 = 0.97;
 
-/// Part of a processor that each thread gets below which a forecast says so. Our choice.
+/// Part of a processor for each thread below which a forecast warns. Our choice.
 const SHARED: f64 = 0.8;
 
 /// Limits on the command line.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Limits {
-    /// End the runs when they take this much memory, such as 2GB, and keep what they have by then [default: three quarters of what there is]
+    /// End the runs when they take this much memory, such as 2GB, and keep the results so far [default: three quarters of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// End the runs after this much wall-clock time, such as 90s, and keep their results so far. Writing them may take a quarter of that
     /// time more, or ten seconds if that is longer; rows that are not written by then are left out, samples first
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Duration>,
-    /// Run even what is not expected to fit into memory
+    /// Run a scenario that is not expected to fit into memory
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Limits {
 fn size(text: &str) -> Result<u64, String> {
     let bytes: Bytes = text.parse().map_err(|e: forebay_types::QuantityError| e.to_string())?;
     if bytes.0 < 128_000_000 {
-        return Err("at least 128MB: the program takes that much, most of it to write results".into());
+        return Err("at least 128MB, which the program needs to write results".into());
     }
     Ok(bytes.0)
 }
@@ -54,9 +54,9 @@ fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(time.as_secs_f64()))
 }
 
-/// Gives free memory back to the system. The allocator of glibc keeps what each thread has freed, and a forecast, runs and the page are made by
+/// Returns free memory to the system. The allocator of glibc keeps the memory that each thread freed, and forecasts, runs and the report are made by
 /// different threads.
-fn give_back() {
+fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it takes no pointers and may be called at any time (malloc_trim(3)).
     unsafe {
@@ -74,7 +74,7 @@ impl Limits {
         let Some(limit) = self.limit() else { return Ok(()) };
         // A backend that cannot start reports it when it runs.
         let outlook = outlook(resolved, threads)?;
-        give_back();
+        trim_heap();
         let Outlook::Cost(f) = outlook else { return Ok(()) };
         // A limit on address space does not count files, which are not mapped.
         let files_take = if held.is_none() || limit.mapped { 0.0 } else { files.bytes(&f) };
@@ -84,7 +84,7 @@ impl Limits {
         }
         if let Some((folder, kind)) = held.filter(|_| files_take > f.memory as f64) {
             return Err(Failure::Usage(format!(
-                "it would take about {} of memory, more than the {} that {}. {} of it are results and samples in `{}`, which is memory, too ({kind}): \
+                "it would take about {} of memory, more than the {} that {}. {} of it are results and samples in `{}`, which is also memory ({kind}): \
                  {}, observe less, or pass --yes",
                 bytes(all),
                 bytes(limit.bytes as f64),
@@ -95,7 +95,7 @@ impl Limits {
             )));
         }
         Err(Failure::Usage(format!(
-            "it would take about {} of memory, more than the {} that {}. Most of it, {}, goes to `{}`: lower it, use fewer --threads, or pass --yes",
+            "the runs would take about {} of memory, more than the {} that {}. Most of it, {}, is for `{}`: lower it, use fewer --threads, or pass --yes",
             bytes(all),
             bytes(limit.bytes as f64),
             limit.by,
@@ -104,16 +104,16 @@ impl Limits {
         )))
     }
 
-    /// What the results may take at the most.
+    /// Limit of the memory for results.
     fn limit(&self) -> Option<Limit> {
-        let asked = self.max_memory.map(|bytes| Limit { bytes, by: "--max-memory allows", mapped: false });
-        [asked, memory::limit()].into_iter().flatten().min_by_key(|l| l.bytes)
+        let explicit = self.max_memory.map(|bytes| Limit { bytes, by: "--max-memory allows", mapped: false });
+        [explicit, memory::limit()].into_iter().flatten().min_by_key(|l| l.bytes)
     }
 
     /// Limits of the runs of a command that began at `began`.
     pub(crate) fn watch(&self, began: Instant) -> Watch {
-        let asked = self.max_memory.is_some();
-        Watch { limit: self.limit(), max_time: self.max_time, began, asked, folder: None, why: None }
+        let explicit = self.max_memory.is_some();
+        Watch { limit: self.limit(), max_time: self.max_time, began, explicit, folder: None, why: None }
     }
 }
 
@@ -126,7 +126,7 @@ fn observes(resolved: &Resolved) -> bool {
         .any(|o| !o.queue_series.is_empty() || !o.tcp_series.is_empty() || o.timeouts)
 }
 
-/// Where runs write.
+/// Places of results.
 pub(crate) enum Files<'a> {
     /// Tables, and samples that are not yet in tables, into this folder.
     Results(&'a Path),
@@ -166,12 +166,12 @@ const WRITING: Duration = Duration::from_secs(10);
 pub(crate) struct Watch {
     limit: Option<Limit>,
     max_time: Option<Duration>,
-    /// When the command began.
+    /// Start of the command.
     began: Instant,
-    asked: bool,
+    explicit: bool,
     /// Folder of the results, if it is in memory.
     folder: Option<PathBuf>,
-    /// Why they were ended.
+    /// The reason, if a limit ended the runs.
     why: Option<String>,
 }
 
@@ -183,14 +183,14 @@ impl Watch {
     }
 
     /// True if the runs must end; their reports would take `to_report` bytes in addition to the memory in use.
-    pub(crate) fn over(&mut self, to_report: u64) -> bool {
+    pub(crate) fn exceeded(&mut self, to_report: u64) -> bool {
         if self.why.is_none() {
             self.why = self.reason(self.began.elapsed(), to_report);
         }
         self.why.is_some()
     }
 
-    /// As [`Watch::over`], by time alone. Writing results takes memory temporarily, which must not end the runs.
+    /// As [`Watch::exceeded`], by time alone. Writing results takes memory temporarily, which must not end the runs.
     pub(crate) fn time_is_over(&mut self) -> bool {
         if self.why.is_none() {
             self.why = self.out_of_time(self.began.elapsed());
@@ -205,8 +205,8 @@ impl Watch {
 
     /// True if runs that have not ended after a limit must be abandoned. `since` is the time since the limit, or since another run ended: it exceeds
     /// [`Watch::slack`], or memory is full.
-    pub(crate) fn gives_up(&self, since: Duration) -> bool {
-        let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * BRIM;
+    pub(crate) fn must_abandon(&self, since: Duration) -> bool {
+        let full = |l: Limit| (memory::used(l) + self.in_files(l)) as f64 >= l.bytes as f64 * ABANDON_AT;
         self.slack().is_some_and(|slack| since >= slack) || self.limit.is_some_and(full)
     }
 
@@ -237,30 +237,30 @@ impl Watch {
         }
         let full = |l: &Limit| match l.bytes as f64 {
             all if l.mapped => all * FULL_MAPPED,
-            all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST)),
+            all => (all * FULL).min((all - FINISHING as f64).max(all * LEAST_SHARE)),
         };
         let limit = self.limit?;
         let files = self.in_files(limit);
         let needed = (memory::used(limit) + files + to_report) as f64;
-        let how = if self.asked { "by --max-memory" } else { "for lack of memory" };
+        let how = if self.explicit { "by --max-memory" } else { "for lack of memory" };
         let of_it = match &self.folder {
             Some(folder) if files > 0 => {
-                format!(", {} of it results in `{}`, which is memory, too", bytes(files as f64), folder.display())
+                format!(", {} of it results in `{}`, which is also memory", bytes(files as f64), folder.display())
             }
             _ => String::new(),
         };
         (needed > full(&limit)).then(|| format!("ended {how} at {} of {}{of_it}", bytes(needed), bytes(limit.bytes as f64)))
     }
 
-    /// What the page of the results may take, and who says so; `None` where nothing limits it.
-    pub(crate) fn for_the_page(&self) -> Option<(u64, &'static str)> {
-        give_back();
+    /// Memory for the report, and the origin of the limit; `None` without a limit.
+    pub(crate) fn report_memory(&self) -> Option<(u64, &'static str)> {
+        trim_heap();
         let limit = self.limit?;
         let part = if limit.mapped { FULL_MAPPED } else { FULL };
         Some((((limit.bytes as f64 * part) as u64).saturating_sub(memory::used(limit)), limit.by))
     }
 
-    /// Why the runs were ended, if they were.
+    /// The limit that ended the runs.
     pub(crate) fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
@@ -300,7 +300,7 @@ fn cost(f: &Forecast, threads: usize) -> String {
         0.0 => String::new(),
         n => format!("{}{}, ", if f.timeouts_at_least { "at least " } else { "" }, counted(n, "timeout")),
     };
-    // On a machine that others keep busy a second of a processor takes longer than one on the clock.
+    // On a busy machine a second of processor time takes longer than one on the clock.
     let shared = if f.share < SHARED {
         format!(
             " ({} of processor time; other programs leave {:.0} % of a processor for each thread now)",
@@ -378,10 +378,10 @@ mod tests {
     fn time_ends_runs() {
         let limits = Limits { max_time: Some(Duration::from_secs(3_600)), ..Limits::default() };
         let mut watch = limits.watch(Instant::now());
-        assert!(!watch.over(0) && !watch.overdue() && watch.slack() == Some(Duration::from_secs(900)));
+        assert!(!watch.exceeded(0) && !watch.overdue() && watch.slack() == Some(Duration::from_secs(900)));
         let limits = Limits { max_time: Some(Duration::ZERO), ..limits };
         let mut watch = limits.watch(Instant::now());
-        assert!(watch.over(0) && !watch.overdue() && watch.slack() == Some(WRITING));
+        assert!(watch.exceeded(0) && !watch.overdue() && watch.slack() == Some(WRITING));
         assert!(watch.why().is_some_and(|w| w.contains("--max-time")));
         assert_eq!(Limits::default().watch(Instant::now()).left(), None);
     }

@@ -1,10 +1,10 @@
-//! The `forebay` program. Where `mpirun` has started several of it, it becomes `forebay-mpi`, which lies beside it where it was built with MPI.
+//! The `forebay` program. If `mpirun` started several processes, it becomes `forebay-mpi`, which a build with MPI leaves beside it.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    if let Some(code) = mpirun::become_one_of_several() {
+    if let Some(code) = mpirun::become_mpi_process() {
         return code;
     }
     ExitCode::from(forebay_cli::run(std::env::args_os()))
@@ -17,11 +17,11 @@ mod mpirun {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, ExitCode};
 
-    /// How launchers tell a process how many there are, and which one it is: Open MPI's, and those that speak PMI (MPICH, Intel MPI, Slurm).
+    /// Environment variables of launchers with the number of processes and the own number: those of Open MPI, and of PMI (MPICH, Intel MPI, Slurm).
     const LAUNCHERS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK")];
 
-    /// Comes back only where this is one process alone, or cannot become one of several: with the exit code then.
-    pub(crate) fn become_one_of_several() -> Option<ExitCode> {
+    /// Returns only if this process is alone, or cannot become one of several: with the exit code then.
+    pub(crate) fn become_mpi_process() -> Option<ExitCode> {
         let number = |name| env::var(name).ok()?.parse::<u32>().ok();
         let (count, rank) = LAUNCHERS.iter().find_map(|(size, rank)| Some((number(size)?, number(rank)?)))?;
         if count < 2 {

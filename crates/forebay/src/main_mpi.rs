@@ -1,4 +1,4 @@
-//! The `forebay` program as one of the processes that `mpirun` has started.
+//! The `forebay` program as one of several processes that `mpirun` started.
 
 mod mpi_exchange;
 

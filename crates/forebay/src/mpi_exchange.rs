@@ -1,4 +1,4 @@
-//! The [`Exchange`] of the processes of one run over MPI, as `mpirun` has started them.
+//! The [`Exchange`] of the processes of one run over MPI, as `mpirun` started them.
 
 use forebay_sim::exchange::Exchange;
 use mpi::Threading;
@@ -7,26 +7,26 @@ use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Equivalence, Source};
 
-/// Most bytes of a message: MPI counts in 31 bits. What is longer goes in several, of which all but the last have this length.
+/// Most bytes of a message: MPI counts in 31 bits. Longer data go in several messages, of which all but the last have this length.
 const MOST: usize = 1 << 30;
 
 /// The processes that were started together.
 #[derive(Debug)]
 pub(crate) struct Mpi(());
 
-/// Keeps this process among them; it leaves when this is dropped, which waits for the others to do so too.
+/// Membership of this process; dropping it waits for the others to leave.
 pub(crate) struct Joined {
     _universe: Universe,
 }
 
-/// Joins the processes that were started together: call it once, from the main thread, and drop what it returns beside them at the end.
+/// Joins the processes that were started together: call it once, from the main thread, and drop the result beside them at the end.
 ///
 /// # Errors
-/// In words, when MPI is not there for more than one thread of a process: the one that runs a simulation is not the one that has joined.
+/// An MPI without support for several threads: the thread that runs a simulation is not the one that joined.
 pub(crate) fn join() -> Result<(Joined, Mpi), String> {
-    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI has been joined before")?;
+    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI is already initialised")?;
     if threading < Threading::Serialized {
-        return Err("this MPI serves one thread of a process alone (MPI_THREAD_SERIALIZED is asked for); use one that was built for threads".into());
+        return Err("this MPI does not support MPI_THREAD_SERIALIZED; use one that was built for threads".into());
     }
     Ok((Joined { _universe: universe }, Mpi(())))
 }

@@ -1,4 +1,4 @@
-//! Parts of the program that are written in Python, started as a process of their own.
+//! Parts of the program in Python, started as a process of their own.
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -6,23 +6,23 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Which Python is asked: an interpreter that has the package `forebay`, by name or path.
+/// Environment variable with the interpreter that has the package `forebay`, by name or path.
 const PYTHON: &str = "FOREBAY_PYTHON";
-/// Tells the package which sources this program was built from.
+/// Environment variable with the key of the sources from which this program was built.
 const SOURCES: &str = "FOREBAY_SOURCES";
-/// How the interpreter says that a package is not there; no other step ends with it.
+/// Exit code of the probe if a package is missing; no other step ends with it.
 const NOT_INSTALLED: i32 = 69;
 /// Beginning of every program for the interpreter: Python puts the current folder before its own modules, and a file `numpy.py` there would
 /// run instead of the package. `-P` does the same from Python 3.11 on.
 const NOT_FROM_HERE: &str = "import sys\nif sys.path and sys.path[0] == '':\n    del sys.path[0]\n";
-/// Looks for the packages without importing them: that takes a second, and whoever needs them does it anyway.
+/// Looks for the packages without importing them, which takes a second and happens later anyway.
 const PROBE: &str = "from importlib.util import find_spec\nlacks = [m for m in sys.argv[1:] if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)\nprint(hasattr(sys.flags, 'safe_path'))";
 /// Output of the probe if the interpreter supports `-P`.
 const SAFE_PATH: &str = "True";
 /// Runs a module as `-m` does.
 const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(name, run_name='__main__', alter_sys=True)";
 
-/// An interpreter that has what is needed.
+/// An interpreter with the needed packages.
 pub(crate) struct Python {
     program: OsString,
     /// True if it supports `-P`.
@@ -33,14 +33,14 @@ impl Python {
     /// Finds it.
     ///
     /// # Errors
-    /// Where it cannot be started or lacks one of the `modules` that `what` needs, which the package's `extra` installs.
+    /// It cannot be started, or lacks one of the `modules` that `what` needs, which the package's `extra` installs.
     pub(crate) fn with(what: &str, modules: &[&str], extra: &str) -> Result<Python, Failure> {
         let mut python = Python { program: std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into()), safe_path: false };
         let probe = python.program(PROBE).args(modules).output().map_err(|e| python.start(&e))?;
         if probe.status.code() == Some(NOT_INSTALLED) {
             let why = String::from_utf8_lossy(&probe.stderr);
             return Err(Failure::Machine(format!(
-                "`{}` lacks what {what} need ({}); `pip install '.[{extra}]'` in the repository installs it, and {PYTHON} names another Python",
+                "`{}` lacks packages for {what} ({}); `pip install '.[{extra}]'` in the repository installs them, and {PYTHON} names another Python",
                 python.program.to_string_lossy(),
                 why.trim()
             )));
@@ -73,22 +73,22 @@ impl Python {
     /// Runs it with this on its standard input.
     ///
     /// # Errors
-    /// When it ends otherwise than well; it has said why.
+    /// It ends with an error, which it has printed.
     pub(crate) fn wait(&self, command: &mut Command, input: Option<&str>) -> Result<(), Failure> {
-        // Ctrl-C reaches both; this one waits for what the other says of it.
+        // Ctrl-C reaches both; this process waits for the exit code of the other.
         interrupt::listen()?;
         if input.is_some() {
             command.stdin(Stdio::piped());
         }
         let mut child = command.spawn().map_err(|e| self.start(&e))?;
         if let (Some(mut pipe), Some(text)) = (child.stdin.take(), input) {
-            // One that does not read says why by how it ends.
+            // A process that does not read reports the reason by its exit code.
             let _ = pipe.write_all(text.as_bytes());
         }
         let status = child.wait().map_err(|e| self.start(&e))?;
         match status.code() {
             Some(0) => Ok(()),
-            // It has said why. One that a signal ended has no code.
+            // It has printed the reason. A process that a signal ended has no code.
             code => Err(Failure::Reported(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(130))),
         }
     }

@@ -1,4 +1,4 @@
-//! The report of finished results: made from their tables, written as one file.
+//! Report of finished results: made from their tables, written as one file.
 
 use forebay_analysis::Grid;
 use forebay_store::sweep::SweepDir;
@@ -11,11 +11,11 @@ pub const FILE: &str = "report.html";
 /// A report that was written.
 #[derive(Debug)]
 pub struct Written {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says first, a sentence each; `**` encloses what is to be bold.
+    /// Its first sentences; `**` encloses bold text.
     pub sentences: Vec<String>,
-    /// Who gets what, where there are several workloads.
+    /// Results of each workload, if there are several.
     pub workloads: Option<Grid>,
 }
 
@@ -41,7 +41,7 @@ pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<Written, StoreError> {
     Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads: None })
 }
 
-/// What the results of some directories say, without a report: sentences, and who gets what.
+/// The sentences about results, and the results of each workload, without a report.
 ///
 /// # Errors
 /// Tables that cannot be read.
@@ -50,7 +50,7 @@ pub fn answer(dirs: &[RunDir]) -> Result<(Vec<String>, Option<Grid>), StoreError
     Ok((forebay_analysis::headline(&data).sentences, forebay_analysis::workloads(&data)))
 }
 
-/// What a sweep says, without a report.
+/// The sentences about a sweep, without a report.
 ///
 /// # Errors
 /// A table that cannot be read.

@@ -1,4 +1,4 @@
-//! `forebay advise` from outside: the recommendation in the first line, its price, and that it goes on where it stopped.
+//! `forebay advise` from outside: the recommendation in the first line, its cost, and its continuation after an interrupt.
 
 use crate::scratch::{Scratch, command, forebay, text, wait_until};
 use std::io::Read;
@@ -46,33 +46,33 @@ load = 0.05
 "#;
 
 #[test]
-fn the_answer_comes_first_and_nothing_runs_twice() {
+fn recommendation_first_and_no_run_twice() {
     let scratch = Scratch::new("advise");
     scratch.file("small.toml", INCAST);
     let ask = || forebay(&scratch.0, &["advise", "small.toml", "--seeds", "3"]);
     let out = ask();
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let said = text(&out.stdout);
-    let lines: Vec<&str> = said.lines().collect();
-    assert!(lines[0].starts_with("Do this: "), "{said}");
-    assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{said}");
-    assert!(lines[2].starts_with("Effect on copies: "), "{said}");
-    assert!(said.contains("\nHow:\n  ") && said.contains("as it is"), "{said}");
+    let printed = text(&out.stdout);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0].starts_with("Do this: "), "{printed}");
+    assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{printed}");
+    assert!(lines[2].starts_with("Effect on copies: "), "{printed}");
+    assert!(printed.contains("\nHow:\n  ") && printed.contains("as it is"), "{printed}");
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     let winner = lines[0].trim_start_matches("Do this: ").trim_end_matches('.');
     assert!(page.contains(winner), "{winner}");
-    assert!(said.contains(" runs, 0 of them found finished"), "{said}");
+    assert!(printed.contains(" runs, 0 of them already finished"), "{printed}");
 
     let again = text(&ask().stdout);
     let last = again.lines().find(|l| l.starts_with("results: ")).unwrap();
     let numbers: Vec<u32> = last.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
     assert_eq!(numbers[0], numbers[1], "{last}");
-    assert_eq!(again.lines().next(), said.lines().next());
+    assert_eq!(again.lines().next(), printed.lines().next());
 }
 
-/// Interrupted once something is there, it says so, and the same command goes on to the answer.
+/// Interrupted after the first results, it reports so, and the same command continues to the recommendation.
 #[test]
-fn interrupted_it_goes_on_where_it_stopped() {
+fn interrupted_search_continues() {
     let scratch = Scratch::new("advise-stop");
     scratch.file("small.toml", INCAST);
     let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=1s"];
@@ -83,11 +83,11 @@ fn interrupted_it_goes_on_where_it_stopped() {
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{err}");
-    assert!(err.contains("again to go on"), "{err}");
+    assert!(err.contains("again to continue"), "{err}");
     let out = forebay(&scratch.0, &ask);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let said = text(&out.stdout);
-    assert!(!said.contains(" runs, 0 of them found finished"), "{said}");
+    let printed = text(&out.stdout);
+    assert!(!printed.contains(" runs, 0 of them already finished"), "{printed}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_cannot_be_asked_is_said() {
     assert_eq!(scratch.entries(""), ["small.toml"]);
 }
 
-/// What an advice says to type is what this command understands: each `forebay attach` of it, tried without a change of anything.
+/// This command understands the commands of a recommendation: each `forebay attach` is tried without changes.
 #[cfg(feature = "bpf")]
 #[test]
 fn its_commands_can_be_typed() {

@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_bad_file_is_named_with_line_and_key() {
+fn errors_have_line_and_key() {
     let scratch = Scratch::new("bad");
     scratch.file("bad.toml", &SMALL.replace("senders = 4", "sendres = 4"));
-    for verb in ["check", "run", "model"] {
+    for verb in ["check", "run", "compare"] {
         let out = forebay(&scratch.0, &[verb, "bad.toml"]);
         let err = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{err}");
@@ -22,6 +22,18 @@ fn a_bad_file_is_named_with_line_and_key() {
 }
 
 #[test]
+fn removed_commands_name_their_replacement() {
+    let scratch = Scratch::new("removed");
+    for (removed, replacement) in
+        [("model", "forebay run FILE --world model"), ("sweep", "forebay run FILE"), ("helper", "forebay attach --daemon NAME")]
+    {
+        let out = forebay(&scratch.0, &[removed, "s.toml"]);
+        assert_eq!(out.status.code(), Some(2));
+        assert!(text(&out.stderr).contains(&format!("use `{replacement}`")), "{}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn lists_come_from_the_registries() {
     let scratch = Scratch::new("list");
     let out = text(&forebay(&scratch.0, &["list"]).stdout);
@@ -31,7 +43,7 @@ fn lists_come_from_the_registries() {
     let one = text(&forebay(&scratch.0, &["list", "queues"]).stdout);
     assert_eq!(forebay(&scratch.0, &["list", "fruit"]).status.code(), Some(2));
     assert_eq!(one.lines().count(), forebay_queues::REGISTRY.len(), "{one}");
-    // The reproductions of papers know their results by the second line.
+    // The reproductions of papers identify their results by the second line.
     let version = text(&forebay(&scratch.0, &["--version"]).stdout);
     let commit = version.strip_prefix(&format!("forebay {}\ncommit ", forebay_runner::sweep::key::VERSION)).unwrap().trim_end();
     let (hash, date) = commit.split_once(", ").unwrap_or((commit, ""));
@@ -40,37 +52,38 @@ fn lists_come_from_the_registries() {
 }
 
 #[test]
-fn one_thing_and_one_key_are_explained() {
+fn explain_names_and_keys() {
     let scratch = Scratch::new("explain");
-    let said = |args: &[&str]| {
+    let printed = |args: &[&str]| {
         let out = forebay(&scratch.0, args);
         assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
         text(&out.stdout)
     };
-    let dctcp = said(&["list", "dctcp"]);
+    let dctcp = printed(&["list", "dctcp"]);
     assert!(
         dctcp.starts_with("dctcp  [transport] cc") && dctcp.contains("RFC 8257") && dctcp.contains("default 0.0625"),
         "{dctcp}"
     );
     // The same name as a congestion control and as a queue.
-    assert_eq!(said(&["list", "pfabric"]).lines().filter(|l| l.starts_with("pfabric")).count(), 2);
-    let json: serde_json::Value = serde_json::from_str(&said(&["list", "--format", "json"])).unwrap();
+    assert_eq!(printed(&["list", "pfabric"]).lines().filter(|l| l.starts_with("pfabric")).count(), 2);
+    let json: serde_json::Value = serde_json::from_str(&printed(&["list", "--format", "json"])).unwrap();
     assert!(json.as_array().unwrap().iter().any(|s| s["kind"] == "queues" && s["items"][0]["name"] == "drop-tail"), "{json}");
-    let rto = said(&["explain", "transport.rto-min"]);
+    let rto = printed(&["explain", "transport.rto-min"]);
     assert!(rto.contains("smallest retransmission timeout") && rto.contains("200ms (ns2)") && rto.contains("1s (rfc)"), "{rto}");
-    assert!(said(&["explain", "dctcp-step.k"]).lines().filter(|l| l.starts_with("k  ")).count() == 1, "one of many keys `k`");
-    assert!(said(&["explain", "k"]).lines().filter(|l| l.starts_with("k  ")).count() > 3);
-    assert!(said(&["explain", "duration"]).contains("end of simulated time"));
+    assert!(printed(&["explain", "dctcp-step.k"]).lines().filter(|l| l.starts_with("k  ")).count() == 1, "one of many keys `k`");
+    assert!(printed(&["explain", "k"]).lines().filter(|l| l.starts_with("k  ")).count() > 3);
+    assert!(printed(&["explain", "duration"]).contains("end of simulated time"));
     assert!(
-        said(&["explain", "topology.kind"]).contains("leaf-spine") && !said(&["explain", "topology.kind"]).contains("poisson")
+        printed(&["explain", "topology.kind"]).contains("leaf-spine")
+            && !printed(&["explain", "topology.kind"]).contains("poisson")
     );
-    let cc = said(&["explain", "transport.cc"]);
+    let cc = printed(&["explain", "transport.cc"]);
     assert!(cc.starts_with("cc  [transport]") && cc.contains("l2dct") && cc.contains("a list compares"), "{cc}");
-    assert!(said(&["explain", "workload.0.class"]).starts_with("class  [[workload]]"), "not the shims' `class`");
-    assert_eq!(said(&["explain", "dctcp"]), dctcp, "a name instead of a key");
-    let observe = said(&["explain", "observe"]);
+    assert!(printed(&["explain", "workload.0.class"]).starts_with("class  [[workload]]"), "not the shims' `class`");
+    assert_eq!(printed(&["explain", "dctcp"]), dctcp, "a name instead of a key");
+    let observe = printed(&["explain", "observe"]);
     assert!(observe.contains("warmup  [observe]") && observe.contains("occupancy"), "all of a table: {observe}");
-    let json: serde_json::Value = serde_json::from_str(&said(&["explain", "workload.0.rounds", "--format", "json"])).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&printed(&["explain", "workload.0.rounds", "--format", "json"])).unwrap();
     assert_eq!(json[0]["key"], "rounds");
     for (args, says) in [
         (["explain", "rto-mni"], "did you mean `rto-min`?"),
@@ -80,7 +93,7 @@ fn one_thing_and_one_key_are_explained() {
         let out = forebay(&scratch.0, &args);
         assert!(out.status.code() == Some(2) && text(&out.stderr).contains(says), "{args:?}: {}", text(&out.stderr));
     }
-    let pages = said(&["man", "pages"]);
+    let pages = printed(&["man", "pages"]);
     let entries = scratch.entries("pages");
     assert!(
         pages.starts_with(&format!("{} manual pages", entries.len())) && entries.contains(&"forebay-run.1".to_owned()),
@@ -112,7 +125,7 @@ fn documents_are_json() {
 }
 
 #[test]
-fn packet_scripts_say_what_came_of_them() {
+fn conform_prints_outcomes() {
     let scratch = Scratch::new("conform");
     let open = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
                 +0 < S 0:0(0) win 9000 <mss 1000>\n";
@@ -126,13 +139,13 @@ fn packet_scripts_say_what_came_of_them() {
     assert_eq!(run(&["good.pkt", "none.pkt"]).status.code(), Some(2));
     let all = run(&["."]);
     assert_eq!(all.status.code(), Some(1));
-    let said = text(&all.stdout);
+    let printed = text(&all.stdout);
     assert!(
-        said.contains("bad.pkt:5\n    expected S. 0:0(0) ack 2 <...> at 0 s\n    got      at 0 s: [noecn] S. 0:0(0) ack 1"),
-        "{said}"
+        printed.contains("bad.pkt:5\n    expected S. 0:0(0) ack 2 <...> at 0 s\n    got      at 0 s: [noecn] S. 0:0(0) ack 1"),
+        "{printed}"
     );
-    assert!(said.contains("other.pkt: uses readiness") && said.contains("NOT A SCRIPT    ./none.pkt:1: "), "{said}");
-    assert!(said.ends_with("1 passed, 1 failed, 1 not applicable, 1 not a script\n"), "{said}");
+    assert!(printed.contains("other.pkt: uses readiness") && printed.contains("NOT A SCRIPT    ./none.pkt:1: "), "{printed}");
+    assert!(printed.ends_with("1 passed, 1 failed, 1 not applicable, 1 not a script\n"), "{printed}");
 }
 
 #[test]
@@ -140,8 +153,12 @@ fn check_explains() {
     let scratch = Scratch::new("check");
     scratch.file("small.toml", SMALL);
     let out = forebay(&scratch.0, &["check", "small.toml", "--set", "topology.senders=9"]);
-    let said = text(&out.stdout);
-    assert!(out.status.success() && said.contains("10 hosts") && said.contains("newreno"), "{said}{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    assert!(
+        out.status.success() && printed.contains("10 hosts") && printed.contains("newreno"),
+        "{printed}{}",
+        text(&out.stderr)
+    );
     let defaults = text(&forebay(&scratch.0, &["check", "small.toml", "--resolved"]).stdout);
     assert!(defaults.contains("name = \"small\"") && defaults.contains("rto-min = \"200ms\""), "{defaults}");
 }
@@ -151,10 +168,13 @@ fn a_run_leaves_a_complete_directory() {
     let scratch = Scratch::new("run");
     scratch.file("small.toml", SMALL);
     let out = forebay(&scratch.0, &["run", "small.toml", "--runs", "2", "--format", "csv"]);
-    let said = text(&out.stdout);
+    let printed = text(&out.stdout);
     assert!(out.status.success(), "{}", text(&out.stderr));
-    assert!(said.contains("results: out/small-1") && said.contains("fingerprint: ") && said.contains("goodput"), "{said}");
-    assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
+    assert!(
+        printed.contains("results: out/small-1") && printed.contains("fingerprint: ") && printed.contains("goodput"),
+        "{printed}"
+    );
+    assert!(out.stderr.is_empty() && !printed.contains('\x1b'), "{printed}{}", text(&out.stderr));
     let files = [
         "events.csv",
         "flows.csv",
@@ -227,7 +247,7 @@ fn progress_events_are_json() {
 #[test]
 fn an_interrupt_leaves_nothing() {
     let scratch = Scratch::new("interrupt");
-    // Hours of work if nobody stops it.
+    // Hours of work without an interrupt.
     scratch.file("long.toml", &SMALL.replace("20ms", "1h"));
     let mut child = command(&scratch.0, &["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"])
         .stderr(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Results that somebody has changed, or that another program wrote: refused with a reason, and nothing outside of them is read.
+//! Results that were edited, or that another program wrote: refused with a reason, and nothing outside of them is read.
 
 use crate::scratch::{PATIENCE, SMALL, Scratch, command, forebay, text};
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Finished results in `r`, of which `manifest` and `table` (a file, replaced by a command) are changed; what `forebay report` says then.
+/// Finished results in `r`, of which `manifest` and `table` (a file, replaced by a command) are changed; the output of `forebay report`.
 fn doctored(name: &str, manifest: impl Fn(&mut serde_json::Value), files: impl Fn(&Scratch)) -> String {
     let s = Scratch::new(name);
     s.file("small.toml", SMALL);
@@ -40,7 +40,7 @@ fn table<'a>(manifest: &'a mut serde_json::Value, name: &str) -> &'a mut serde_j
 }
 
 #[test]
-fn what_the_manifest_says_must_be_true() {
+fn changed_manifest_refused() {
     for (name, change, says) in [
         ("rows", (|t| t["rows"] = 7_000.into()) as fn(&mut serde_json::Value), "7000"),
         ("no-rows", |t| t["rows"] = 0.into(), "the manifest says 0"),

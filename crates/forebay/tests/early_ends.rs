@@ -142,19 +142,19 @@ fn max_time_ends_slow_runs() {
         let s = Scratch::new("slow");
         s.file(name, scenario);
         let out = ends(&s, &words(&["run", name, "--yes", "--max-time", "3s", "--threads", "1", "--quiet", "--out", "r"]));
-        let (said, err) = (text(&out.stdout), text(&out.stderr));
+        let (printed, err) = (text(&out.stdout), text(&out.stderr));
         let ended = if out.status.success() {
             manifest(&s, "r")["partial"].as_str().is_some_and(|p| p.contains("ended after 3.0 s by --max-time"))
         } else {
             // A single step of the simulation took longer than the limit.
             assert!(
                 err.contains("--max-time") && err.contains("did not end by themselves") && s.entries("") == [name],
-                "{name}: {said}{err}"
+                "{name}: {printed}{err}"
             );
             true
         };
         // Fast scenarios end normally; the last one has an hour of simulated time.
-        assert!(ended || name != "windows.toml", "{name}: {said}{err}");
+        assert!(ended || name != "windows.toml", "{name}: {printed}{err}");
     }
 }
 
@@ -206,14 +206,14 @@ fn signals_end_writing() {
     }
 }
 
-/// Ended runs that take longer to be written than the limit allows have fewer samples, and say so; all numbers of the table `summary` are there.
+/// Ended runs that take longer to be written than the limit allows have fewer samples, and report it; all numbers of the table `summary` exist.
 #[test]
 fn max_time_ends_writing() {
     let s = Scratch::new("limit-writing");
     s.file("samples.toml", &MANY_SAMPLES.replace("30ns", "1ns"));
     let out = ends(&s, &words(&["run", "samples.toml", "--yes", "--max-time", "3s", "--out", "r"]));
-    let said = text(&out.stdout);
-    assert!(out.status.success(), "{said}{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    assert!(out.status.success(), "{printed}{}", text(&out.stderr));
     let m = manifest(&s, "r");
     let (partial, written) = (m["partial"].as_str().unwrap(), rows(&m, "queue"));
     assert!(partial.contains("ended after 3.0 s by --max-time"), "{partial}");
@@ -229,16 +229,16 @@ fn max_time_ends_writing() {
     assert!(ends(&s, &words(&["report", "r", "--force"])).status.success(), "what is there is whole");
 }
 
-/// A thousand million flows a second over links on which only thousands begin: the run looks at its memory often enough.
+/// A thousand million flows a second over links on which only thousands begin: the run checks its memory often enough.
 #[test]
 fn max_memory_ends_floods_of_flows() {
     let s = Scratch::new("brim");
     let many = "[[workload]]\nkind = \"poisson\"\nsizes = \"1B\"\nrate = 1e9\n";
     s.file("flood.toml", &SMALL.replace(SMALL.split_once("[[workload]]").unwrap().1, "").replace("[[workload]]", many));
     let out = ends(&s, &words(&["run", "flood.toml", "--yes", "--max-memory", "400MB", "--quiet", "--no-report", "--out", "r"]));
-    let said = text(&out.stdout);
-    assert!(out.status.success(), "{said}{}", text(&out.stderr));
-    assert!(said.contains("ended by --max-memory") && said.contains("of 400 MB"), "{said}");
+    let printed = text(&out.stdout);
+    assert!(out.status.success(), "{printed}{}", text(&out.stderr));
+    assert!(printed.contains("ended by --max-memory") && printed.contains("of 400 MB"), "{printed}");
     assert!(rows(&manifest(&s, "r"), "flows") > 0, "finished flows are kept");
 }
 
@@ -254,7 +254,7 @@ fn max_time_ends_setup() {
     assert_eq!(s.entries(""), ["big.toml"]);
     let out = ends(
         &s,
-        &words(&["sweep", "big.toml", "--sweep", "topology.senders=[4, 1000000]", "--yes", "--max-time", "10ms", "--out", "r"]),
+        &words(&["run", "big.toml", "--sweep", "topology.senders=[4, 1000000]", "--yes", "--max-time", "10ms", "--out", "r"]),
     );
     assert!(!out.status.success());
 }
@@ -272,7 +272,6 @@ fn signals_end_other_verbs() {
         (&["check", "big.toml"][..], 20, None),
         (&["report", "samples"], 5, None),
         (&["compare", "long.toml", "--worlds", "sim"], 40, Some(130)),
-        (&["model", "long.toml"], 40, Some(130)),
         (&["advise", "long.toml", "--out", "advice"], 40, Some(130)),
     ] {
         let (came, got, err) = signalled(&s, args, "TERM", |pid| ticks(pid) > enough);
@@ -284,7 +283,7 @@ fn signals_end_other_verbs() {
     }
 }
 
-/// A process that is killed between its last file and the name of the folder leaves a complete copy. The next command says where it is, and keeps it.
+/// A process that is killed between its last file and the name of the folder leaves a complete copy. The next command reports its path, and keeps it.
 #[test]
 fn complete_copies_are_named() {
     let s = Scratch::new("copies");
@@ -301,9 +300,9 @@ fn complete_copies_are_named() {
     for args in [
         &["run", "small.toml", "--quiet", "--out", "x"][..],
         &["run", "small.toml", "--quiet", "--out", "x", "--force"],
-        &["sweep", "small.toml", "--quiet", "--sweep", "topology.senders=[4, 5]", "--out", "x"],
+        &["run", "small.toml", "--quiet", "--sweep", "topology.senders=[4, 5]", "--out", "x"],
     ] {
-        if args[0] == "sweep" {
+        if args.contains(&"--sweep") {
             fs::remove_dir_all(s.0.join("x")).unwrap();
         }
         let out = s.run(args);
@@ -326,7 +325,7 @@ fn is_tmpfs(folder: &str) -> bool {
     mounts.lines().any(|l| l.split(' ').skip(1).take(2).eq([folder, "tmpfs"])) && fs::metadata(folder).is_ok()
 }
 
-/// Results on a tmpfs are memory: they are refused, or end the runs, as rows in memory are.
+/// Results on a tmpfs are memory: they are refused, or end the runs, as rows in memory do.
 #[test]
 fn results_in_memory_count_as_memory() {
     if !is_tmpfs("/dev/shm") {
@@ -353,12 +352,12 @@ fn results_in_memory_count_as_memory() {
     let out = run(&there, &[]);
     let err = text(&out.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(out.status.code(), Some(2), "{err}");
-    for part in ["150 MB that --max-memory allows", "which is memory, too (tmpfs)", "--out", "--yes"] {
+    for part in ["150 MB that --max-memory allows", "which is also memory (tmpfs)", "--out", "--yes"] {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(fs::read_dir(&shm.0).unwrap().next().is_none(), "nothing is left");
     let out = run(&there, &["--yes"]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let text_of = fs::read_to_string(Path::new(&there).join("manifest.json")).unwrap();
-    assert!(text_of.contains("ended by --max-memory") && text_of.contains("which is memory, too"), "{text_of}");
+    assert!(text_of.contains("ended by --max-memory") && text_of.contains("which is also memory"), "{text_of}");
 }

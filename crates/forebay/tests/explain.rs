@@ -1,4 +1,4 @@
-//! `forebay explain DIR`: why messages took as long as they did, from results and from the same run again.
+//! `forebay explain DIR`: causes of the delays of messages, from results and from the same run again.
 
 use crate::scratch::{Scratch, forebay, text};
 
@@ -20,7 +20,7 @@ rounds = 3
 "#;
 
 #[test]
-fn a_late_message_is_told_with_times() {
+fn late_message_explained_with_times() {
     let scratch = Scratch::new("explain");
     scratch.file("incast.toml", SCENARIO);
     assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
@@ -32,7 +32,7 @@ fn a_late_message_is_told_with_times() {
     ] {
         assert!(worst.contains(part), "{part}: {worst}");
     }
-    // What a timer sends again leaves with it, not when an ACK comes.
+    // A retransmission by a timer leaves with the timer, not with an ACK.
     let lines: Vec<&str> = worst.lines().map(str::trim).collect();
     let timers: Vec<_> = lines.windows(2).filter(|l| l[0].contains("retransmission timer of")).collect();
     assert!(!timers.is_empty(), "{worst}");
@@ -47,15 +47,15 @@ fn a_late_message_is_told_with_times() {
 }
 
 #[test]
-fn a_sweep_has_no_messages_to_explain() {
+fn explain_refuses_sweeps() {
     let scratch = Scratch::new("explain-sweep");
     scratch.file("sweep.toml", &format!("{SCENARIO}[sweep]\ntopology.senders = [2, 3]\n"));
     assert!(forebay(&scratch.0, &["run", "sweep.toml", "--quiet", "--out", "s"]).status.success());
-    let said = forebay(&scratch.0, &["explain", "s"]);
-    assert!(said.status.code() == Some(2) && text(&said.stderr).contains("`s` is a sweep"), "{}", text(&said.stderr));
+    let printed = forebay(&scratch.0, &["explain", "s"]);
+    assert!(printed.status.code() == Some(2) && text(&printed.stderr).contains("`s` is a sweep"), "{}", text(&printed.stderr));
 }
 
-/// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches learn of it 1 ms later.
+/// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches detect it 1 ms later.
 const FABRIC: &str = r#"
 duration = "100ms"
 [topology]
@@ -77,16 +77,16 @@ rounds = 1
 "#;
 
 #[test]
-fn a_message_that_changed_its_way_is_told_along_both() {
+fn rerouted_message_explained_on_both_paths() {
     let scratch = Scratch::new("explain-ways");
     let failure = "[[topology.failure]]\nlink = \"leaf0->spine0\"\ndown = \"2ms\"\nreroute = \"1ms\"\n[transport]";
     scratch.file("failure.toml", &FABRIC.replacen("[transport]", failure, 1));
-    let said = |file: &str| {
+    let printed = |file: &str| {
         assert!(forebay(&scratch.0, &["run", file, "--quiet", "--out", file.trim_end_matches(".toml")]).status.success());
         text(&forebay(&scratch.0, &["explain", file.trim_end_matches(".toml")]).stdout)
     };
-    let told = said("failure.toml");
-    let moved = told.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{told}"));
+    let output = printed("failure.toml");
+    let moved = output.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{output}"));
     let (before, after) =
         moved.split_once("by another way, because a link failed or came back:").unwrap_or_else(|| panic!("{moved}"));
     let at = before.trim_end().rsplit_once("from ").unwrap().1;
@@ -96,6 +96,6 @@ fn a_message_that_changed_its_way_is_told_along_both() {
     );
     assert!(before.contains("spine0->leaf1") && after.contains("spine1->leaf1"), "{moved}");
     scratch.file("spray.toml", &FABRIC.replacen("[transport]", "balance = \"packet\"\n[transport]", 1));
-    let told = said("spray.toml");
-    assert!(told.contains("each packet takes one of the shortest ways at random; this is one of them"), "{told}");
+    let output = printed("spray.toml");
+    assert!(output.contains("each packet takes one of the shortest ways at random; this is one of them"), "{output}");
 }

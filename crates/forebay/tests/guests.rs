@@ -52,7 +52,7 @@ fn runs(pid: &str) -> bool {
 }
 
 #[test]
-fn next_run_ends_guests_of_killed_runs() {
+fn next_run_ends_orphaned_guests() {
     let s = Scratch::new("guests");
     s.file("s.toml", SCENARIO);
     s.file("kernel", GUEST);
@@ -77,7 +77,7 @@ fn next_run_ends_guests_of_killed_runs() {
         run.kill().unwrap();
         run.wait().unwrap();
     }
-    // Clean up as a user would: by one more run.
+    // Removes the leftovers as a user would: by one more run.
     let mut last = start(&s);
     let (folder, child) = guest(&mut last);
     wait_until(&format!("{} is removed", own.display()), || !own.exists());

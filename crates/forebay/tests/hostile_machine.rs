@@ -1,5 +1,5 @@
-//! What the machine can do to a command: names that lead round in circles, files that may not be read, a full disk, signals, others at the same place.
-//! It ends, by itself and soon, says what is wrong, and leaves what it found as it was.
+//! Hostile machines: circular links, unreadable files, a full disk, signals, other processes at the same place. The command ends soon by itself,
+//! prints the reason, and leaves other files unchanged.
 
 use crate::hostile::{PATIENCE, SMALL, ends, words};
 use crate::scratch::{Scratch, command, text};
@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Names that lead round in circles, and files that cannot be read or written.
+/// Circular links, and files that cannot be read or written.
 #[test]
 fn loops_and_rights() {
     let s = Scratch::new("hostile-loops");
@@ -20,7 +20,7 @@ fn loops_and_rights() {
     symlink("a.toml", s.0.join("b.toml")).unwrap();
     symlink("loop", s.0.join("loop")).unwrap();
     symlink(".", s.0.join("here")).unwrap();
-    // Whoever opens it waits for somebody who writes.
+    // Opening it blocks until another process writes.
     assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
     for args in [
         &["check", "a.toml"][..],
@@ -51,7 +51,7 @@ fn loops_and_rights() {
         assert!(!out.status.success(), "{args:?}");
     }
     assert_eq!(s.entries(""), ["a.toml", "b.toml", "here", "loop", "pipe", "small.toml"]);
-    // Through a link to its own folder, results are where they were asked for.
+    // Through a link to its own folder, results are at the requested path.
     assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "here/r"])).status.success());
     assert!(s.0.join("r/manifest.json").is_file());
     let odd: OsString = OsStr::from_bytes(b"odd-\xff\x1b.toml").to_owned();
@@ -59,9 +59,9 @@ fn loops_and_rights() {
     assert_eq!(ends(&s, &[OsStr::new("check"), &odd]).status.code(), Some(2));
 }
 
-/// A disk that is full, as a limit on the size of files: an error and nothing left behind.
+/// A full disk, as a limit on the size of files: an error, and no files left.
 #[test]
-fn a_full_disk() {
+fn full_disk() {
     let s = Scratch::new("hostile-full");
     s.file("small.toml", SMALL);
     for target in
@@ -79,8 +79,8 @@ fn a_full_disk() {
     assert!(s.0.join("r/manifest.json").is_file(), "the results are there all the same");
 }
 
-/// A shell without job control starts what runs in the background with SIGINT and SIGQUIT ignored, these tests too, and children inherit it
-/// (POSIX, "Signals and Error Handling" of the shell language). The command that is tried is one of the foreground.
+/// A shell without job control starts background processes with SIGINT and SIGQUIT ignored, including these tests, and children inherit it (POSIX,
+/// "Signals and Error Handling" of the shell language). The command under test runs in the foreground.
 pub(crate) fn heed_signals(command: &mut Command) {
     #[cfg(target_os = "linux")]
     // SAFETY: signal(2) may be called between fork and exec (signal-safety(7)).
@@ -95,7 +95,7 @@ pub(crate) fn heed_signals(command: &mut Command) {
     let _ = command;
 }
 
-/// Signals: each ends a run within a moment, with nothing left behind, or with what the next command removes.
+/// Signals: each ends a run within a moment, without leftovers, or with leftovers that the next command removes.
 #[test]
 fn signals() {
     let s = Scratch::new("hostile-signals");
@@ -130,13 +130,13 @@ fn races() {
         assert!(child.wait_with_output().unwrap().status.success());
     }
     assert_eq!(s.entries("out").len(), 10);
-    // One gets the name, the others that come too late are told so, before or after their runs.
+    // One gets the name, the others report another one, before or after their runs.
     let all: Vec<_> = (0..10).map(|_| start(&["run", "small.toml", "--quiet", "--out", "r"])).collect();
     let codes: Vec<i32> = all.into_iter().map(|c| c.wait_with_output().unwrap().status.code().unwrap()).collect();
     assert_eq!(codes.iter().filter(|c| **c == 0).count(), 1, "{codes:?}");
     let late = codes.iter().filter(|c| **c == 1).count();
     assert_eq!(s.entries("").len(), 2 + 1 + late, "{codes:?} {:?}", s.entries(""));
-    // Ten pages of the same results: the last one stays, whole.
+    // Ten reports of the same results: the last one stays, complete.
     let all: Vec<_> = (0..10).map(|_| start(&["report", "r", "--force"])).collect();
     for child in all {
         assert!(child.wait_with_output().unwrap().status.success());

@@ -1,6 +1,5 @@
-//! The verbs for real hosts, as a person types them, on the running kernel: `attach`, `status`, `tune`, `watch`, `detach`, `record`. One
-//! program, because what is attached is the whole machine's. Skips with the reason where the machine lacks what the tests of `crates/hosts`
-//! need, too.
+//! The commands for real hosts on the running kernel: `attach`, `status`, `tune`, `watch`, `detach`, `record`. One program, because attachments
+//! affect the whole machine. Skips with the reason on machines that lack the requirements of the tests of `crates/hosts`.
 
 #![allow(clippy::print_stdout)]
 #![allow(dead_code, reason = "the laboratory of crates/hosts has more than this needs")]
@@ -26,8 +25,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use traffic::Transfer;
 
-/// What came of a command.
-struct Said {
+/// Outcome of a command.
+struct Printed {
     code: i32,
     out: String,
     err: String,
@@ -39,40 +38,43 @@ fn prepare(args: &str) -> Command {
     c
 }
 
-fn finish(c: Command, lab: &Lab) -> Said {
+fn finish(c: Command, lab: &Lab) -> Printed {
     lab.left.run(move || say(c))
 }
 
-fn say(mut c: Command) -> Said {
+fn say(mut c: Command) -> Printed {
     let done = c.output().expect("the binary starts");
     let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-    Said { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
+    Printed { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
 }
 
 /// Runs `forebay` on the left host.
-fn forebay(lab: &Lab, args: &str) -> Said {
+fn forebay(lab: &Lab, args: &str) -> Printed {
     finish(prepare(args), lab)
 }
 
-/// The same, which must succeed.
+/// The same, for success.
 fn works(lab: &Lab, args: &str) -> String {
-    let said = forebay(lab, args);
-    check(said.code == 0, &format!("forebay {args}{}", if said.code == 0 { String::new() } else { format!(": {}", said.err) }));
-    said.out
+    let printed = forebay(lab, args);
+    check(
+        printed.code == 0,
+        &format!("forebay {args}{}", if printed.code == 0 { String::new() } else { format!(": {}", printed.err) }),
+    );
+    printed.out
 }
 
-/// The same, which must fail and say so.
+/// The same, for failure with this text.
 fn fails(lab: &Lab, args: &str, words: &[&str]) {
     lab.left.run(|| fails_here(args, words));
 }
 
 /// In the namespace of the calling thread.
 fn fails_here(args: &str, words: &[&str]) {
-    let said = say(prepare(args));
-    let missing: Vec<&&str> = words.iter().filter(|w| !said.err.contains(**w)).collect();
+    let printed = say(prepare(args));
+    let missing: Vec<&&str> = words.iter().filter(|w| !printed.err.contains(**w)).collect();
     check(
-        said.code != 0 && missing.is_empty(),
-        &format!("forebay {args} is refused (lacks {missing:?} in `{}`)", said.err.trim()),
+        printed.code != 0 && missing.is_empty(),
+        &format!("forebay {args} is refused (lacks {missing:?} in `{}`)", printed.err.trim()),
     );
 }
 
@@ -188,26 +190,26 @@ fn lost_file() {
         works(&lab, attach);
         std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
         check(works(&lab, "detach --all").contains("no file remembers"), "detach --all says what it found");
-        // What it was before is lost with the file.
+        // The previous state is lost with the file.
         lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
         nothing_left(&lab, &before, attach);
     }
 }
 
-/// Whoever started the command has ended before it looks: a daemon, or a terminal that was closed.
+/// The process that started the command has ended before the check: a daemon, or a closed terminal.
 fn alone(folder: &Path) {
     let lab = Lab::new();
     let before = traces(&lab);
-    let (said, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
+    let (printed, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
     let mut shell = Command::new("sh");
     let forebay = env!("CARGO_BIN_EXE_forebay");
-    // Where the shell ends later than that, its child is not alone, and attaches as well.
+    // If the shell ends later than that, its child still has a parent, and must attach too.
     let line = format!("(sleep 0.2; {forebay} attach dctcp --name fbt_cli --default > $0 2>&1; echo $? > $1) &");
-    shell.args(["-c", &line]).args([&said, &ended]);
+    shell.args(["-c", &line]).args([&printed, &ended]);
     finish(shell, &lab);
     let code = || std::fs::read_to_string(&ended).ok().filter(|t| t.ends_with('\n'));
     wait_until(|| code().is_some());
-    let text = std::fs::read_to_string(&said).unwrap_or_default();
+    let text = std::fs::read_to_string(&printed).unwrap_or_default();
     check(code().as_deref() == Some("0\n"), &format!("it attaches whose parent has ended: {text}"));
     works(&lab, "detach fbt_cli");
     nothing_left(&lab, &before, "a command whose parent has ended");
@@ -220,7 +222,7 @@ fn capabilities(process: u32) -> u64 {
     line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok()).unwrap_or(u64::MAX)
 }
 
-/// What SECURITY.md says: the verbs that stay keep five capabilities, and none needs a program of the machine.
+/// The claims of SECURITY.md: commands that stay keep five capabilities, and none needs a program of the machine.
 fn little_is_needed() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -243,16 +245,16 @@ fn little_is_needed() {
         guard::until(&format!("forebay {args} has dropped all other capabilities"), || capabilities(child.id()) == needed);
         child.kill().and_then(|()| child.wait()).expect("it ends");
     };
-    keeps("helper fbt_cli");
+    keeps("attach --daemon fbt_cli");
     check(alone("detach fbt_cli").code == 0, "detaches without an environment");
-    nothing_left(&lab, &before, "a helper with few capabilities that was killed");
+    nothing_left(&lab, &before, "a daemon with few capabilities that was killed");
     works(&lab, "attach proboscis --name fbt_cli --dst 10.77.0.0/24");
     keeps("watch fbt_cli --rollback-on retransmissions>900 --seconds 120");
     guard::until("a killed watch has rolled back", || !guard::attached());
     nothing_left(&lab, &before, "a guard with few capabilities whose foreground process was killed");
 }
 
-/// A process that may not: says which capabilities it lacks, and `status` works.
+/// A process without privileges: prints the missing capabilities, and `status` works.
 fn without_privileges() {
     let lab = Lab::new();
     let before = traces(&lab);
@@ -262,7 +264,7 @@ fn without_privileges() {
         unsafe {
             c.pre_exec(|| {
                 for capability in 0..64 {
-                    // Those that the kernel does not know are refused.
+                    // Capabilities that the kernel does not have are refused.
                     libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
                 }
                 if libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 {
@@ -274,21 +276,21 @@ fn without_privileges() {
         finish(c, &lab)
     };
     for args in ["attach dctcp --name fbt_cli --default", "detach --all"] {
-        let said = bare(args);
+        let printed = bare(args);
         check(
-            said.code != 0 && said.err.contains("CAP_BPF") && said.err.contains("root"),
-            &format!("without privileges: forebay {args}: {}", said.err.trim()),
+            printed.code != 0 && printed.err.contains("CAP_BPF") && printed.err.contains("root"),
+            &format!("without privileges: forebay {args}: {}", printed.err.trim()),
         );
     }
     nothing_left(&lab, &before, "a process without privileges");
     works(&lab, "attach dctcp --name fbt_cli --default");
-    let said = bare("status");
-    check(said.code == 0 && said.out.contains("fbt_cli (dctcp)"), "status says who is attached without privileges");
+    let printed = bare("status");
+    check(printed.code == 0 && printed.out.contains("fbt_cli (dctcp)"), "status says who is attached without privileges");
     works(&lab, "detach dctcp");
     nothing_left(&lab, &before, "detaching by the name of the program");
 }
 
-/// A recording is a scenario that `check` takes and `run` runs.
+/// A recording is a scenario for `check` and `run`.
 fn recording(folder: &Path) {
     let lab = Lab::new();
     lab.bottleneck(100, 500);
@@ -307,7 +309,7 @@ fn recording(folder: &Path) {
     }
     std::thread::scope(|scope| {
         let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));
-        // With silences between them, until it ends, whenever it has begun.
+        // With silences between them, until it ends, whenever it began.
         while !recorder.is_finished() {
             check(Transfer::start(&lab, 500_000).wait().intact, "bytes arrive while they are recorded");
             std::thread::sleep(Duration::from_millis(200));
@@ -327,7 +329,7 @@ fn recording(folder: &Path) {
     check(out.join("report.html").exists() || out.read_dir().is_ok_and(|d| d.count() > 0), "and run runs it");
 }
 
-/// Takes off what an attempt that failed has left.
+/// Detaches leftovers of a failed attempt.
 fn clean() {
     let _ = prepare("detach --all").output();
 }

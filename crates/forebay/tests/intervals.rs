@@ -1,4 +1,4 @@
-//! Intervals over few seeds, from the rows of real runs to what is drawn and printed: none goes beyond what the network can do.
+//! Intervals over few seeds, from the rows of real runs to the drawn and printed ones: all are clipped at the bounds of the network.
 
 use crate::scratch::{Scratch, text};
 use forebay_report::page::{Chart, XyLine};
@@ -51,14 +51,14 @@ fn rows(dir: &SweepDir) -> Vec<BTreeMap<&'static str, Vec<f64>>> {
 }
 
 #[test]
-fn bands_of_a_sweep_end_at_what_is_possible() {
+fn sweep_bands_clipped_at_bounds() {
     let s = Scratch::new("bands");
     s.file("s.toml", &format!("{LOADED}{SWEPT}"));
-    s.ok(&["sweep", "s.toml", "--out", "r"]);
+    s.ok(&["run", "s.toml", "--out", "r"]);
     let dir = SweepDir::open(&s.0.join("r")).unwrap();
     let rows = rows(&dir);
     let largest = |metric: &str| rows.iter().flat_map(|r| &r[metric]).copied().fold(0.0, f64::max);
-    // What the intervals of the rows would be without limits.
+    // The intervals of the rows without bounds.
     let widest = |metric: &str, side: f64| {
         let ends = rows.iter().filter_map(|r| estimate(&r[metric])).map(|e| e.mean + side * e.half_width.unwrap());
         if side > 0.0 { ends.fold(0.0, f64::max) } else { ends.fold(f64::INFINITY, f64::min) }
@@ -81,7 +81,7 @@ fn bands_of_a_sweep_end_at_what_is_possible() {
             m if m.starts_with("queue_") && m.ends_with("_pkts") => BUFFER.max(largest(m)),
             _ => f64::INFINITY,
         };
-        // Of what was still running the time so far counts, which may be shorter than what an empty path needs.
+        // Running messages count with their time so far, which may be shorter than an empty path needs.
         let shortest = || rows.iter().flat_map(|r| &r[metric.as_str()]).copied().fold(1.0, f64::min);
         let least = if metric.starts_with("slowdown") { shortest() } else { 0.0 };
         let Chart::Lines(c) = &f.views[0].chart else { panic!("{}", f.id) };
@@ -99,7 +99,7 @@ fn bands_of_a_sweep_end_at_what_is_possible() {
 
 /// Every `mean ± half` and `mean +up −down` that the terminal prints, against the rows.
 #[test]
-fn printed_intervals_end_at_what_is_possible() {
+fn printed_intervals_clipped_at_bounds() {
     let s = Scratch::new("printed");
     s.file("s.toml", LOADED);
     let out = text(&s.run(&["run", "s.toml", "--out", "r"]).stdout);

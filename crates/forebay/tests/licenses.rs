@@ -48,8 +48,8 @@ fn linked() -> BTreeSet<String> {
 /// The list has exactly the linked packages.
 #[test]
 fn notices_name_every_linked_package() {
-    let said = notices();
-    let listed: BTreeSet<&str> = said.lines().filter_map(|l| l.strip_prefix("* ")).collect();
+    let printed = notices();
+    let listed: BTreeSet<&str> = printed.lines().filter_map(|l| l.strip_prefix("* ")).collect();
     let linked = linked();
     assert!(linked.len() > 100, "{linked:?}");
     let missing: Vec<_> = linked.iter().filter(|p| !listed.contains(p.as_str())).collect();
@@ -65,8 +65,8 @@ fn notices_name_every_linked_package() {
 /// Each licence comes with its text, and no text names a machine.
 #[test]
 fn notices_have_the_licence_texts() {
-    let said = notices();
-    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed = notices();
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
         "Permission is hereby granted, free of charge, to any person obtaining a copy of this software",
         "UNICODE LICENSE V3",
@@ -79,5 +79,5 @@ fn notices_have_the_licence_texts() {
     ] {
         assert!(words.contains(text), "{text}");
     }
-    assert!(!said.contains("/.cargo/") && !said.contains("registry"), "no paths and no hosts of this machine");
+    assert!(!printed.contains("/.cargo/") && !printed.contains("registry"), "no paths and no hosts of this machine");
 }

@@ -1,4 +1,4 @@
-//! What runs cost: said before they start, and held while they run.
+//! Cost of runs: the forecast before they start, and the limits while they run.
 
 use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Two hosts that each send to one: as long, and with as many messages, as the overrides say.
+/// Two hosts that each send to one; the overrides set duration and number of messages.
 const BASE: &str = r#"
 name = "base"
 duration = "100ms"
@@ -41,9 +41,9 @@ fn measured(scratch: &Scratch, args: &[&str]) -> (u64, serde_json::Value) {
     let mut own = Command::new(std::env::current_exe().unwrap());
     own.args(["--exact", "limits::one_command", "--ignored", "--nocapture"]).current_dir(&scratch.0).env(ARGUMENTS, args);
     let out = own.output().unwrap();
-    let said = text(&out.stdout);
-    let peak = said.lines().find_map(|l| l.split("peak ").nth(1)).and_then(|l| l.split(' ').next()?.parse().ok());
-    assert!(out.status.success() && peak.is_some(), "{said}{}", text(&out.stderr));
+    let printed = text(&out.stdout);
+    let peak = printed.lines().find_map(|l| l.split("peak ").nth(1)).and_then(|l| l.split(' ').next()?.parse().ok());
+    assert!(out.status.success() && peak.is_some(), "{printed}{}", text(&out.stderr));
     let peak = peak.unwrap_or(0);
     let manifest = serde_json::from_str(&fs::read_to_string(scratch.0.join("r/manifest.json")).unwrap()).unwrap();
     fs::remove_dir_all(scratch.0.join("r")).unwrap();
@@ -106,7 +106,7 @@ fn forecasts_come_true() {
         &["transport.cc=[newreno, cubic, dctcp]", "runs=2", "duration=200ms", "observe={ timeouts = true }"],
     ];
     for sets in cases {
-        // Lists without quotes are for --sweep alone.
+        // Lists without quotes are only for --sweep.
         let sets: Vec<String> =
             sets.iter().map(|t| t.replace("[newreno, cubic, dctcp]", "[\"newreno\", \"cubic\", \"dctcp\"]")).collect();
         let args: Vec<&str> = ["base.toml"].into_iter().chain(sets.iter().flat_map(|t| ["--set", t.as_str()])).collect();
@@ -114,7 +114,7 @@ fn forecasts_come_true() {
     }
 }
 
-/// The same of networks that are asked for more than they carry, where connections and packets pile up, and of others that differ from `BASE`.
+/// The same for overloaded networks, where connections and packets pile up, and for others that differ from `BASE`.
 #[test]
 fn forecasts_of_other_networks_come_true() {
     let s = Scratch::new("networks");
@@ -134,21 +134,21 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
         let tables = manifest["tables"].as_array().unwrap();
         tables.iter().find(|t| t["name"] == name).unwrap()["rows"].as_f64().unwrap()
     };
-    for (what, said, was) in [
+    for (what, printed, was) in [
         ("memory", &f["memory_bytes"], peak as f64),
         ("transmissions", &f["packet_transmissions"], manifest["packet_hops"].as_f64().unwrap()),
         ("messages", &f["messages"], rows("flows")),
         ("samples", &f["samples"], rows("queue") + rows("tcp")),
         ("timeouts", &f["timeouts"], rows("timeouts")),
     ] {
-        let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
-        // Of few, chance decides; and "at least" so many is no less true where there are more.
+        let ratio = (printed.as_f64().unwrap() + 1.0) / (was + 1.0);
+        // Small numbers vary by chance; and "at least" so many also holds for more.
         let (least, most) = match what {
             "timeouts" if was < 1_000.0 => (0.0, f64::INFINITY),
             "timeouts" if f["timeouts_at_least"] == true => (0.0, 1.5),
             _ => (1.0 / 1.5, 1.5),
         };
-        assert!(least < ratio && ratio < most, "{what} of {args:?}: {said} said, {was} found; {f}");
+        assert!(least < ratio && ratio < most, "{what} of {args:?}: {printed} printed, {was} found; {f}");
     }
 }
 
@@ -156,8 +156,8 @@ fn held_against_the_run(s: &Scratch, args: &[&str]) {
 fn check_says_what_a_run_costs() {
     let s = Scratch::new("costs");
     s.file("base.toml", BASE);
-    let said = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
-    let line = said.lines().last().unwrap();
+    let printed = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
+    let line = printed.lines().last().unwrap();
     for part in ["forecast: 1 run,", "messages", "packet transmissions", "memory", "results", "thread"] {
         assert!(line.contains(part), "{part}: {line}");
     }
@@ -166,7 +166,7 @@ fn check_says_what_a_run_costs() {
 
 /// Every backend has a forecast, or the reason why there is none, even if it cannot run on this machine.
 #[test]
-fn check_has_a_forecast_for_every_backend() {
+fn check_forecasts_every_backend() {
     let s = Scratch::new("worlds");
     let slow = "topology.access={ rate = \"20Mbps\", delay = \"500us\" }";
     let bottleneck = "topology.bottleneck={ rate = \"20Mbps\", delay = \"500us\", buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }";
@@ -179,7 +179,7 @@ fn check_has_a_forecast_for_every_backend() {
     assert!(names.len() >= 4 && names.contains(&"testbed"), "{worlds}");
     let check = |world: &str, more: &[&str]| {
         let args = [&["check", "base.toml", "--world", world, "--set", slow, "--set", bottleneck], more].concat();
-        // A kernel that is not there: guests cannot run.
+        // A kernel that does not exist: guests cannot run.
         let out = s.command(&args).env("FOREBAY_KERNEL", "/nowhere").output().unwrap();
         assert!(out.status.success(), "{world}: {}", text(&out.stderr));
         text(&out.stdout)
@@ -203,7 +203,7 @@ fn check_has_a_forecast_for_every_backend() {
     // Of a sweep the duration of all points.
     let swept = check("testbed", &["--sweep", "topology.senders=[2, 4, 8]"]);
     assert!(swept.lines().last().unwrap().starts_with("forecast: 3 runs in real time, 60 s on "), "{swept}");
-    // A run is refused by the backend, and not by its forecast.
+    // The backend refuses a run, not its forecast.
     let out = s
         .command(&["run", "base.toml", "--world", "linux", "--set", "duration=1h"])
         .env("FOREBAY_KERNEL", "/nowhere")
@@ -212,9 +212,9 @@ fn check_has_a_forecast_for_every_backend() {
     assert!(out.status.code() == Some(2) && text(&out.stderr).contains("/nowhere"), "{}", text(&out.stderr));
 }
 
-/// Under a limit on address space, which is how batch systems set one: refused, with the key; allowed, it ends early and keeps what it has.
+/// Under a limit on address space, as batch systems set one: refused, with the key; with --yes, it ends early and keeps partial results.
 #[test]
-fn what_does_not_fit_is_refused_or_cut() {
+fn runs_beyond_memory_refused_or_cut() {
     let s = Scratch::new("fits");
     s.file("base.toml", BASE);
     let limited = |kb: u64, more: &[&str]| {
@@ -229,20 +229,20 @@ fn what_does_not_fit_is_refused_or_cut() {
     assert_eq!(out.status.code(), Some(2), "{err}");
     assert!(err.contains("ulimit -v") && err.contains("`workload.0`") && err.contains("--yes"), "{err}");
     let out = limited(600_000, &[&huge[..], &["--yes", "--out", "r"]].concat());
-    let (said, err) = (text(&out.stdout), text(&out.stderr));
-    assert!(out.status.success(), "{said}{err}");
-    assert!(said.contains("partial results: ended for lack of memory") && said.contains("1 ended early"), "{said}");
+    let (printed, err) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{printed}{err}");
+    assert!(printed.contains("partial results: ended for lack of memory") && printed.contains("1 ended early"), "{printed}");
     let manifest = fs::read_to_string(s.0.join("r/manifest.json")).unwrap();
     assert!(manifest.contains("\"partial\": \"partial results") && manifest.contains("\"cut\": true"), "{manifest}");
     assert!(forebay(&s.0, &["report", "r"]).status.success(), "what is there is whole");
-    // What is not looked at for lack of memory is said with who sets the limit.
+    // The report names messages that were left out for lack of memory, with the origin of the limit.
     let out = limited(60_000, &["--set", "duration=1ms", "--out", "w"]);
-    let said = text(&out.stdout);
+    let printed = text(&out.stdout);
     let by = "in the memory that the limit on address space (ulimit -v) allows";
-    assert!(!out.status.success() || !said.contains("were not looked at") || said.contains(by), "{said}");
+    assert!(!out.status.success() || !printed.contains("were not looked at") || printed.contains(by), "{printed}");
 }
 
-/// The most memory that a command takes under `--max-memory`, to the end: rows in their order, tables and page included.
+/// The most memory of a command under `--max-memory`, to the end: rows in their order, tables and report included.
 #[test]
 fn memory_stays_below_its_limit() {
     let s = Scratch::new("held");
@@ -252,22 +252,22 @@ fn memory_stays_below_its_limit() {
     assert!(peak < 150_000_000, "{peak}");
     assert!(manifest["partial"].as_str().unwrap().contains("ended by --max-memory"), "{manifest}");
 
-    // What there was no room for is said before anything that does without it, on the terminal and on the page: the messages of three runs, of which one
-    // at a time was there.
+    // Left-out parts are printed before everything else, on the terminal and in the report: the messages of three runs, of which only one fits at a
+    // time.
     let three = [&["run"], &many[..], &["--set", "duration=400ms", "--set", "runs=3"]].concat();
     let out = forebay(&s.0, &[&three[..], &["--threads", "1", "--max-memory", "250MB", "--out", "w"]].concat());
-    let said = text(&out.stdout);
-    let first = said.lines().next().unwrap_or_default();
+    let printed = text(&out.stdout);
+    let first = printed.lines().next().unwrap_or_default();
     let begin = "Messages were not looked at: the table `flows` has ";
-    assert!(out.status.success() && first.starts_with(begin), "{said}{}", text(&out.stderr));
-    assert!(first.contains("in the memory that --max-memory allows"), "{said}");
+    assert!(out.status.success() && first.starts_with(begin), "{printed}{}", text(&out.stderr));
+    assert!(first.contains("in the memory that --max-memory allows"), "{printed}");
     let page = fs::read_to_string(s.0.join("w/report.html")).unwrap();
     assert!(page.contains("<p class=\"first\"><strong>Messages were not looked at</strong>"), "the page begins with it");
-    assert!(!said.contains("No message was late"), "{said}");
+    assert!(!printed.contains("No message was late"), "{printed}");
 }
 
 #[test]
-fn time_ends_runs_with_what_they_have() {
+fn max_time_keeps_partial_results() {
     let s = Scratch::new("time");
     s.file("base.toml", &BASE.replace("\"dctcp\"\n", "[\"dctcp\", \"cubic\"]\n"));
     let args = [
@@ -289,10 +289,10 @@ fn time_ends_runs_with_what_they_have() {
         "json",
     ];
     let out = forebay(&s.0, &args);
-    let said = text(&out.stdout);
+    let printed = text(&out.stdout);
     assert!(out.status.success(), "{}", text(&out.stderr));
-    let first = said.lines().next().unwrap();
-    assert!(first.contains("ended after 5.0 s by --max-time; 0 of 2 runs are complete, 1 ended early"), "{said}");
+    let first = printed.lines().next().unwrap();
+    assert!(first.contains("ended after 5.0 s by --max-time; 0 of 2 runs are complete, 1 ended early"), "{printed}");
     assert!(text(&out.stderr).lines().last().unwrap().contains("\"partial\":\"partial results"), "{}", text(&out.stderr));
     let manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(s.0.join("r/manifest.json")).unwrap()).unwrap();
     let run = &manifest["runs"][0];
@@ -303,7 +303,7 @@ fn time_ends_runs_with_what_they_have() {
         "the page says so"
     );
 
-    // Time enough: nothing is said.
+    // Enough time: no remark.
     let out = forebay(&s.0, &["run", "base.toml", "--max-time", "1h", "--max-memory", "4GB", "--out", "w"]);
     let manifest = fs::read_to_string(s.0.join("w/manifest.json")).unwrap();
     assert!(out.status.success() && !text(&out.stdout).contains("partial") && !manifest.contains("\"partial\""), "{manifest}");
@@ -312,20 +312,20 @@ fn time_ends_runs_with_what_they_have() {
     }
 }
 
-/// Of the largest legal sweep a bounded number of points is looked at, and said.
+/// Of the largest legal sweep a bounded number of points is checked and printed.
 #[test]
-fn a_million_points_are_checked_by_five_hundred() {
+fn huge_sweeps_checked_by_sample() {
     let s = Scratch::new("million");
     s.file("base.toml", BASE);
     let loads = (1..=1_000).map(|i| format!("0.{:04}", i + 1_000)).collect::<Vec<_>>().join(", ");
     let buffers = (300..1_300).map(|i| format!("\"{i}pkt\"")).collect::<Vec<_>>().join(", ");
     let axes = [format!("workload.0.load=[{loads}]"), format!("topology.bottleneck.buffer=[{buffers}]")];
     let out = forebay(&s.0, &["check", "base.toml", "--sweep", &axes[0], "--sweep", &axes[1]]);
-    let (said, err) = (text(&out.stdout), text(&out.stderr));
+    let (printed, err) = (text(&out.stdout), text(&out.stderr));
     assert!(out.status.success(), "{err}");
-    assert!(said.contains("1000000 points") && said.contains("checked: 500 of the 1000000 points"), "{said}");
-    assert!(said.contains("forecast: 1.00 M runs"), "{said}");
-    // A mistake at the far end is found.
+    assert!(printed.contains("1000000 points") && printed.contains("checked: 500 of the 1000000 points"), "{printed}");
+    assert!(printed.contains("forecast: 1.00 M runs"), "{printed}");
+    // An error at the last point is found.
     let loads = (1..=900).map(|i| format!("0.{i:03}")).collect::<Vec<_>>().join(", ");
     let out = forebay(&s.0, &["check", "base.toml", "--sweep", &format!("workload.0.load=[{loads}, -1]")]);
     assert!(out.status.code() == Some(2) && text(&out.stderr).contains("`load` is -1"), "{}", text(&out.stderr));

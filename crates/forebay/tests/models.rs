@@ -1,11 +1,11 @@
-//! The closed forms from outside: beside a simulation, and as a world.
+//! Closed forms from outside: as a world, and beside a simulation.
 
 use crate::scratch::{SMALL, Scratch, forebay, text};
 use std::fs;
 
-/// The same command in another world: what its models predict, and for what they do not cover a refusal that names keys and reasons.
+/// The same command in another world: predictions of its models, and a refusal with keys and reasons for uncovered scenarios.
 #[test]
-fn a_scenario_runs_in_the_world_of_the_models() {
+fn world_model_predicts_or_refuses() {
     let scratch = Scratch::new("world");
     let marked =
         SMALL.replace("buffer = \"100pkt\" }", "buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }");
@@ -23,12 +23,12 @@ fn a_scenario_runs_in_the_world_of_the_models() {
         assert!(text(&out.stdout).contains(&format!("world: {world}, stack: ")), "{}", text(&out.stdout));
         assert!(manifest(world).contains(&format!("\"world\": \"{world}\"")), "{}", manifest(world));
     }
-    // However many are asked for, one run: an exact number has no interval.
+    // One run, whatever the number of seeds: an exact number has no interval.
     let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", "model", "--runs", "3", "--out", "once"]);
-    let said = text(&out.stdout);
-    assert!(said.contains("queue max") && !said.contains('±'), "{said}");
+    let printed = text(&out.stdout);
+    assert!(printed.contains("queue max") && !printed.contains('±'), "{printed}");
     assert!(manifest("once").contains("one run stands for all 3"), "{}", manifest("once"));
-    // K + N, and nothing counted.
+    // K + N, and no counters.
     assert_eq!(summary("model"), ["24", "", "bottleneck"]);
     assert_ne!(summary("sim")[1], "");
     scratch.file("small.toml", SMALL);
@@ -38,11 +38,11 @@ fn a_scenario_runs_in_the_world_of_the_models() {
     for part in ["small.toml:13", "no transport runs dctcp", "no incast workload", "`transport.cc`", "`workload`"] {
         assert!(err.contains(part), "no {part} in: {err}");
     }
-    // Of several variants those are named that are refused.
+    // The refused variants are named.
     scratch.file("both.toml", &marked.replace("\"newreno\"", "[\"newreno\", \"dctcp\"]"));
     let err = text(&forebay(&scratch.0, &["check", "both.toml", "--world", "model"]).stderr);
     assert!(err.contains("`model` does not run the variant `newreno`: ") && !err.contains("the variant `dctcp`"), "{err}");
-    // Two transport groups of the only variant are refused for the same: that is all of it, told once.
+    // Two transport groups of the only variant are refused for the same reason, which is printed once.
     let groups = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/coexistence/fig06.toml");
     let err = text(&forebay(&scratch.0, &["check", groups, "--world", "linux"]).stderr);
     assert!(err.contains("`linux` does not run this: the kernel opens every connection with a handshake"), "{err}");
@@ -77,24 +77,41 @@ jitter = "100us"
 
 /// One value of a model of a variant in the JSON output.
 fn value<'a>(out: &'a serde_json::Value, model: &str, name: &str) -> &'a serde_json::Value {
-    let models = out["variants"][0]["models"].as_array().unwrap();
+    let models = out[0]["models"].as_array().unwrap();
     let model = models.iter().find(|m| m["model"] == model).unwrap_or_else(|| panic!("{model}: {out:#}"));
     let found = model["values"].as_array().unwrap().iter().find(|v| v["name"].as_str().unwrap().starts_with(name));
     found.unwrap_or_else(|| panic!("{name}: {out:#}"))
 }
 
-fn model_json(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
-    let out = forebay(&scratch.0, &[&["model", "s.toml", "--format", "json"], args].concat());
+fn json(scratch: &Scratch, first: &[&str], args: &[&str]) -> serde_json::Value {
+    let out = forebay(&scratch.0, &[first, args].concat());
     assert!(out.status.success(), "{}", text(&out.stderr));
     serde_json::from_str(&text(&out.stdout)).unwrap()
 }
 
+/// The closed forms of `s.toml` in a run of the world of the models, by variant.
+fn predicted(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    json(scratch, &["run", "s.toml", "--world", "model", "--no-report", "--format", "json"], args)["variants"].take()
+}
+
+/// The same without a run: of all worlds only that of the models.
+fn evaluated(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    json(scratch, &["compare", "s.toml", "--worlds", "model", "--models", "--format", "json"], args)["closed_forms"].take()
+}
+
+/// The closed forms of `s.toml` beside its simulation, on the stack that it names, by variant.
+fn beside_simulation(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    let mut all = json(scratch, &["compare", "s.toml", "--worlds", "sim", "--models", "--format", "json"], args);
+    let columns = all["columns"].as_array_mut().unwrap();
+    columns.iter_mut().find(|c| c["stack"].is_null() || c["stack"] == "ns2").unwrap()["variants"].take()
+}
+
 #[test]
-fn models_stand_beside_the_simulation() {
+fn closed_forms_beside_simulation() {
     let scratch = Scratch::new("model");
     scratch.file("s.toml", &INCAST.replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
-    let out = model_json(&scratch, &[]);
-    assert_eq!((&out["name"], &out["runs"]), (&"incast".into(), &2.into()));
+    let out = beside_simulation(&scratch, &[]);
+    assert_eq!(out[0]["runs"].as_array().map(Vec::len), Some(2));
     assert_eq!(value(&out, "incast", "N*, collapse")["model"], 13.0);
     assert_eq!(value(&out, "incast", "N*, first of three")["model"], 15.0);
     let goodput = value(&out, "incast", "goodput");
@@ -107,25 +124,29 @@ fn models_stand_beside_the_simulation() {
     // Nothing is written.
     assert_eq!(scratch.entries(""), ["s.toml"]);
 
-    let table = text(&forebay(&scratch.0, &["model", "s.toml"]).stdout);
-    let row = table.lines().find(|l| l.trim_start().starts_with("goodput ")).unwrap();
+    let table = text(&forebay(&scratch.0, &["compare", "s.toml", "--worlds", "sim", "--models"]).stdout);
+    let row = table.lines().find(|l| l.starts_with("  goodput ") && l.ends_with('%')).unwrap();
     assert!(row.contains("Gbps") && row.contains("0.158") && row.contains('±') && row.ends_with('%'), "{table}");
     assert!(table.contains("D: 100.016us") && table.contains("S_b: 256KB = 256 packets") && !table.contains('\x1b'), "{table}");
 }
 
 #[test]
-fn models_say_why_they_do_not_apply() {
+fn closed_forms_give_reasons() {
     let scratch = Scratch::new("why");
     let step = r#"buffer = "64pkt", queue = { kind = "dctcp-step", k = "20pkt" }"#;
     scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step));
-    let out = forebay(&scratch.0, &["model", "s.toml", "--no-sim"]);
-    let said = text(&out.stdout);
-    assert!(out.status.success() && !said.contains("simulation"), "{said}{}", text(&out.stderr));
-    let (newreno, dctcp) = said.split_once("\ndctcp\n").unwrap();
-    // A step that marks nobody is drop-tail to NewReno.
-    assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{said}");
-    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{said}");
-    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{said}");
+    let evaluate = |args: &[&str]| {
+        let out = forebay(&scratch.0, &[&["compare", "s.toml", "--worlds", "model", "--models"], args].concat());
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let printed = evaluate(&[]);
+    assert!(!printed.contains("simulation"), "{printed}");
+    let (newreno, dctcp) = printed.split_once("\ndctcp\n").unwrap();
+    // A step that marks no packet is drop-tail to NewReno.
+    assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{printed}");
+    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{printed}");
+    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{printed}");
     for (set, why) in [
         ("topology.senders=65", "65 senders are more than the 64 places"),
         ("transport.stack=linux", "RACK-TLP repairs"),
@@ -133,25 +154,28 @@ fn models_say_why_they_do_not_apply() {
         ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
         ("transport.shim=srpt", "a shim that the model does not know"),
     ] {
-        let said = text(&forebay(&scratch.0, &["model", "s.toml", "--no-sim", "--set", set]).stdout);
-        assert!(said.contains(why), "{set}: {said}");
+        let printed = evaluate(&["--set", set]);
+        assert!(printed.contains(why), "{set}: {printed}");
     }
-    let json = model_json(&scratch, &["--no-sim"]);
-    assert_eq!((&json["runs"], &value(&json, "incast", "goodput")["sim"]), (&0.into(), &serde_json::Value::Null));
-    let prin = model_json(&scratch, &["--no-sim", "--set", "transport.shim=prin"]);
+    scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step).replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
+    let out = forebay(&scratch.0, &["run", "s.toml", "--world", "model", "--no-report"]);
+    assert!(text(&out.stdout).contains("N*, collapse from") && text(&out.stdout).contains("share: it compares"), "{out:?}");
+    let json = predicted(&scratch, &[]);
+    assert_eq!(value(&json, "incast", "goodput")["sim"], serde_json::Value::Null);
+    let prin = evaluated(&scratch, &["--set", "transport.shim=prin"]);
     assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
     assert!(prin.to_string().contains("keeps no places for the last packets"), "{prin}");
     // With a queue that does: no timeouts up to N*, so that more arrives than under NewReno.
-    let kept = ["--no-sim", "--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
-    let prin = model_json(&scratch, &kept);
+    let kept = ["--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
+    let prin = evaluated(&scratch, &kept);
     let goodput = |json: &serde_json::Value| value(json, "incast", "goodput")["model"].as_f64().unwrap();
     assert!(goodput(&prin) > goodput(&json), "{} under PRIN, {} without", goodput(&prin), goodput(&json));
     assert_eq!(value(&prin, "incast", "timeouts per block")["model"], 0.0);
 }
 
-/// Long flows: DCTCP's queue, TRIM's queue, shares with the alpha of the run, and what the link carries at most.
+/// Long flows: DCTCP's queue, TRIM's queue, shares with the alpha of the run, and the capacity of the link.
 #[test]
-fn models_of_long_flows() {
+fn closed_forms_of_long_flows() {
     let scratch = Scratch::new("long-models");
     let step = r#"buffer = "100pkt", queue = { kind = "dctcp-step", k = "20pkt" }"#;
     let observed = "\n[observe]\nwarmup = \"50ms\"\ntcp = { flows = [0, 1], every = \"1ms\" }\n";
@@ -159,13 +183,13 @@ fn models_of_long_flows() {
     let near = |v: &serde_json::Value, part: f64| assert!(v["difference"].as_f64().unwrap().abs() < part, "{v}");
 
     scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "dctcp""#) + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     near(value(&out, "dctcp", "largest queue"), 0.25);
     near(value(&out, "dctcp", "middle of the sawtooth"), 0.15);
     near(value(&out, "ceilings", "goodput of the endless flows"), 0.02);
 
     scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "trim""#) + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     assert_eq!(value(&out, "trim", "K, upper")["unit"], "s");
     // At 40 us the queue at K is three packets, and the one more of each flow that is cut only then (TRIM Eq. 8) two thirds of that: the
     // mean is between the two.
@@ -177,7 +201,7 @@ fn models_of_long_flows() {
     assert!(between.contains(&of("queue at K", "sim")), "{between:?}: {out:#}");
     // At 200 us, as in its publication, packets are small against it.
     let far = ["--set", "topology.access.delay=50us", "--set", "topology.bottleneck.delay=50us"];
-    near(value(&model_json(&scratch, &far), "trim", "queue at K"), 0.25);
+    near(value(&beside_simulation(&scratch, &far), "trim", "queue at K"), 0.25);
 
     let groups = "stack = \"ns2\"\n[[transport.group]]\nname = \"a\"\ncc = \"newreno\"\necn = \"classic\"\n\
                   [[transport.group]]\nname = \"b\"\ncc = \"dctcp\"\n";
@@ -186,9 +210,9 @@ fn models_of_long_flows() {
     let two =
         long.replace("stack = \"ns2\"\ncc = \"newreno\"\n", groups).replace("from = \"senders\"\nto = \"receiver\"\n", pair);
     scratch.file("s.toml", &(two + observed));
-    let out = model_json(&scratch, &[]);
+    let out = beside_simulation(&scratch, &[]);
     // Alpha is at most 1, so the model sees DCTCP ahead, and so does the run.
     let ratio = value(&out, "share", "throughput of a `b` flow over a `a` flow");
     assert!(ratio["model"].as_f64().unwrap() > 1.0 && ratio["sim"]["mean"].as_f64().unwrap() > 1.0, "{ratio}");
-    assert_eq!(value(&model_json(&scratch, &["--no-sim"]), "share", "throughput")["model"], serde_json::Value::Null);
+    assert_eq!(value(&evaluated(&scratch, &[]), "share", "throughput")["model"], serde_json::Value::Null);
 }

@@ -1,4 +1,4 @@
-//! `forebay run` on the processes of `mpirun`: what one process writes, to the byte, and nothing where one of them cannot go on.
+//! `forebay run` on the processes of `mpirun`: the bytes of a single process, and no results if one of them fails.
 
 #![cfg(unix)]
 
@@ -83,7 +83,7 @@ fn forebay(folder: &Path, processes: u32, args: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -102,13 +102,13 @@ fn results(folder: &Path) -> (Vec<(String, Vec<u8>)>, String) {
 }
 
 #[test]
-fn several_processes_write_what_one_does() {
+fn processes_give_identical_results() {
     for (name, text) in [("fat-tree", FAT_TREE), ("leaf-spine", LEAF_SPINE)] {
         let folder = folder(name, &format!("{text}{REST}"));
         for processes in [1, 2, 3] {
             let out = format!("out-{processes}");
             let output = forebay(&folder, processes, &["run", "s.toml", "--no-report", "--out", &out]).output().unwrap();
-            assert!(output.status.success(), "{}", said(&output));
+            assert!(output.status.success(), "{}", printed(&output));
             let words = String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(words.matches("fingerprint:").count(), 1, "one process speaks: {words}");
             assert!(processes == 1 || words.contains(&format!("on {processes} threads")), "{words}");
@@ -125,10 +125,10 @@ fn several_processes_write_what_one_does() {
 }
 
 #[test]
-fn what_cannot_be_divided_is_refused_once() {
+fn indivisible_commands_refused_once() {
     let folder = folder("refused", &format!("{LEAF_SPINE}{REST}"));
     let cases: [(&[&str], &str); 5] = [
-        (&["check", "s.toml"], "start everything else without it"),
+        (&["check", "s.toml"], "start other commands without it"),
         (&["run", "nowhere.toml"], "no such scenario file"),
         (&["run", "s.toml", "--set", "duration=many"], "is not a time"),
         (&["run", "s.toml", "--sweep", "duration=[\"1ms\", \"2ms\"]"], "--shard"),
@@ -136,11 +136,11 @@ fn what_cannot_be_divided_is_refused_once() {
     ];
     for (args, words) in cases {
         let output = forebay(&folder, 2, args).output().unwrap();
-        let said = said(&output);
-        assert!(output.status.code() == Some(2) && said.matches(words).count() == 1, "{args:?}: {said}");
-        assert_eq!(said.matches("error:").count(), 1, "{args:?}: {said}");
+        let printed = printed(&output);
+        assert!(output.status.code() == Some(2) && printed.matches(words).count() == 1, "{args:?}: {printed}");
+        assert_eq!(printed.matches("error:").count(), 1, "{args:?}: {printed}");
     }
-    // The folder may be there, as results would have gone into it.
+    // The folder may exist, as results would have gone into it.
     let left = fs::read_dir(folder.join("out")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "results of what was refused");
 }
@@ -151,7 +151,7 @@ fn a_killed_process_ends_all() {
     let folder = folder("killed", &format!("{LEAF_SPINE}{REST}").replace("8ms", "100s"));
     let mut mpirun =
         forebay(&folder, 2, &["run", "s.toml", "--out", "out", "--progress", "json"]).stderr(Stdio::piped()).spawn().unwrap();
-    // It says that it begins to run, and then how far it is.
+    // It reports its start, and then its progress.
     let mut lines = BufReader::new(mpirun.stderr.take().unwrap()).lines().map(|line| line.unwrap());
     assert!(lines.any(|line| line.contains("\"start\"")), "nothing has begun");
     assert!(lines.any(|line| line.contains("\"progress\"")), "nothing runs");
@@ -169,14 +169,14 @@ fn a_killed_process_ends_all() {
     assert!(!status.success() && !folder.join("out").exists());
 }
 
-/// Without forebay-mpi beside it the program says what it lacks, instead of running the same several times.
+/// Without forebay-mpi beside it the program reports this, instead of running the same several times.
 #[test]
 fn a_program_without_mpi_says_so() {
     let folder = folder("without", LEAF_SPINE);
     let alone = folder.join("forebay");
     fs::copy(FOREBAY, &alone).unwrap();
     let output = Command::new(&alone).args(["list"]).env("PMI_SIZE", "2").env("PMI_RANK", "0").output().unwrap();
-    assert!(output.status.code() == Some(2) && said(&output).contains("built without MPI"), "{}", said(&output));
+    assert!(output.status.code() == Some(2) && printed(&output).contains("built without MPI"), "{}", printed(&output));
     let output = Command::new(&alone).args(["list"]).env("PMI_SIZE", "1").env("PMI_RANK", "0").output().unwrap();
-    assert!(output.status.success(), "one process is a plain one: {}", said(&output));
+    assert!(output.status.success(), "one process is a plain one: {}", printed(&output));
 }

@@ -1,20 +1,20 @@
-//! `forebay new` from outside: what it writes runs, and nothing is replaced.
+//! `forebay new` from outside: its scenarios run, and it replaces no files.
 
 use crate::scratch::{Scratch, forebay, text};
 
 const ALL: &[&str] = &["storage-incast", "web", "hadoop", "tenants", "ai-allreduce", "fabric"];
 
 #[test]
-fn every_template_is_listed_checked_and_runs() {
+fn every_template_listed_checked_and_run() {
     let scratch = Scratch::new("new");
     let list = text(&forebay(&scratch.0, &["new"]).stdout);
     for name in ALL {
         assert!(list.lines().any(|l| l.split_whitespace().next() == Some(name)), "{name}: {list}");
         let out = forebay(&scratch.0, &["new", name]);
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-        let said = text(&out.stdout);
+        let printed = text(&out.stdout);
         let file = format!("{name}.toml");
-        assert!(said.contains(&file) && said.contains(&format!("forebay advise {file}")), "{said}");
+        assert!(printed.contains(&file) && printed.contains(&format!("forebay advise {file}")), "{printed}");
         let check = forebay(&scratch.0, &["check", &file]);
         assert_eq!(check.status.code(), Some(0), "{name}: {}", text(&check.stderr));
         let run = forebay(&scratch.0, &["run", &file, "--runs", "1", "--set", "duration=2ms", "--no-report", "--quiet"]);
@@ -23,7 +23,7 @@ fn every_template_is_listed_checked_and_runs() {
 }
 
 #[test]
-fn nothing_is_replaced_and_choices_are_written_in() {
+fn new_never_replaces_files() {
     let scratch = Scratch::new("new-twice");
     let new = |args: &[&str]| forebay(&scratch.0, &[&["new", "tenants"], args].concat());
     assert_eq!(new(&["--rate", "25Gbps", "--switch", "trident3", "--out", "mine.toml"]).status.code(), Some(0));
@@ -40,7 +40,7 @@ fn nothing_is_replaced_and_choices_are_written_in() {
 }
 
 #[test]
-fn common_names_of_networks_lead_to_the_kind_that_is_meant() {
+fn wrong_names_get_suggestions() {
     let scratch = Scratch::new("also-called");
     for (word, kind) in [("star", "many-to-one"), ("rack", "leaf-spine"), ("clos", "leaf-spine"), ("three-tier", "fat-tree")] {
         scratch.file("x.toml", &format!("[topology]\nkind = \"{word}\"\n[[workload]]\nkind = \"long\"\n"));

@@ -1,4 +1,4 @@
-//! Where results and reports go: what may be replaced, what is kept, and what is tidied up.
+//! Places of results and reports: replaced, kept and removed files.
 
 use crate::scratch::{SMALL, Scratch, command, forebay, text};
 use std::fs;
@@ -12,7 +12,7 @@ fn scratch(name: &str) -> Scratch {
     scratch
 }
 
-/// A number of a process that runs no more.
+/// Number of a process that has ended.
 fn dead() -> u32 {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
@@ -51,7 +51,7 @@ fn a_report_replaces_plain_files_only() {
 }
 
 #[test]
-fn a_run_replaces_its_own_directories_only() {
+fn run_replaces_only_own_directories() {
     let s = scratch("run-targets");
     assert!(forebay(&s.0, &["run", "small.toml", "--quiet", "--out", "r", "--no-report"]).status.success());
     assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
@@ -71,7 +71,7 @@ fn a_run_replaces_its_own_directories_only() {
 }
 
 #[test]
-fn results_whose_name_was_taken_meanwhile_are_kept_beside_it() {
+fn results_kept_when_name_taken() {
     let s = scratch("taken");
     s.file("long.toml", &SMALL.replace("20ms", "2s"));
     let mut child = command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"])
@@ -87,16 +87,19 @@ fn results_whose_name_was_taken_meanwhile_are_kept_beside_it() {
     s.file("r/precious.txt", "mine");
     let mut rest = String::new();
     events.read_to_string(&mut rest).unwrap();
-    let mut said = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
-    assert!(rest.contains("`r` was taken") && rest.contains("`r-1`") && said == "results: r-1\n", "{rest}{said}");
+    assert!(
+        rest.contains("`r` was created by another process") && rest.contains("`r-1`") && printed == "results: r-1\n",
+        "{rest}{printed}"
+    );
     assert_eq!(s.entries("r"), ["precious.txt"]);
     assert!(forebay(&s.0, &["report", "r-1", "--force"]).status.success(), "they are complete");
 }
 
 #[test]
-fn leftovers_of_dead_processes_go_and_everything_else_stays() {
+fn leftovers_of_dead_processes_removed() {
     let s = scratch("leftovers");
     let (dead, alive) = (dead(), std::process::id());
     let folder = |name: String, files: &[&str]| {
@@ -130,14 +133,14 @@ fn leftovers_of_dead_processes_go_and_everything_else_stays() {
 }
 
 #[test]
-fn a_killed_run_is_tidied_up_by_the_next() {
+fn next_run_removes_leftovers() {
     let s = scratch("killed");
     s.file("long.toml", &SMALL.replace("20ms", "1h"));
     let mut child = command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut first).unwrap();
     assert_eq!(s.entries("out").len(), 1, "{first}");
-    // Another run leaves alone what is being written.
+    // Another run does not touch files that are being written.
     assert!(forebay(&s.0, &["run", "small.toml", "--quiet"]).status.success());
     assert_eq!(s.entries("out").len(), 2);
     child.kill().unwrap();

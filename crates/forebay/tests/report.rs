@@ -47,7 +47,7 @@ fn figures(html: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_run_leaves_a_report_of_everything_in_it() {
+fn run_writes_report() {
     let scratch = Scratch::new("report");
     scratch.file("mixed.toml", SCENARIO);
     let out = forebay(&scratch.0, &["run", "mixed.toml", "--out", "r"]);
@@ -64,7 +64,7 @@ fn a_run_leaves_a_report_of_everything_in_it() {
         assert!(ids.contains(&id.as_str()), "{id} of {ids:?}");
     }
 
-    // The same from the tables alone, in either format; other paths and times are all that differs.
+    // The same from the tables alone, in either format, except paths and times.
     let again = forebay(&scratch.0, &["report", "r", "--out", "again.html"]);
     assert!(again.status.success(), "{}", text(&again.stderr));
     assert!(fs::read_to_string(scratch.0.join("again.html")).unwrap() == html);
@@ -84,12 +84,12 @@ fn several_results_are_compared() {
         assert!(!scratch.0.join(dir).join("report.html").exists(), "--no-report");
     }
     let out = forebay(&scratch.0, &["report", "before", "after"]);
-    // What the page says first, then where it is.
+    // The first sentence of the page, then its path.
     assert!(out.status.success() && text(&out.stdout).ends_with("\nreport: report.html\n"), "{}", text(&out.stderr));
     let html = fs::read_to_string(scratch.0.join("report.html")).unwrap();
     assert!(html.contains("before: newreno") && html.contains("after: cubic"));
 
-    // What is there is not replaced unasked.
+    // Existing files are not replaced without --force.
     let again = forebay(&scratch.0, &["report", "before", "after"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--force"), "{}", text(&again.stderr));

@@ -1,10 +1,10 @@
-//! `forebay repro` hands its arguments to Python, and says which sources it was built from.
+//! `forebay repro` passes its arguments and the key of its sources to Python.
 
 use crate::scratch::{Scratch, command, forebay, text};
 use forebay_runner::sweep::key::SOURCES;
 use std::os::unix::fs::PermissionsExt;
 
-/// Stands in for Python: `-c` is the question whether all is installed.
+/// Replaces Python: `-c` is the probe for packages.
 fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
     let probe = if installed { "echo True; exit 0" } else { "echo No module named forebay >&2; exit 69" };
     scratch.file(
@@ -17,22 +17,22 @@ fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
 }
 
 #[test]
-fn arguments_sources_and_code_are_passed_on() {
+fn repro_passes_arguments_and_exit_code() {
     let scratch = Scratch::new("repro");
     let words = ["repro", "trim", "--quick", "--claim", "a", "--claim", "b", "--out", "x y", "--threads", "2", "-v", "dctcp"];
     for code in [0, 1, 130] {
         let mut c = command(&scratch.0, &words);
         let out = c.env("FOREBAY_PYTHON", python(&scratch, true, code)).output().unwrap();
-        let told = text(&out.stdout);
+        let output = text(&out.stdout);
         let expected = "-P -m forebay.repro --claim a --claim b --out x y --threads 2 --quick --verbose -- trim dctcp";
-        assert_eq!(told.lines().collect::<Vec<_>>(), [expected, SOURCES]);
+        assert_eq!(output.lines().collect::<Vec<_>>(), [expected, SOURCES]);
         assert_eq!((out.status.code(), text(&out.stderr)), (Some(i32::from(code)), String::new()));
     }
     let mut c = command(&scratch.0, &["repro", "--scale", "document"]);
     let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).output().unwrap();
     assert_eq!(text(&out.stdout), format!("-P -m forebay.repro --scale document\n{SOURCES}\n"));
     let out = command(&scratch.0, &["repro", "--scale", "document", "--quick"]).output().unwrap();
-    assert_eq!(out.status.code(), Some(2), "how much is run is said once");
+    assert_eq!(out.status.code(), Some(2), "how much is run is printed once");
 }
 
 #[test]
@@ -40,21 +40,21 @@ fn what_is_missing_is_said() {
     let scratch = Scratch::new("repro-missing");
     let run = |python: &str| command(&scratch.0, &["repro"]).env("FOREBAY_PYTHON", python).output().unwrap();
     let out = run(&python(&scratch, false, 0));
-    let told = text(&out.stderr);
+    let output = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1));
     assert!(
-        told.contains("No module named forebay") && told.contains("pip install") && told.contains("FOREBAY_PYTHON"),
-        "{told}"
+        output.contains("No module named forebay") && output.contains("pip install") && output.contains("FOREBAY_PYTHON"),
+        "{output}"
     );
-    let told = text(&run("/no/such/python").stderr);
-    assert!(told.contains("/no/such/python") && told.contains("FOREBAY_PYTHON"), "{told}");
+    let output = text(&run("/no/such/python").stderr);
+    assert!(output.contains("/no/such/python") && output.contains("FOREBAY_PYTHON"), "{output}");
     assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));
 }
 
 /// Neither the probe nor the module imports a file of the current folder with the name of a package, with `-P` and with an interpreter that
 /// does not support it.
 #[test]
-fn modules_of_current_folder_are_not_imported() {
+fn modules_of_current_folder_ignored() {
     let Ok(version) =
         std::process::Command::new("python3").args(["-c", "import sys; print(sys.version_info >= (3, 11))"]).output()
     else {
@@ -77,7 +77,7 @@ fn modules_of_current_folder_are_not_imported() {
     ] {
         scratch.file(file, content);
     }
-    // One that refuses `-P`, as Python 3.10 does, and says so in the probe.
+    // One that does not support `-P`, as Python 3.10, and reports so in the probe.
     scratch.file(
         "old-python",
         "#!/bin/sh\nfor a in \"$@\"; do [ \"$a\" = -P ] && exit 2; done\nunset PYTHONSAFEPATH\n[ \"$3\" = forebay.repro ] && exec python3 \"$@\"\n\

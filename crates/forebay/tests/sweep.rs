@@ -1,4 +1,4 @@
-//! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they end with the same bytes.
+//! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they give the same bytes.
 
 use crate::scratch::{Scratch, text, wait_until};
 use serde_json::{Value as Json, json};
@@ -63,11 +63,14 @@ impl Scratch {
 }
 
 #[test]
-fn threads_change_nothing_and_results_are_found() {
+fn results_independent_of_threads() {
     let s = scratch("threads");
-    let said = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
-    assert!(said.contains("results: a") && said.contains("sweep: 12 points, 48 runs"), "{said}");
-    assert!(said.contains("senders") && said.contains("goodput") && said.contains("±") && !said.contains('\x1b'), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
+    assert!(printed.contains("results: a") && printed.contains("sweep: 12 points, 48 runs"), "{printed}");
+    assert!(
+        printed.contains("senders") && printed.contains("goodput") && printed.contains("±") && !printed.contains('\x1b'),
+        "{printed}"
+    );
     s.ok(&["run", "s.toml", "--threads", "5", "--out", "b"]);
     assert!(s.bytes("a/summary.parquet") == s.bytes("b/summary.parquet"));
     assert_eq!(s.units("a").len(), 48);
@@ -86,16 +89,16 @@ fn threads_change_nothing_and_results_are_found() {
     assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,sim,reno,bottleneck,"), "{}", lines[4]);
     assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
 
-    // Again: everything is found, nothing runs, the bytes are the same; the explicit verb is the same command.
+    // Again: everything is found, nothing runs, the bytes are the same.
     let before = s.bytes("a/summary.parquet");
-    let again = s.ok(&["sweep", "s.toml", "--out", "a"]);
-    assert!(again.contains("48 runs, 48 of them found finished") && !again.contains("per second"), "{again}");
+    let again = s.ok(&["run", "s.toml", "--out", "a"]);
+    assert!(again.contains("48 runs, 48 of them already finished") && !again.contains("per second"), "{again}");
     assert!(s.bytes("a/summary.parquet") == before);
     let m = s.manifest("a");
     assert_eq!((&m["kind"], &m["found"], m["points"].as_array().unwrap().len()), (&"forebay-sweep".into(), &48.into(), 12));
     assert_eq!((&m["axes"][1]["key"], &m["axes"][1]["numbers"][0]), (&"transport.rto-min".into(), &0.01.into()));
     assert!(m["finished"].is_string() && m["scenario"]["text"] == SWEEP);
-    // What a run directory says about the same scenario and seed.
+    // Equal to the run directory of the same scenario and seed.
     let sets = ["topology.senders=1", "transport.rto-min=10ms", "topology.bottleneck.buffer=20pkt", "transport.mss=500"];
     let plain = SWEEP.split("[sweep]").next().unwrap();
     fs::write(s.0.join("plain.toml"), plain).unwrap();
@@ -108,7 +111,7 @@ fn threads_change_nothing_and_results_are_found() {
 }
 
 #[test]
-fn killed_at_any_moment_nothing_is_lost() {
+fn killed_sweep_loses_nothing() {
     let s = scratch("kill");
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     let total = s.units("whole").len();
@@ -131,7 +134,7 @@ fn killed_at_any_moment_nothing_is_lost() {
         done = now;
         match (ended, kills) {
             (false, _) => kills += 1,
-            // This thread stood still until all runs were done: once more from the start.
+            // This thread was delayed until all runs were done: once more from the start.
             (true, 0) => {
                 eprintln!("round {round}: the command ended before it was killed");
                 fs::remove_dir_all(s.0.join("r")).unwrap();
@@ -140,8 +143,8 @@ fn killed_at_any_moment_nothing_is_lost() {
             (true, _) => break,
         }
     }
-    let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains(&format!("{total} runs, {done} of them found finished")), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(printed.contains(&format!("{total} runs, {done} of them already finished")), "{printed}");
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
     assert_eq!(s.manifest("r")["fingerprint"], s.manifest("whole")["fingerprint"]);
 }
@@ -173,38 +176,38 @@ fn an_interrupt_keeps_what_is_finished() {
     assert_eq!((&last["event"], &last["done"], &last["total"]), (&"interrupted".into(), &48.into(), &96.into()));
     assert_eq!(s.units("r").len(), 48);
     assert!(s.manifest("r")["finished"].is_null() && !s.0.join("r/summary.parquet").exists());
-    // In words, too. A sweep writes its manifest when its points are checked, and then begins to run.
+    // As text too. A sweep writes its manifest when its points are checked, and then begins to run.
     let written = || fs::metadata(s.0.join("r/manifest.json")).unwrap().modified().unwrap();
     let before = written();
     let mut child = s.command(&["run", "long.toml", "--out", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     wait_until("runs begin", || written() != before);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut printed = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    // However many it had found again by then.
-    assert!(said.ends_with("Run the same command again to go on: 48 of 96 runs done\n"), "{said}");
+    // However many it had already finished by then.
+    assert!(printed.ends_with("Run the same command again to continue: 48 of 96 runs done\n"), "{printed}");
 }
 
 #[test]
-fn axes_that_grow_run_only_what_is_new() {
+fn larger_axes_run_new_points_only() {
     let s = scratch("extend");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
-    // 16 points, 2 transports, 3 seeds; 48 are there. Another order of an axis is another order of the points, not another result.
-    assert!(said.contains("16 points, 96 runs, 48 of them found finished"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
+    // 16 points, 2 transports, 3 seeds; 48 exist. Another order of an axis is another order of the points, not another result.
+    assert!(printed.contains("16 points, 96 runs, 48 of them already finished"), "{printed}");
     let m = s.manifest("r");
     assert_eq!((m["points"].as_array().unwrap().len(), &m["seeds"]), (16, &serde_json::json!([1, 2, 3])));
     assert_eq!(m["scenario"]["sweeps"][0], "topology.senders=[3, 2, 1, 4]");
-    // The first sweep again: all of it is there, and its table is what it was.
+    // The first sweep again: everything exists, and its table is unchanged.
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found finished"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
-    // A comment, a name, another way to write a value: the same results. Another default of the transport: none of them.
+    // A comment, a name, another notation of a value: the same results. Another default of the transport: other results.
     let renamed = SWEEP.replace("\"small\"", "\"other\"").replace("\"1Gbps\"", "\"1000Mbps\"") + "# a comment\n";
     fs::write(s.0.join("renamed.toml"), renamed).unwrap();
-    assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them found finished"));
-    assert!(!s.ok(&["run", "s.toml", "--out", "r", "--set", "transport.dup-thresh=4"]).contains("found finished"));
+    assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them already finished"));
+    assert!(!s.ok(&["run", "s.toml", "--out", "r", "--set", "transport.dup-thresh=4"]).contains("already finished"));
 }
 
 #[test]
@@ -220,10 +223,10 @@ fn torn_files_are_run_again() {
     zeros[1000..1400].fill(0);
     fs::write(&units[2], zeros).unwrap();
     fs::remove_file(&units[3]).unwrap();
-    // Another unit's file is whole, and still not this unit's.
+    // The file of another unit is intact, but not this unit's.
     fs::copy(&units[5], &units[4]).unwrap();
-    let said = s.ok(&["run", "s.toml", "--out", "r"]);
-    assert!(said.contains("48 runs, 43 of them found finished"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(printed.contains("48 runs, 43 of them already finished"), "{printed}");
     assert!(s.bytes("r/summary.parquet") == before);
 }
 
@@ -231,13 +234,13 @@ fn torn_files_are_run_again() {
 fn tables_are_kept_when_asked_for() {
     let s = scratch("keep");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
-    // Results with other tables have another name: the columns of what is kept are part of it.
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
-    assert!(!said.contains("found finished"), "{said}");
+    // Results with other tables have another key: the columns of kept tables are part of it.
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
+    assert!(!printed.contains("already finished"), "{printed}");
     assert_eq!(s.units("r").iter().filter(|p| p.to_string_lossy().ends_with(".flows.parquet")).count(), 48);
-    let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
-    assert!(said.contains("48 of them found"), "in whatever order: {said}");
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+    let printed = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"queries\", \"flows\"]"]);
+    assert!(printed.contains("48 of them already finished"), "in whatever order: {printed}");
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
 }
 
 #[test]
@@ -250,17 +253,17 @@ fn two_at_once_do_no_harm() {
     }
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
-    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them already finished"));
 }
 
 #[test]
 fn checked_before_anything_runs() {
     let s = scratch("check");
-    let said = s.ok(&["check", "s.toml"]);
+    let printed = s.ok(&["check", "s.toml"]);
     for part in
         ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"]
     {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let bad = |args: &[&str]| {
         let out = s.run(args);
@@ -268,7 +271,7 @@ fn checked_before_anything_runs() {
         text(&out.stderr)
     };
     fs::write(s.0.join("bad.toml"), SWEEP.replace("[1, 2, 3]", "[1, 0, 3]")).unwrap();
-    for verb in ["check", "run", "sweep"] {
+    for verb in ["check", "run"] {
         let err = bad(&[verb, "bad.toml"]);
         assert!(
             err.contains("bad.toml:21:24") && err.contains("`senders` is 0") && err.contains("in point 4 of the sweep"),
@@ -278,38 +281,39 @@ fn checked_before_anything_runs() {
     }
     assert!(bad(&["run", "s.toml", "--sweep", "topology.senders=8"]).contains("not a list"));
     assert!(bad(&["run", "s.toml", "--metrics", "goodput"]).contains("goodput_bps"));
-    assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("goes on where it stopped"));
+    assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("continues where it stopped"));
     assert!(bad(&["run", "s.toml", "--set", "sweep.seeds=[4, 5]", "--seed", "3"]).contains("exclude each other"));
     fs::write(s.0.join("plain.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
-    assert!(bad(&["sweep", "plain.toml"]).contains("no [sweep]"));
-    assert!(bad(&["run", "plain.toml", "--metrics", "drops"]).contains("no [sweep]"));
-    assert!(bad(&["model", "s.toml"]).contains("a sweep over many"));
-    // A folder of somebody else's is left alone.
+    for option in [&["--dry-run"][..], &["--shard", "1/2"], &["--dask", "tcp://127.0.0.1:9"], &["--metrics", "drops"]] {
+        assert!(bad(&[&["run", "plain.toml"], option].concat()).contains("no [sweep]"));
+    }
+    assert!(bad(&["compare", "s.toml"]).contains("a sweep over many"));
+    // A folder that is no result is left alone.
     fs::create_dir(s.0.join("mine")).unwrap();
     fs::write(s.0.join("mine/thesis.tex"), "x").unwrap();
     assert!(bad(&["run", "s.toml", "--out", "mine"]).contains("not a forebay"));
     assert!(!s.0.join("out").exists());
 
-    let list = s.ok(&["sweep", "s.toml", "--dry-run"]);
+    let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
-    let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
-    // What is best and worst is said by goodput, whatever the columns are.
-    let table = said.split_once("\nsenders ").map_or("", |(_, table)| table);
+    let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    // Best and worst are ranked by goodput, whatever the columns are.
+    let table = printed.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
-        said.contains("results: out/small-sweep")
+        printed.contains("results: out/small-sweep")
             && table.contains("drops")
             && table.contains("busy")
             && !table.contains("goodput"),
-        "{said}"
+        "{printed}"
     );
-    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
-    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
+    assert!(s.ok(&["run", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
+    assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 
-/// The same points in each world, in one table; and all of them in the world that the command line names, where more seeds would say nothing more.
+/// The same points in each world, in one table; and all of them in the world of the command line, where further seeds add nothing.
 #[test]
-fn a_sweep_runs_in_any_world_and_says_so() {
+fn sweep_in_several_worlds() {
     let scratch = scratch("worlds");
     let (base, _) = SWEEP.split_once("[sweep]").unwrap();
     let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");
@@ -327,7 +331,7 @@ fn a_sweep_runs_in_any_world_and_says_so() {
         serde_json::from_str::<Json>(&manifest).unwrap()["worlds"].clone()
     };
     let sweep = |more: &[&str]| {
-        let out = scratch.run(&[&["sweep", "w.toml", "--format", "csv", "--quiet"], more].concat());
+        let out = scratch.run(&[&["run", "w.toml", "--format", "csv", "--quiet"], more].concat());
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     };
     sweep(&["--sweep", "topology.senders=[2,3]", "--sweep", "world=[\"sim\",\"model\"]", "--out", "both"]);
@@ -340,36 +344,39 @@ fn a_sweep_runs_in_any_world_and_says_so() {
 }
 
 #[test]
-fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
+fn limit_ends_sweep_keeps_runs() {
     let s = scratch("limit");
-    let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
+    let args = ["run", "s.toml", "--quiet", "--no-report", "--max-time", "5s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(1) && said.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"), "{said}");
+    let printed = text(&out.stderr);
+    assert!(
+        out.status.code() == Some(1) && printed.contains("ended after 5.0 s by --max-time; 0 of 48 runs are done"),
+        "{printed}"
+    );
     // 0.3 M messages a second for 1000 s.
     let many = SWEEP
         .replace("duration = \"20ms\"", "duration = \"1000s\"")
         .replace("kind = \"long\"", "kind = \"poisson\"\nsizes = \"200B\"\nload = 0.5\nload-at = \"bottleneck\"");
     fs::write(s.0.join("many.toml"), many).unwrap();
-    let out = s.run(&["sweep", "many.toml", "--max-memory", "200MB"]);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(2) && said.contains("--max-memory allows"), "{said}");
+    let out = s.run(&["run", "many.toml", "--max-memory", "200MB"]);
+    let printed = text(&out.stderr);
+    assert!(out.status.code() == Some(2) && printed.contains("--max-memory allows"), "{printed}");
 }
 
 /// Two transports, two seeds: the runs of 5 ms end, those of 1000 s do not.
 #[test]
-fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
+fn ended_sweep_has_table_and_report() {
     let s = scratch("partial");
     fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     let durations = "duration=[\"5ms\", \"1000s\"]";
     let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
-    let args = [&["sweep", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
+    let args = [&["run", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
     let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
-    let said = s.ok(&args);
+    let printed = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
-    assert_eq!(said.lines().next(), Some(first), "{said}");
-    assert!(last(&said, "sweep: ").unwrap().contains("of 8 runs done"), "{said}");
-    assert!(last(&said, "fingerprint").is_none(), "that of all runs: {said}");
+    assert_eq!(printed.lines().next(), Some(first), "{printed}");
+    assert!(last(&printed, "sweep: ").unwrap().contains("of 8 runs done"), "{printed}");
+    assert!(last(&printed, "fingerprint").is_none(), "that of all runs: {printed}");
     let (manifest, table) = (s.manifest("o"), String::from_utf8(s.bytes("o/summary.csv")).unwrap());
     assert_eq!((manifest["partial"].as_str(), &manifest["finished"]), (Some(first), &Json::Null));
     assert_eq!(table.lines().count(), 1 + 4, "{table}");
@@ -377,20 +384,20 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     assert!(page.contains(first), "the page says so");
     s.ok(&["report", "o", "--force"]);
     assert!(page == String::from_utf8(s.bytes("o/report.html")).unwrap());
-    // It goes on, and says again what is missing.
+    // It continues, and reports the missing runs again.
     let again = s.ok(&args);
-    assert!(again.starts_with(first) && again.contains("4 of them found finished"), "{again}");
-    // Ended before anything is done, there is nothing to show.
-    let out = s.run(&["sweep", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
-    let said = text(&out.stderr);
-    assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
+    assert!(again.starts_with(first) && again.contains("4 of them already finished"), "{again}");
+    // Ended before any run is done, there is nothing to show.
+    let out = s.run(&["run", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "5s", "--out", "o"]);
+    let printed = text(&out.stderr);
+    assert!(out.status.code() == Some(1) && printed.contains("0 of 4 runs are done and kept"), "{printed}");
     assert!(!s.0.join("o/summary.parquet").exists() && !s.0.join("o/report.html").exists());
 }
 
 #[test]
-fn the_stack_is_named() {
+fn stack_named_in_summary() {
     let s = scratch("stack");
-    let said = s.ok(&["sweep", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
-    assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");
+    let printed = s.ok(&["run", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
+    assert!(printed.contains("\nworld: sim, stack: ns2, linux\n"), "{printed}");
     assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));
 }

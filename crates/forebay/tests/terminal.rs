@@ -31,13 +31,13 @@ fn widest(text: &str) -> usize {
     text.lines().map(|l| l.chars().count()).max().unwrap_or(0)
 }
 
-/// Whatever is printed, word by word.
+/// All printed words.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
 #[test]
-fn lines_fit_the_columns_that_are_said() {
+fn lines_fit_columns() {
     let s = Scratch::new("columns");
     s.file("s.toml", WIDE);
     let at = |columns: &str, args: &[&str]| {
@@ -49,7 +49,7 @@ fn lines_fit_the_columns_that_are_said() {
     assert!(widest(&run) <= 80, "{run}");
     let pipe = s.ok(&["run", "s.toml", "--out", "r", "--force"]);
     assert!(widest(&pipe) > 120, "a pipe has no width: {pipe}");
-    // Each sentence is one line in a pipe, and nothing of it is lost where it is wrapped.
+    // Each sentence is one line in a pipe, and complete where it is wrapped.
     let first = pipe.lines().next().unwrap();
     assert!(first.ends_with('.') && first.len() > 80, "{first}");
     assert_eq!(words(&run)[..words(first).len()], words(first)[..]);
@@ -66,14 +66,14 @@ fn lines_fit_the_columns_that_are_said() {
         &["report", "r", "--out", "p.html"],
         &["explain", "r"],
     ] {
-        let said = at("80", args);
-        let long: Vec<&str> = said.lines().filter(|l| l.chars().count() > 80 && l.trim().contains(' ')).collect();
+        let printed = at("80", args);
+        let long: Vec<&str> = printed.lines().filter(|l| l.chars().count() > 80 && l.trim().contains(' ')).collect();
         assert!(long.is_empty(), "{args:?}: {long:#?}");
     }
 }
 
 #[test]
-fn what_programs_read_is_never_wrapped() {
+fn machine_output_never_wrapped() {
     let s = Scratch::new("unwrapped");
     s.file("s.toml", WIDE);
     let at = |columns: &str, args: &[&str]| {

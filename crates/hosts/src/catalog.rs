@@ -187,7 +187,7 @@ pub const PROGRAMS: &[Program] = &[
                 min: 1,
                 max: 100,
                 default: 50,
-                doc: "with `forebay helper`: a SYN-ACK waits until so many percent of its train of probes are there",
+                doc: "with `forebay attach --daemon`: a SYN-ACK waits until so many percent of its train of probes are there",
             },
             Param {
                 name: "everywhere",
@@ -201,7 +201,7 @@ pub const PROGRAMS: &[Program] = &[
                 min: 0,
                 max: 10_000,
                 default: 0,
-                doc: "with `forebay helper` at both ends: for so many ms after a train, connections to the same peer send none and \
+                doc: "with `forebay attach --daemon` at both ends: for so many ms after a train, connections to the same peer send none and \
                       get its window; 0: every SYN has its train",
             },
             Param {

@@ -94,7 +94,7 @@ impl Scenario {
         explained.map(|e| e.1).map_err(|e| errors::sweep(&e))
     }
 
-    /// What the analytic models say about it, as `forebay model --no-sim --format json` prints it.
+    /// What the analytic models say about it, as `forebay compare --worlds model --models --format json` prints it.
     fn models_json(&self, py: Python<'_>) -> PyResult<String> {
         let resolved = self.resolve(py)?;
         detached(py, || {

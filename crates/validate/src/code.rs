@@ -1,19 +1,19 @@
 //! Assertions: a subset of Python, enough for statements about numbers.
 //!
 //! Statements, separated by `;` or the end of a line: `assert condition[, message]`, `print(...)`, `name = value`, `name += value`,
-//! `name -= value`. Expressions: integers, decimals, names, parentheses, `or and not`, comparisons (chained), `| ^ &`, `+ -`, `* / // %`,
-//! `min max abs int round`. Messages are not evaluated. Anything else is named as not supported.
+//! `name -= value`. Expressions: integers, decimals, names, parentheses, `or and not`, comparisons (chained), `| ^ &`, `+ -`, `* / // %`, `min max
+//! abs int round`. Messages are not evaluated. Anything else is reported as unsupported.
 
 use std::collections::BTreeMap;
 
-/// Why code did not pass.
+/// Failure of code.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
     /// An assertion is false: the condition, and the values of its names.
     False(String, String),
     /// A name that nothing defines.
     Unknown(String),
-    /// Something that is not of the subset.
+    /// Code outside the subset.
     Syntax(String),
 }
 
@@ -118,7 +118,7 @@ fn split(statement: &str) -> Result<Statement, Fault> {
     Err(Fault::Syntax(format!("the statement `{statement}`")))
 }
 
-/// What stands before the first comma outside of parentheses and quotes.
+/// The text before the first comma outside of parentheses and quotes.
 fn before_comma(text: &str) -> &str {
     let mut depth = 0;
     for (i, c) in text.char_indices() {
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asserts_and_remembers() {
+    fn assertions_and_names() {
         let mut names = Names::from([("tcpi_snd_cwnd".into(), 10.0), ("flags".into(), 6.0)]);
         run("cwnd = 0xa; cwnd += 1\nassert tcpi_snd_cwnd == cwnd - 1, 'cwnd=%d' % tcpi_snd_cwnd # so", &mut names).unwrap();
         run("print(1); assert 9 <= tcpi_snd_cwnd < 11 and (flags & 2) != 0, (1, 2)", &mut names).unwrap();

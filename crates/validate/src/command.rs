@@ -1,17 +1,17 @@
-//! Commands that scripts hand to a shell. No shell runs: what sets a kernel parameter is read, the rest is named.
+//! Shell commands of scripts. No shell runs: commands that set a kernel parameter are interpreted, others are reported.
 
-/// What a command does.
+/// Effect of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Sets `net.ipv4.tcp_...` (without `net.ipv4.`) or a parameter of a kernel module.
     Set(String, String),
-    /// Nothing that a simulated endpoint could notice.
+    /// No effect on a simulated endpoint.
     None,
     /// Something else: the command.
     Other(String),
 }
 
-/// The parameters that `defaults.sh`, which the public scripts begin with, sets to other values than a kernel starts with.
+/// Parameters that `defaults.sh`, at the start of the public scripts, sets to other values than a kernel's defaults.
 const DEFAULTS: &[(&str, &str)] = &[
     ("tcp_rmem", "4096 540000 15728640"),
     ("tcp_wmem", "4096 262144 4194304"),
@@ -29,7 +29,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("tcp_pacing_ca_ratio", "120"),
 ];
 
-/// What the lines of a backquoted text do.
+/// Effects of the lines of a backquoted text.
 pub(crate) fn effects(text: &str) -> Vec<Effect> {
     let joined = text.replace("\\\n", " ");
     let mut all = Vec::new();
@@ -49,7 +49,7 @@ fn without_comment(line: &str) -> &str {
     }
 }
 
-/// Words of a command, quotes taken off.
+/// Words of a command, without quotes.
 fn words(command: &str) -> Vec<String> {
     let mut all = vec![];
     let mut word = String::new();
@@ -84,7 +84,7 @@ fn effect(command: &str) -> Vec<Effect> {
         "defaults.sh" => DEFAULTS.iter().map(|(n, v)| Effect::Set((*n).into(), (*v).into())).collect(),
         "set_sysctls.py" => words[1..].iter().map(|w| set(w)).collect(),
         "sysctl" => words[1..].iter().filter(|w| !w.starts_with('-')).map(|w| set(w)).collect(),
-        // It puts back what the tool has changed for everybody; a simulated endpoint has parameters of its own.
+        // It restores what the tool changed for the whole machine; a simulated endpoint has parameters of its own.
         _ if program.starts_with("sysctl_restore") => vec![Effect::None],
         "echo" => match words.iter().position(|w| w == ">") {
             Some(2) if words.len() == 4 => vec![Effect::Set(parameter(&words[3]), words[1].clone())],
@@ -95,7 +95,7 @@ fn effect(command: &str) -> Vec<Effect> {
         "ip" if words[1..].iter().take(2).eq(["tcp_metrics", "flush"]) => vec![Effect::None],
         // Segmentation offload: the simulator's segments are never larger than the MSS.
         "ethtool" => vec![Effect::None],
-        // A FIFO in front of the tool's device is what the simulated endpoint has.
+        // The simulated endpoint has a FIFO in front of the tool's device.
         "tc" if words.last().is_some_and(|w| w == "pfifo") => vec![Effect::None],
         _ => vec![Effect::Other(command.into())],
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_scripts_run() {
+    fn shell_command_effects() {
         let set = |n: &str, v: &str| Effect::Set(n.into(), v.into());
         assert_eq!(
             effects(

@@ -1,8 +1,8 @@
-//! One end of a two-way connection, made of the simulator's endpoints, between which data flow one way: a [`Sender`] for its own data and
-//! a [`Receiver`] for the peer's.
+//! One end of a two-way connection, made of the simulator's endpoints, between which data flow one way: a [`Sender`] for its own data and a
+//! [`Receiver`] for the peer's.
 //!
-//! What those two leave to the packets of a simulation is done here: options are negotiated, an ACK that is due travels on data, and the
-//! FIN that the simulator's receiver puts on its last ACK, because nothing follows in a simulation, is taken off.
+//! This file adds what the packets of a simulation do not need: it negotiates options, puts a due ACK on data, and removes the FIN that the
+//! simulator's receiver sets on its last ACK.
 
 mod acceptance;
 mod handshake;
@@ -18,23 +18,23 @@ use forebay_sim::tcp::sender::{Phase, Sender};
 use forebay_types::{ConnSlot, Time};
 use std::collections::BTreeSet;
 
-/// A packet that our endpoint has sent.
+/// A packet of this endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// ps.
     pub time: u64,
-    /// As a script would write it; the second timestamp is the peer's, the first that of the simulator: ns, 32 bits.
+    /// In the form of a script; the second timestamp is the peer's, the first that of the simulator: ns, 32 bits.
     pub segment: Segment,
 }
 
 /// The wire between the endpoints and this file.
 #[derive(Default)]
-struct Tape {
+struct Trace {
     packets: Vec<(Packet, Option<Extra>)>,
     alarms: BTreeSet<Time>,
 }
 
-impl Wire for Tape {
+impl Wire for Trace {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.packets.push((packet, extra.copied()));
     }
@@ -44,7 +44,7 @@ impl Wire for Tape {
     }
 }
 
-/// Where the connection is.
+/// State of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Waits for a SYN.
@@ -59,32 +59,32 @@ pub(crate) enum Stage {
 
 /// One end of a connection.
 pub(crate) struct Connection {
-    /// What the script wants; it may change until the connection opens.
+    /// Settings of the script; they may change until the connection opens.
     pub(crate) settings: Settings,
     /// Configuration of the endpoints.
     pub(crate) c: TcpConfig,
-    /// Where it is.
+    /// State of the connection.
     pub(crate) stage: Stage,
     pub(crate) sender: Option<Sender>,
     receiver: Option<Receiver>,
     theirs: Options,
     alarms: BTreeSet<u64>,
-    /// When the SYN left and its timer fired, ps: an endpoint whose options turn out different begins again with them.
+    /// Times at which the SYN left and its timer fired, ps: an endpoint with other options than expected starts again with them.
     syns: Vec<u64>,
     syn: Segment,
     /// The peer's timestamps, each with the one of the simulator's clock that stands for it.
     stamps: Vec<(u32, u32)>,
-    /// The peer's latest timestamp, if no data came with it that the receiver has taken it from.
+    /// Latest timestamp of the peer, if it came without data, which would give it to the receiver.
     echo: Option<u32>,
     /// The last acknowledgement number that was sent.
     acked: u32,
     /// The largest window that the peer has announced, bytes.
     largest_window: u64,
-    /// When the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
+    /// Time at which the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
     fin_ack: Option<u64>,
-    /// What was sent and the script has not looked at yet.
+    /// Packets that the script has not taken yet.
     pub(crate) sent: std::collections::VecDeque<Sent>,
-    /// The application will write nothing more.
+    /// The application will write no more data.
     pub(crate) closed: bool,
 }
 
@@ -120,14 +120,14 @@ impl Connection {
     pub(crate) fn connect(&mut self, now: u64) {
         self.stage = Stage::SynSent;
         let mut sender = Sender::new(&self.c, OURS, None);
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         sender.open(&self.c, Time(now), &mut tape);
         self.sender = Some(sender);
         self.syns.push(now);
         self.take(now, tape);
     }
 
-    /// When the next timer is due, ps; `u64::MAX` for none.
+    /// Time of the next timer, ps; `u64::MAX` for none.
     pub(crate) fn next_timer(&self) -> u64 {
         let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due().or_never().0);
         let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due().or_never().0);
@@ -138,7 +138,7 @@ impl Connection {
     /// Lets the next timer fire.
     pub(crate) fn fire(&mut self) {
         let now = self.next_timer();
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         if self.fin_ack == Some(now) {
             return self.challenge(now);
         } else if self.alarms.remove(&now) {
@@ -161,7 +161,7 @@ impl Connection {
 
     /// The application writes.
     pub(crate) fn write(&mut self, now: u64, bytes: u64, last: bool) {
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         self.closed |= last;
         if let Some(s) = &mut self.sender {
             s.write(&self.c, Time(now), bytes, None, last, &mut tape);
@@ -169,12 +169,12 @@ impl Connection {
         self.take(now, tape);
     }
 
-    /// Bytes that the peer has delivered in order, and whether it has closed its direction.
+    /// Bytes that the peer has delivered in order, and true if it has closed its direction.
     pub(crate) fn delivered(&self) -> (u64, bool) {
         self.receiver.as_ref().map_or((0, false), |r| (r.delivered(), r.finished()))
     }
 
-    /// A segment arrives. An error if it is one that no endpoint of the simulator could answer.
+    /// A segment arrives. An error for one that no endpoint of the simulator could answer.
     pub(crate) fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
         let options = segment.options.clone().unwrap_or_default();
         let syn = segment.flags & flag::SYN != 0;
@@ -197,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// A segment of an open connection: its data are the receiver's, its acknowledgement is the sender's.
+    /// A segment of an open connection: the receiver gets its data, the sender its acknowledgement.
     fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
         if !self.acceptable(segment) {
             return self.challenge(now);
@@ -207,7 +207,7 @@ impl Connection {
         let fin = segment.flags & flag::FIN != 0;
         let data = segment.len > 0 || fin;
         let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
-        let mut answer = Tape::default();
+        let mut answer = Trace::default();
         let ts = options.ts.map_or(0, |t| self.own_stamp(now, t.0));
         if let Some(r) = self.receiver.as_mut().filter(|_| data) {
             let p = Packet {
@@ -225,12 +225,12 @@ impl Connection {
             };
             let before = r.finished();
             r.on_packet(&self.c, Time(now), &p, &mut answer);
-            // RFC 7323 section 4.3: of what begins where the last ACK ended, or before.
+            // RFC 7323 section 4.3: only of segments that begin where the last ACK ended, or before.
             if segment.seq.wrapping_sub(self.acked) as i32 <= 0 {
                 self.echo = None;
             }
-            // In a simulation the receiver closes at once, with a FIN of its own. An application that has not closed is expected to answer: what has
-            // not been acknowledged before that FIN waits for this (Linux tcp_fin enters pingpong mode).
+            // In a simulation the receiver closes at once, with a FIN of its own. An application that has not closed is expected to answer: data that
+            // was not acknowledged before that FIN waits for the answer (Linux tcp_fin enters pingpong mode).
             if r.finished() && !before && self.c.quickack {
                 r.end();
                 let closing = answer.packets.pop();
@@ -244,11 +244,11 @@ impl Connection {
         } else if let Some((value, _)) = options.ts {
             self.echo = Some(value);
         }
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         if let Some(s) = &mut self.sender
             && segment.flags & flag::ACK != 0
         {
-            // A segment with data is no duplicate ACK (RFC 5681 section 2), so one that acknowledges nothing is not shown.
+            // A segment with data is no duplicate ACK (RFC 5681 section 2): without new acknowledgement, it does not reach the sender.
             let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una() as i64 || !options.sack.is_empty();
             if news {
                 let p = Packet {
@@ -262,19 +262,19 @@ impl Connection {
                 s.on_packet(&self.c, Time(now), &p, extra.as_ref(), &mut tape);
             }
         }
-        // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) go by themselves.
+        // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) travel alone.
         let carried = tape.packets.iter().any(|(p, _)| p.len > 0 || p.has(packet::flag::FIN));
         let last = if carried { answer.packets.pop() } else { None };
         self.take(now, answer);
         self.take_with(now, tape, last);
     }
 
-    fn take(&mut self, now: u64, tape: Tape) {
+    fn take(&mut self, now: u64, tape: Trace) {
         self.take_with(now, tape, None);
     }
 
-    /// Notes what the endpoints sent; the first segment with data carries `ack`, if there is one.
-    fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<Extra>)>) {
+    /// Records what the endpoints sent; the first segment with data carries `ack`, if there is one.
+    fn take_with(&mut self, now: u64, tape: Trace, mut ack: Option<(Packet, Option<Extra>)>) {
         self.alarms.extend(tape.alarms.iter().map(|time| time.0));
         for (p, extra) in tape.packets {
             if p.has(packet::flag::SYN) && self.stage == Stage::SynSent {
@@ -291,7 +291,7 @@ impl Connection {
                 let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
                 let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
                 let seq = if p.has(packet::flag::PROBE) {
-                    // One that has been acknowledged (tcp_xmit_probe_skb), so that the peer answers.
+                    // With an acknowledged sequence number (tcp_xmit_probe_skb), so that the peer answers.
                     p.seq.wrapping_sub(1)
                 } else if p.len == 0 && fin == 0 {
                     self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1))
@@ -303,9 +303,9 @@ impl Connection {
         }
     }
 
-    /// What an ACK would say now.
+    /// Contents of an ACK now.
     fn due_ack(&mut self) -> (Packet, Option<Extra>) {
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         if let Some(r) = &mut self.receiver {
             r.flush(&mut tape);
         }
@@ -330,7 +330,8 @@ impl Connection {
         self.push(now, segment);
     }
 
-    /// What stands for timestamp `value` of the peer: its first one left a second before it comes, as a script's clock may run ahead of its times.
+    /// The simulator's value for timestamp `value` of the peer: the first one left a second before it arrives, as a script's clock may run ahead of
+    /// its times.
     pub(super) fn own_stamp(&mut self, now: u64, value: u32) -> u32 {
         let first = *self.stamps.first().unwrap_or(&(value, clock(now).wrapping_sub(1_000_000_000)));
         let ns = i64::from(value.wrapping_sub(first.0) as i32) * self.settings.tick;

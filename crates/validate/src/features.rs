@@ -1,5 +1,5 @@
-//! Which scripts are applicable: those that use nothing that the simulator has not. Decided from the text alone, before anything runs,
-//! so that no result can make a script inapplicable.
+//! Features of scripts that the simulator lacks. They follow from the text alone, before anything runs, so that no result can make a script
+//! inapplicable.
 
 use crate::code;
 use crate::command::{Effect, effects};
@@ -9,7 +9,7 @@ use crate::script::{Arg, Call, Script, Segment, What, flag};
 use crate::settings::{Settings, Support};
 use crate::socket::{CALLS, SOCKET_OPTIONS};
 
-/// Words of the language and of the socket interface for what the simulator does not have.
+/// Words of the language and of the socket interface for missing features.
 const WORDS: &[(&[&str], &str)] = &[
     (
         &["FO", "FOEXP", "MSG_FASTOPEN", "TCP_FASTOPEN", "TCP_FASTOPEN_CONNECT", "TCP_FASTOPEN_KEY", "TCP_FASTOPEN_NO_COOKIE"],
@@ -34,7 +34,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["urg", "MSG_OOB"], "urgent data"),
 ];
 
-/// Why the script `text` is not applicable; empty if it is. `script` is what was parsed of it, if it could be.
+/// The reasons why the script `text` is not applicable; empty if it is. `script` is its parsed form, if it has no error.
 pub fn missing(text: &str, script: Option<&Script>, stack: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |what: String| {
@@ -112,7 +112,7 @@ fn of_script(script: &Script, stack: &str, add: &mut impl FnMut(String)) {
     }
 }
 
-/// What has been seen of the sockets of a script.
+/// Uses of the sockets of a script.
 #[derive(Default)]
 struct Sockets {
     connected: bool,
@@ -223,8 +223,8 @@ fn of_call(call: &Call, sockets: &mut Sockets, add: &mut impl FnMut(String)) {
         }
         "socket" if !matches!(name(1), "SOCK_STREAM" | "") => add(format!("sockets of kind {}", name(1))),
         "write" | "send" | "sendto" => {
-            if let (Some(Arg::Int(asked)), Arg::Int(done)) = (call.args.get(2), &call.result)
-                && done < asked
+            if let (Some(Arg::Int(requested)), Arg::Int(done)) = (call.args.get(2), &call.result)
+                && done < requested
                 && call.errno.is_none()
             {
                 add("a send buffer that fills".into());

@@ -1,11 +1,11 @@
-//! What assertions may ask of a connection: `tcp_info`, as far as the simulator has it.
+//! Values of `tcp_info` for assertions, as far as the simulator has them.
 
 use crate::connection::{Connection, Stage};
 use forebay_sim::tcp::sender::{CaState, Sender, Timer};
 use forebay_types::Time;
 
 impl Connection {
-    /// The names that assertions may use, with their values now: those of `tcp_info`, as far as the simulator has them.
+    /// Names for assertions with their current values: those of `tcp_info` that the simulator has.
     pub(crate) fn info(&self) -> Vec<(&'static str, f64)> {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
@@ -18,7 +18,7 @@ impl Connection {
             CaState::Recovery => 3.0,
             CaState::Loss => 4.0,
         };
-        // That probes of a closed window come later and later shows in the back-off alone (tcp_probe0_when).
+        // The growing intervals of probes of a closed window show in the back-off alone (tcp_probe0_when).
         let probes = s.una() == s.nxt() && s.timer() == Timer::Rto;
         let rto = if probes { s.rtt().base_rto() } else { s.rto(&self.c) };
         let min_rtt = s.rtt().min().get().map_or(f64::from(u32::MAX), us);

@@ -1,4 +1,4 @@
-//! Words of the script language.
+//! Tokens of the script language.
 
 use crate::script::Problem;
 
@@ -58,7 +58,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Everything before `end`, which is skipped.
+    /// Everything before `end`; the lexer continues behind `end`.
     fn until(&mut self, end: &str, what: &str) -> Result<String, Problem> {
         let (line, begin) = (self.line, self.at);
         while !self.starts(end) {
@@ -131,7 +131,7 @@ impl Lexer<'_> {
         }
         let word = self.while_(|c| c.is_ascii_alphanumeric() || c == '_');
         if !word.is_empty() {
-            // The fields of GRE and the like are named with a mark inside; scripts that have them are not ours.
+            // The fields of GRE and similar headers contain marks; scripts with them are not supported.
             return Ok(Token::Word(word));
         }
         let mark = self.peek(0);

@@ -1,46 +1,46 @@
-//! How scripts are run, and what comes of them.
+//! Options and outcomes of scripts.
 
 use crate::script::Problem;
 
-/// Whose endpoint it is.
+/// Owner of the endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stack {
-    /// The simulator's.
+    /// The simulator.
     #[default]
     Simulator,
-    /// That of a Linux kernel, in virtual time (world `linux`).
+    /// A Linux kernel, in virtual time (world `linux`).
     Linux,
 }
 
-/// How scripts are run, where they do not say it themselves.
+/// Options of a run, for what scripts leave open.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Whose endpoint it is.
+    /// Owner of the endpoint.
     pub of: Stack,
     /// The profile of the endpoint; `linux` by default.
     pub stack: Option<String>,
-    /// By how much packets may miss their times, us.
+    /// Tolerance for the times of packets, us.
     pub tolerance: Option<u32>,
     /// Every packet that is sent must be in the script.
     pub strict: bool,
 }
 
-/// What came of a script.
+/// Outcome of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// All as the script says.
+    /// Everything happened as the script expects.
     Passed,
-    /// At `line` something else happened.
+    /// Something else happened at `line`.
     Failed {
         /// In the file, from 1.
         line: usize,
-        /// What the script says.
+        /// Expectation of the script.
         expected: String,
-        /// What happened.
+        /// Actual event.
         got: String,
     },
-    /// It uses what the simulator does not have.
+    /// It uses features that the endpoint lacks.
     NotApplicable(Vec<String>),
-    /// It is not a script.
+    /// The file is no script.
     Invalid(Problem),
 }

@@ -1,4 +1,4 @@
-//! The page `docs/conformance.md`: rules, the code that follows them, the scripts that hold it to them, and what came of those.
+//! The page `docs/conformance.md`: rules, the code that implements them, the scripts that check it, and their outcomes.
 //!
 //! Rules are cited in duvet's format, at the code and in the scripts: `//= https://www.rfc-editor.org/rfc/rfc5681#section-3.1`, and below it
 //! the sentence on lines that begin with `//#`.
@@ -46,7 +46,7 @@ pub fn citations(text: &str) -> Vec<(usize, Rule)> {
     all
 }
 
-/// A script of the project: where it is, what it says, what came of it.
+/// A script of the project: path, text, outcome.
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// Path from the root of the repository.
@@ -55,7 +55,7 @@ pub struct Checked {
     pub text: String,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Why it is known to fail, if it is.
+    /// Known cause of its failure.
     pub known: Option<String>,
 }
 
@@ -68,20 +68,20 @@ pub struct Place {
     pub rule: Rule,
 }
 
-/// What another simulator does about a rule, as far as it is known.
+/// Behaviour of other simulators for a rule, as far as known.
 #[derive(Debug, Clone)]
-pub struct Elsewhere {
+pub struct OtherSimulators {
     /// Number of the RFC, or nothing for a rule of one script.
     pub rfc: u32,
-    /// The script it is about; empty for all of the RFC.
+    /// The script; empty for the whole RFC.
     pub script: String,
-    /// What ns-3 does.
+    /// Behaviour of ns-3.
     pub ns3: String,
-    /// What htsim does.
+    /// Behaviour of htsim.
     pub htsim: String,
-    /// What INET does.
+    /// Behaviour of INET.
     pub inet: String,
-    /// How that is known.
+    /// Source of this knowledge.
     pub source: String,
 }
 
@@ -103,23 +103,23 @@ pub fn places(folder: &Path, name: &str) -> std::io::Result<Vec<Place>> {
     Ok(all)
 }
 
-/// What came of a script with a Linux kernel.
+/// Outcome of a script with a Linux kernel.
 #[derive(Debug, Clone)]
-pub struct Other {
+pub struct KernelOutcome {
     /// `rfc5681/slow-start.pkt`
     pub script: String,
     /// `passed`, `differs`, `not applicable`.
     pub result: String,
-    /// Where it differs, from 1.
+    /// Line of the difference, from 1.
     pub line: usize,
-    /// What the script says there, or what it uses that a kernel has not.
+    /// Expectation of the script at this line, or its features that a kernel lacks.
     pub expected: String,
-    /// What the kernel does.
+    /// Behaviour of the kernel.
     pub got: String,
 }
 
-/// Where a kernel does something else than the scripts say.
-pub fn differences(linux: &[Other]) -> String {
+/// Differences between the scripts and a kernel.
+pub fn differences(linux: &[KernelOutcome]) -> String {
     let count = |result: &str| linux.iter().filter(|o| o.result == result).count();
     let mut out = format!(
         "## Where Linux differs\n\n{} scripts pass with the kernel as well, {} are not applicable to one, {} differ, at this line first:\n\n",
@@ -144,7 +144,7 @@ pub fn differences(linux: &[Other]) -> String {
 }
 
 /// The table of rules.
-pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere], linux: &[Other]) -> String {
+pub fn table(scripts: &[Checked], places: &[Place], others_known: &[OtherSimulators], linux: &[KernelOutcome]) -> String {
     let mut rows: Vec<(Rule, &Checked)> = Vec::new();
     for script in scripts {
         rows.extend(citations(&script.text).into_iter().map(|(_, rule)| (rule, script)));
@@ -172,8 +172,8 @@ pub fn table(scripts: &[Checked], places: &[Place], elsewhere: &[Elsewhere], lin
             (Outcome::NotApplicable(what), _) => format!("not applicable: {}", what.join("; ")),
             _ => "**failed**".into(),
         };
-        let others = elsewhere.iter().rev().find(|e| script.path.ends_with(&e.script) && !e.script.is_empty());
-        let others = others.or(elsewhere.iter().find(|e| e.rfc == rule.rfc && e.script.is_empty()));
+        let others = others_known.iter().rev().find(|e| script.path.ends_with(&e.script) && !e.script.is_empty());
+        let others = others.or(others_known.iter().find(|e| e.rfc == rule.rfc && e.script.is_empty()));
         let (a, b, c) = others.map_or(("unknown", "unknown", "unknown"), |e| (&e.ns3, &e.htsim, &e.inet));
         let name = script.path.trim_start_matches("tests/conform/");
         let text = rule.text.replace('|', "\\|");

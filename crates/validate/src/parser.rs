@@ -1,4 +1,4 @@
-//! The grammar of the script language (packetdrill's, as its manual describes it), as far as TCP segments and socket calls go.
+//! Grammar of the script language (packetdrill's, by its manual), limited to TCP segments and socket calls.
 
 use crate::lexer::{Token, tokens};
 use crate::script::{Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, What, When, flag};
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_script() {
+    fn parses_short_script() {
         let script = parse(
             "--tolerance_usecs=500\n`true`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
              +.1 < [ce] SEW 0:0(0) win 100 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n* > S. 0:0(0) ack 1 <...>\n\
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_a_line() {
+    fn errors_have_lines() {
         assert_eq!(parse("\n+0 > . 1:5(3) ack 1").unwrap_err(), Problem::new(2, "1:5 is not 3 bytes"));
         assert_eq!(parse("+0 > X 1:1(0)").unwrap_err().line, 1);
     }

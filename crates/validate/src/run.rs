@@ -8,24 +8,15 @@ use crate::command::{Effect, effects};
 use crate::connection::Sent;
 use crate::endpoint::{Endpoint, Returned};
 use crate::features::{self, CONSTANTS};
+use crate::format::{seconds, show};
 use crate::kernel::{self, Kernel};
+use crate::observation::Observation;
 use crate::outcome::{Options, Outcome, Stack};
 use crate::parser::parse;
 use crate::script::{Arg, Call, Event, Problem, Script, Segment, What, When, flag};
-use crate::seen::Seen;
 use crate::settings::Settings;
-use crate::show::{seconds, show};
 use crate::socket::Sockets;
 use stamps::Stamps;
-use std::path::Path;
-
-/// Runs the script in the file `path`.
-pub fn run_file(path: &Path, options: &Options) -> Outcome {
-    match std::fs::read_to_string(path) {
-        Ok(text) => run_text(&text, options),
-        Err(e) => Outcome::Invalid(Problem::new(1, format!("cannot be read: {e}"))),
-    }
-}
 
 /// Runs the script `text`.
 pub fn run_text(text: &str, options: &Options) -> Outcome {
@@ -36,11 +27,11 @@ pub fn run_text(text: &str, options: &Options) -> Outcome {
     }
 }
 
-/// What the endpoint does with what the script sends it and calls, whatever the script expects of it.
+/// Records the behaviour of the endpoint with the packets and calls of the script, whatever the script expects.
 ///
 /// # Errors
-/// It could not be run, or came to an end that no script has.
-pub fn watch_text(text: &str, options: &Options) -> Result<Vec<Seen>, Outcome> {
+/// It could not run, or ended in a way that no script expects.
+pub fn watch_text(text: &str, options: &Options) -> Result<Vec<Observation>, Outcome> {
     match play(text, options, Some(Vec::new()))? {
         (Ok(()), seen) => Ok(seen),
         (Err(f), _) => Err(Outcome::Failed { line: f.line, expected: f.expected, got: f.got }),
@@ -48,7 +39,11 @@ pub fn watch_text(text: &str, options: &Options) -> Result<Vec<Seen>, Outcome> {
 }
 
 /// Runs the script `text`; with `seen` it is watched instead of tested.
-fn play(text: &str, options: &Options, seen: Option<Vec<Seen>>) -> Result<(Result<(), Failure>, Vec<Seen>), Outcome> {
+fn play(
+    text: &str,
+    options: &Options,
+    seen: Option<Vec<Observation>>,
+) -> Result<(Result<(), Failure>, Vec<Observation>), Outcome> {
     let parsed = parse(text);
     let stack = options.stack.as_deref().unwrap_or("linux");
     let missing = features::missing(text, parsed.as_ref().ok(), stack);
@@ -97,10 +92,10 @@ fn broken(problem: String) -> Failure {
 
 /// Limits of packets that the endpoint sends in a script, and of timer events: a hundred times the need of the project's largest script. An
 /// endpoint that never stops must not exhaust memory or time.
-const MOST_PACKETS: usize = 1 << 17;
-const MOST_STEPS: usize = 1 << 20;
+const MAX_PACKETS: usize = 1 << 17;
+const MAX_STEPS: usize = 1 << 20;
 
-/// Scripts begin here, ns: the simulator's clock at 0 is a place of its own.
+/// Start of scripts, ns: the simulator treats time 0 specially.
 const BEGIN: i64 = 1_000_000_000;
 
 struct Runner<E> {
@@ -110,23 +105,23 @@ struct Runner<E> {
     /// Script time of the last event, ns.
     last: i64,
     names: Names,
-    /// Calls that wait: line, call, and the range of ends, ns.
+    /// Blocked calls: line, call, and the range of ends, ns.
     waiting: Vec<(usize, Call, (i64, i64))>,
     stamps: Stamps,
     tolerance: i64,
     strict: bool,
-    /// What has been seen so far, where the script is not tested.
-    seen: Option<Vec<Seen>>,
-    /// Whether the application has its end of the connection.
+    /// Record of a watched script.
+    seen: Option<Vec<Observation>>,
+    /// True while the application has its end of the connection.
     open: bool,
-    /// Packets that were taken from the endpoint.
+    /// Number of packets that were taken from the endpoint.
     taken: usize,
     /// Number of timer events of the endpoint.
     steps: usize,
 }
 
 impl<E: Endpoint> Runner<E> {
-    fn new(endpoint: E, settings: &Settings, seen: Option<Vec<Seen>>) -> Runner<E> {
+    fn new(endpoint: E, settings: &Settings, seen: Option<Vec<Observation>>) -> Runner<E> {
         let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         let stamps = Stamps::new(settings.tick, settings.tolerance);
         let (tolerance, strict) = (settings.tolerance, settings.strict);
@@ -146,8 +141,8 @@ impl<E: Endpoint> Runner<E> {
         }
     }
 
-    /// All of the script, and what was seen.
-    fn all(mut self, script: &Script) -> (Result<(), Failure>, Vec<Seen>) {
+    /// Runs the whole script; returns the record too.
+    fn all(mut self, script: &Script) -> (Result<(), Failure>, Vec<Observation>) {
         let result = self.run(script);
         (result, self.seen.unwrap_or_default())
     }
@@ -184,7 +179,7 @@ impl<E: Endpoint> Runner<E> {
         if let What::Out(segment) = &event.what {
             return match self.seen {
                 None => self.expect(event.line, range, segment),
-                Some(_) => self.look(event.line, (event.when != When::Any).then(|| ps(range.0)), segment),
+                Some(_) => self.await_packet(event.line, (event.when != When::Any).then(|| ps(range.0)), segment),
             };
         }
         if event.when != When::Any {
@@ -215,14 +210,14 @@ impl<E: Endpoint> Runner<E> {
         self.wake()
     }
 
-    /// Lets time pass until `end`, ps. What is due at that very time comes after what the script does then.
+    /// Advances the time to `end`, ps. Events at that very time follow the script's own.
     fn advance(&mut self, end: u64) -> Result<(), Failure> {
         while self.happens(end.saturating_sub(1))? {}
         self.now = self.now.max(end);
         Ok(())
     }
 
-    /// Lets time pass until the endpoint does something, at most until `until`; whether it has.
+    /// Advances the time until the endpoint acts, at most until `until`; true if it has.
     fn happens(&mut self, until: u64) -> Result<bool, Failure> {
         let Some(time) = self.endpoint.pass(self.now, until).map_err(broken)? else { return Ok(false) };
         self.now = self.now.max(time);
@@ -235,15 +230,15 @@ impl<E: Endpoint> Runner<E> {
     /// Fails, without a line, if the endpoint exceeds a limit.
     fn bounded(&self) -> Result<(), Failure> {
         let packets = self.taken + self.endpoint.sent();
-        if packets > MOST_PACKETS {
+        if packets > MAX_PACKETS {
             return Err(failure(
                 0,
-                format!("at most {MOST_PACKETS} packets sent"),
+                format!("at most {MAX_PACKETS} packets sent"),
                 format!("{packets} packets; shorten the script, or let it acknowledge less"),
             ));
         }
-        if self.steps > MOST_STEPS {
-            return Err(failure(0, format!("at most {MOST_STEPS} timer events"), "more timer events; shorten the script"));
+        if self.steps > MAX_STEPS {
+            return Err(failure(0, format!("at most {MAX_STEPS} timer events"), "more timer events; shorten the script"));
         }
         Ok(())
     }
@@ -255,7 +250,7 @@ impl<E: Endpoint> Runner<E> {
         sent
     }
 
-    /// Fails if something was sent that the script does not expect, where it asks for that.
+    /// In strict mode, fails if the endpoint sent a packet that the script does not expect.
     fn no_more(&mut self, line: usize) -> Result<(), Failure> {
         match self.endpoint.first_sent() {
             Some(front) if self.strict => Err(failure(line, "nothing sent before this", self.describe(front))),
@@ -296,7 +291,7 @@ impl<E: Endpoint> Runner<E> {
         if late || !self.same(expected, &whole.segment) {
             return Err(failure(line, wanted(), self.describe(&whole)));
         }
-        // The script's time goes on, also when the packet came a little early.
+        // The script's time advances even if the packet came a little early.
         if !any {
             self.now = self.now.max(ps(range.0).min(self.endpoint.idle_until(self.now)));
         }
@@ -320,7 +315,7 @@ impl<E: Endpoint> Runner<E> {
         let basic = |s: &Segment| (flags(s), s.seq, s.len, if s.flags & flag::ACK != 0 { s.ack } else { 0 });
         basic(expected) == basic(got)
             && (expected.win.is_none() || expected.win == got.win)
-            && expected.ecn.is_none_or(|e| crate::show::agrees(e, got.ecn))
+            && expected.ecn.is_none_or(|e| crate::format::agrees(e, got.ecn))
             && match (&expected.options, &got.options) {
                 (None, _) | (_, None) => true,
                 (Some(a), Some(b)) => self.stamps.same(a, b),
@@ -354,7 +349,7 @@ impl<E: Endpoint> Runner<E> {
         }
     }
 
-    /// Calls that wait may have come to their end.
+    /// Ends the blocked calls that are over.
     fn wake(&mut self) -> Result<(), Failure> {
         for (line, call, range) in std::mem::take(&mut self.waiting) {
             match self.endpoint.call(self.now, &call) {
@@ -386,7 +381,7 @@ impl<E: Endpoint> Runner<E> {
     }
 }
 
-/// Simulator's time of a script's, ps.
+/// Simulator time of a script time, ps.
 fn ps(script_ns: i64) -> u64 {
     (script_ns + BEGIN).max(0).unsigned_abs().saturating_mul(1000)
 }

@@ -8,7 +8,7 @@ pub mod flag {
     pub const SYN: u8 = 2;
     /// `R`
     pub const RST: u8 = 4;
-    /// `P`; the simulator has no push flag, so that it is not compared.
+    /// `P`; the simulator has no push flag, so it is not compared.
     pub const PSH: u8 = 8;
     /// `.`
     pub const ACK: u8 = 16;
@@ -27,7 +27,7 @@ pub mod flag {
     }
 }
 
-/// When an event happens; times in ns.
+/// Time of an event, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Since the start of the script, in this range.
@@ -38,7 +38,7 @@ pub enum When {
     Any,
 }
 
-/// The ECN field of a packet, as far as a script says it.
+/// ECN field of a packet, as a script writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnField {
     /// `[noecn]`
@@ -100,26 +100,26 @@ pub enum Arg {
     Text(String),
     /// `[..]`
     List(Vec<Arg>),
-    /// `{..}`, which only calls have that are not supported.
+    /// `{..}`, only in unsupported calls.
     Struct,
 }
 
 /// A call of the socket interface.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Until when it may block; `None`: it returns at once.
+    /// End of a blocking call; `None`: it returns at once.
     pub until: Option<When>,
     /// `write`, ...
     pub name: String,
     /// Arguments.
     pub args: Vec<Arg>,
-    /// What it returns.
+    /// Result.
     pub result: Arg,
     /// `EAGAIN`, ... when it returns -1.
     pub errno: Option<String>,
 }
 
-/// What happens.
+/// Action of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// A packet arrives at our endpoint.
@@ -139,9 +139,9 @@ pub enum What {
 pub struct Event {
     /// In the file, from 1.
     pub line: usize,
-    /// When.
+    /// Time.
     pub when: When,
-    /// What.
+    /// Action.
     pub what: What,
 }
 
@@ -165,17 +165,17 @@ pub struct Script {
     pub events: Vec<Event>,
 }
 
-/// Something wrong with a script.
+/// Error in a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// In the file, from 1.
     pub line: usize,
-    /// What.
+    /// Message.
     pub message: String,
 }
 
 impl Problem {
-    /// At `line`.
+    /// An error at `line`.
     pub fn new(line: usize, message: impl Into<String>) -> Problem {
         Problem { line, message: message.into() }
     }

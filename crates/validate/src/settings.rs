@@ -1,4 +1,4 @@
-//! What a script sets, and the configuration of the endpoint that follows: options of the script, parameters of the kernel.
+//! Settings of a script, and the configuration of its endpoint: options of the script, parameters of the kernel.
 
 use crate::script::Options;
 use forebay_experiment::transport::Profile;
@@ -9,16 +9,16 @@ use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use forebay_types::param::{Kind, Param, Value, Values, nearest};
 use std::ops::RangeInclusive;
 
-/// What setting something comes to.
+/// Result of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// The endpoint follows it, or could not differ.
+    /// The endpoint follows it, or cannot differ.
     Yes,
-    /// What of it the simulator lacks.
+    /// Missing feature of the simulator.
     No(String),
 }
 
-/// How a script wants its endpoint.
+/// Settings for the endpoint of a script.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// `linux`, `rfc` or `ns2`.
@@ -29,11 +29,11 @@ pub(crate) struct Settings {
     transport: Vec<(String, String)>,
     /// SACK is offered and accepted.
     pub(crate) sack: bool,
-    /// Timestamps are.
+    /// Timestamps are offered and accepted.
     pub(crate) timestamps: bool,
-    /// Window scaling is.
+    /// Window scaling is offered and accepted.
     pub(crate) scaling: bool,
-    /// ECN: 0 off, 1 asked for and agreed to, 2 agreed to.
+    /// ECN: 0 off, 1 requested and accepted, 2 accepted.
     pub(crate) ecn: u8,
     /// Explicit time-based recovery (`tcp_recovery`).
     rack: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Settings {
     min_snd_mss: u16,
     /// A tick of the timestamps, ns.
     pub(crate) tick: i64,
-    /// By how much a packet may miss its time, ns.
+    /// Tolerance for the time of a packet, ns.
     pub(crate) tolerance: i64,
     /// Every packet that is sent must be in the script.
     pub(crate) strict: bool,
@@ -69,11 +69,11 @@ const MAX_MTU: i64 = 65_535;
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: i64 = 40;
 
-/// Default of the original tool.
+/// Default of packetdrill.
 const TOLERANCE: i64 = 4_000_000;
 
 impl Settings {
-    /// What holds before a script says anything: a Linux kernel's defaults, or what the documents say.
+    /// Settings before those of the script: defaults of a Linux kernel, or of the RFCs.
     pub(crate) fn new(stack: &str) -> Settings {
         let linux = stack == "linux";
         let plain = resolve_with(stack, "newreno", &[])
@@ -99,7 +99,7 @@ impl Settings {
         }
     }
 
-    /// An option line of the script. An error for one that is wrong.
+    /// An option line of the script. An error for an illegal one.
     pub(crate) fn option(&mut self, name: &str, value: &str) -> Result<Support, String> {
         let whole = |what: &str| value.parse::<i64>().map_err(|_| format!("--{name}={value}: expected {what}"));
         match name {
@@ -146,7 +146,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The transport that a script asks for, before its connection opens.
+    /// The transport of the script, before its connection opens.
     pub(crate) fn transport(&self) -> Result<Transport, String> {
         transport_of(&self.stack, &self.cc, &self.transport)
     }
@@ -156,7 +156,7 @@ impl Settings {
         cc::find(&self.cc).map_or("reno", |e| if e.entry.name == "newreno" { "reno" } else { e.entry.name })
     }
 
-    /// What the script says of its connection beyond the transport, as parameters of a Linux kernel with their values.
+    /// Settings of the script beyond the transport, as parameters of a Linux kernel.
     pub(crate) fn parameters(&self) -> Vec<(String, String)> {
         let number = |name: &str, value: u8| (name.to_owned(), value.to_string());
         let mut all = vec![
@@ -194,17 +194,17 @@ impl Settings {
             ("tcp_recovery", Some(mode @ 0..=1)) => self.rack = mode == 1,
             ("tcp_min_snd_mss", Some(mss @ 48..=65_535)) => self.min_snd_mss = mss as u16,
             ("tcp_rmem", Some(_)) if numbers.len() == 3 => self.rcv_wnd = Some(numbers[2]),
-            // As the simulated stack is.
+            // Same as the simulated stack.
             ("tcp_early_retrans", Some(3 | 4)) | ("tcp_dsack", Some(1)) | ("tcp_frto", Some(1 | 2)) => {}
             ("tcp_cubic.parameters.hystart_detect", Some(3)) | ("tcp_cubic.parameters.hystart", Some(1)) => {}
             ("tcp_mtu_probing", Some(0)) | ("tcp_notsent_lowat", Some(4_294_967_295)) => {}
             ("tcp_wmem", Some(_)) if numbers.get(1).is_some_and(|&b| b >= 200_000) => {}
-            // Segments leave one by one whatever these say, and unpaced.
+            // Segments leave one by one and unpaced, whatever the value.
             (
                 "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_tso_rtt_log" | "tcp_pacing_ss_ratio" | "tcp_pacing_ca_ratio",
                 _,
             ) => {}
-            // Of what a script without these features does not come to use.
+            // Features that a script does not use without calls of their own.
             ("tcp_fastopen" | "tcp_fastopen_key" | "tcp_fastopen_blackhole_timeout_sec" | "tcp_ecn_option", _) => {}
             ("tcp_syn_retries" | "tcp_synack_retries" | "tcp_syncookies" | "tcp_no_metrics_save" | "tcp_base_mss", _) => {}
             ("tcp_invalid_ratelimit" | "tcp_autocorking" | "tcp_moderate_rcvbuf" | "tcp_rto_min_us", _) if first == Some(0) => {}
@@ -242,7 +242,7 @@ impl Settings {
             c.dup_thresh = n;
         }
         if let (Some(bytes), false) = (self.rcv_wnd, set("rcv-wnd")) {
-            // `tcp_rmem[2]` bounds the buffer; where that tunes itself, `rcv-wnd` is the half of it that a window can be at first.
+            // `tcp_rmem[2]` bounds the buffer; with autotuning, `rcv-wnd` is the half of it that a window can have at first.
             c.rcv_wnd = if c.rcv_autotune { bytes / 2 } else { bytes };
         }
         c.isn = Some(0);
@@ -275,7 +275,7 @@ impl Settings {
         u32::from(agreed.max(least).saturating_sub(options).max(1))
     }
 
-    /// Whether the connection may use ECN: the congestion control may insist.
+    /// True if the connection may use ECN: the congestion control may require it.
     pub(crate) fn wants_ecn(&self, active: bool) -> bool {
         let insists = cc::find(&self.cc).is_some_and(|e| e.ecn == Ecn::Dctcp);
         insists || self.ecn == 1 || (self.ecn == 2 && !active)
@@ -287,7 +287,7 @@ fn resolve_with(stack: &str, cc: &str, transport: &[(String, String)]) -> Result
     TcpConfig::of(&transport_of(stack, cc, transport)?).map_err(|e| e.message)
 }
 
-/// The same as a scenario has it.
+/// The same with the scenario's types.
 fn transport_of(stack: &str, cc: &str, transport: &[(String, String)]) -> Result<Transport, String> {
     let entry: &CcEntry = cc::find(cc).ok_or_else(|| format!("no congestion control `{cc}`"))?;
     let name = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();

@@ -1,15 +1,15 @@
-//! Socket calls of a script, on the one connection that it has.
+//! Socket calls of a script, on its only connection.
 
 use crate::connection::{Connection, Sent, Stage};
 use crate::endpoint::{Endpoint, Returned};
 use crate::script::{Arg, Call, Segment};
 use crate::settings::Settings;
 
-/// Options of sockets that change nothing here, or are followed.
+/// Options of sockets that are implemented, or have no effect here.
 pub(crate) const SOCKET_OPTIONS: &[&str] =
     &["SO_REUSEADDR", "SO_REUSEPORT", "SO_ERROR", "TCP_NODELAY", "TCP_MAXSEG", "TCP_CONGESTION"];
 
-/// Calls that are understood.
+/// Supported calls.
 pub(crate) const CALLS: &[&str] = &[
     "socket",
     "bind",
@@ -31,19 +31,19 @@ pub(crate) const CALLS: &[&str] = &[
 
 /// The sockets of a script.
 pub(crate) struct Sockets {
-    /// What the script has set so far.
+    /// Settings of the script so far.
     settings: Settings,
     /// The connection, from `listen` or `connect` on.
     connection: Option<Connection>,
-    /// Sockets that have been made.
+    /// Number of sockets that were created.
     open: Vec<i64>,
     listener: Option<i64>,
     /// The connection's socket.
     socket: Option<i64>,
-    /// Sockets that do not wait.
+    /// Non-blocking sockets.
     impatient: Vec<i64>,
     read: u64,
-    /// The application has shut the direction towards it.
+    /// The application has shut down its receiving direction.
     deaf: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn number(call: &Call, index: usize) -> Result<i64, String> {
     }
 }
 
-/// The word or text `index` of `call`'s arguments; empty if it is something else.
+/// The word or text `index` of `call`'s arguments; empty for other arguments.
 pub(crate) fn word(call: &Call, index: usize) -> &str {
     match call.args.get(index) {
         Some(Arg::Word(w) | Arg::Text(w)) => w,
@@ -87,7 +87,7 @@ impl Sockets {
         }
     }
 
-    /// Settings have changed: a connection that has not begun follows.
+    /// Applies changed settings to a connection that has not begun.
     fn settings_changed(&mut self) {
         if let Some(c) = self.connection.as_mut().filter(|c| c.stage == Stage::Listen) {
             c.settings = self.settings.clone();
@@ -165,7 +165,7 @@ impl Sockets {
         DONE
     }
 
-    /// Values that differ from the script's are its failure, with the value as what the call returned.
+    /// Values that differ from the script's are its failure, with the value as the result of the call.
     fn getsockopt(&mut self, call: &Call) -> Result<Returned, String> {
         let value = match word(call, 2) {
             "TCP_MAXSEG" => match self.connection.as_ref().filter(|c| c.stage == Stage::Open) {

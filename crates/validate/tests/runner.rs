@@ -50,7 +50,7 @@ fn times_count() {
 }
 
 #[test]
-fn calls_wait_as_long_as_they_should() {
+fn blocking_calls_return_in_time() {
     let read = |until: &str| {
         run(&format!("+0...{until} read(4, ..., 2000) = 1000\n+.2 < . 1:1001(1000) ack 1 win 65535\n+0 > . 1:1(0) ack 1001"))
     };
@@ -140,7 +140,7 @@ fn kernel_clamps_small_mss() {
 
 /// The same for the end that connects, whose peer answers with an MSS of zero.
 #[test]
-fn zero_mss_in_syn_ack_is_ignored() {
+fn zero_mss_in_syn_ack_ignored() {
     let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)\n\
                   +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n+0 connect(3, ..., ...) = -1 EINPROGRESS (in progress)\n\
                   +0 > S 0:0(0) <...>\n+.1 < S. 0:0(0) ack 1 win 65535 <mss 0>\n+0 > . 1:1(0) ack 1\n\

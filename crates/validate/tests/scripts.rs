@@ -1,7 +1,7 @@
 //! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
 
-use forebay_validate::page::{Checked, Elsewhere, Other, citations, differences, places, table};
-use forebay_validate::{Outcome, RunOptions, Seen, Stack, as_linux, difference, run_text, scripts, watch_text};
+use forebay_validate::page::{Checked, KernelOutcome, OtherSimulators, citations, differences, places, table};
+use forebay_validate::{Case, Observation, Outcome, RunOptions, Stack, as_linux, cases, difference, run_text, watch_text};
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
@@ -20,15 +20,14 @@ fn lines(file: &str) -> Vec<Vec<String>> {
 fn checked() -> Vec<Checked> {
     let known = lines("known.csv");
     let folder = root().join("tests/conform");
-    let files = scripts(&[folder]).unwrap();
-    let one = |file: &PathBuf| {
-        let text = std::fs::read_to_string(file).unwrap();
-        let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+    let one = |case: &Case| {
+        let text = case.text().unwrap().to_owned();
+        let path = Path::new(case.name()).strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         let outcome = run_text(&text, &RunOptions { strict: true, ..RunOptions::default() });
         let known = known.iter().find(|k| path.ends_with(&k[0])).map(|k| k[1].clone());
         Checked { path, text, outcome, known }
     };
-    files.iter().map(one).collect()
+    cases(&[folder]).unwrap().iter().map(one).collect()
 }
 
 #[test]
@@ -77,11 +76,11 @@ fn two_runs_are_equal() {
     assert_eq!(outcomes(checked()), outcomes(checked()));
 }
 
-/// What the scripts came to with a Linux kernel, as `linux.csv` has it.
-fn in_linux() -> Vec<Other> {
+/// Outcomes of the scripts with a Linux kernel, from `linux.csv`.
+fn in_linux() -> Vec<KernelOutcome> {
     let other = |f: Vec<String>| {
         let [script, result, line, expected, got] = f.try_into().unwrap_or_else(|f| panic!("linux.csv: five fields, not {f:?}"));
-        Other { script, result, line: line.parse().unwrap_or(0), expected, got }
+        KernelOutcome { script, result, line: line.parse().unwrap_or(0), expected, got }
     };
     lines("linux.csv").into_iter().map(other).collect()
 }
@@ -126,14 +125,16 @@ fn hold(file: &str, release: &str, new: &str, what: &str) {
 /// The same input for the simulator's stack `linux` and for a kernel: every packet at its nanosecond and what either knows after each packet of the peer
 /// (state, window, threshold, counts, back-off), to the end of every script. Where they part is in `stack-linux.csv`, with the cause.
 #[test]
-fn the_stack_linux_does_what_a_kernel_does() {
+fn stack_linux_equals_kernel() {
     let Some(release) = release() else { return };
     let causes = lines("stack-linux.csv");
     let mut new = format!("# {release}\n# script; the simulator's stack `linux`; the kernel; cause\n");
     let mut compared = 0;
-    for file in scripts(&["tests/conform", "tests/connections"].map(|folder| root().join(folder))).unwrap() {
-        let text = as_linux(&std::fs::read_to_string(&file).unwrap());
-        let path = file.strip_prefix(root().join("tests")).unwrap().to_string_lossy().into_owned();
+    let mut all = cases(&["tests/conform", "tests/connections"].map(|folder| root().join(folder))).unwrap();
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    for case in all {
+        let text = as_linux(case.text().unwrap());
+        let path = Path::new(case.name()).strip_prefix(root().join("tests")).unwrap().to_string_lossy().into_owned();
         let watch = |of| watch_text(&text, &RunOptions { of, ..RunOptions::default() });
         let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
@@ -143,7 +144,7 @@ fn the_stack_linux_does_what_a_kernel_does() {
         assert!(!ours.is_empty(), "{path}: nothing is compared");
         compared += 1;
         if let Some((a, b)) = difference(&ours, &theirs) {
-            let show = |seen: Option<&Seen>| field(&seen.map_or_else(|| "nothing".into(), Seen::to_string));
+            let show = |seen: Option<&Observation>| field(&seen.map_or_else(|| "nothing".into(), Observation::to_string));
             let cause = causes.iter().find(|c| c[0] == path).map_or("unknown", |c| &c[3]);
             new += &format!("{path}; {}; {}; {cause}\n", show(a), show(b));
         }
@@ -153,7 +154,7 @@ fn the_stack_linux_does_what_a_kernel_does() {
 }
 
 #[test]
-fn a_kernel_does_what_is_written_down() {
+fn kernel_outcomes_are_current() {
     let Some(release) = release() else { return };
     let options = RunOptions { of: Stack::Linux, strict: true, ..RunOptions::default() };
     let mut new = format!("# {release}\n# script; result; line; what the script says; what the kernel does\n");
@@ -173,9 +174,9 @@ fn a_kernel_does_what_is_written_down() {
 
 #[test]
 fn the_page_is_current() {
-    let elsewhere: Vec<Elsewhere> = lines("elsewhere.csv")
+    let elsewhere: Vec<OtherSimulators> = lines("elsewhere.csv")
         .into_iter()
-        .map(|f| Elsewhere {
+        .map(|f| OtherSimulators {
             rfc: f[0].parse().unwrap(),
             script: f[1].clone(),
             ns3: f[2].clone(),

@@ -60,7 +60,7 @@ class Evaluation:
 
 
 def evaluate(scenario: Scenario) -> dict[str, Evaluation]:
-    """Evaluate the models that a scenario implies, as ``forebay model --no-sim`` does.
+    """Evaluate the models that a scenario implies, as ``forebay run --world model`` does.
 
     Parameters
     ----------

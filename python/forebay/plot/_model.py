@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._scenario import Scenario
     from ..model import Section
 
-#: The names in `forebay model`. The harmonic mean is right where a branch of the printed one is impossible.
+#: The names in `forebay run --world model`. The harmonic mean is right where a branch of the printed one is impossible.
 _GOODPUT = ("goodput, harmonic P^O", "goodput")
 _LINK = "payload that the link carries"
 _NSTAR = "N*, collapse from"

@@ -168,6 +168,6 @@ class Run:
         return Result(runs, units)
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
-        """Ask `forebay model --no-sim --format json` about a scenario."""
+        """Ask `forebay compare --worlds model --models --format json` about a scenario."""
         words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
         return json.loads(self._simulator.model((self.folder / file).resolve(), words))

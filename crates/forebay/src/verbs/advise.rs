@@ -1,12 +1,12 @@
-//! `forebay advise`: what to change in a network so that an objective becomes better, what that costs the others, and what installs it.
+//! `forebay advise`: changes to a network that improve an objective, their cost for other traffic, and the commands that install them.
 
-use super::check::Printed;
+use super::check::TextFormat;
 use crate::failure::Failure;
-use crate::input::found;
+use crate::input::resolve_path;
 use crate::interrupt::{self, Forced};
-use crate::output::{print, print_data};
 use crate::report;
-use crate::style::{self, BOLD, DIM, paint};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style::{self, BOLD, DIM, paint};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
 use forebay_runner::sweep::{Counts, SweepError};
 use forebay_store::{Host, write_whole};
@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
-/// Try what an operator can change, and rank it: effect, price for the others, and how to install it
+/// Try the changes that an operator can make, and rank them by effect and by cost for other traffic
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario file: the network as it is today
     file: PathBuf,
-    /// What to improve, such as "p99 of reads": mean, p50, p99 or goodput of a class [default: that of [advise] in the file]
+    /// The objective, such as "p99 of reads": mean, p50, p99 or goodput of a class [default: that of [advise] in the file]
     #[arg(long, value_name = "TEXT")]
     objective: Option<String>,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Seeds of the changes that look best after two
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
-    /// Directory for the results [default: out/NAME-advise]; the same again goes on where it stopped
+    /// Directory for the results [default: out/NAME-advise]; the same command continues an interrupted search
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Runs at the same time [default: one for each processor]
@@ -37,17 +37,17 @@ pub(crate) struct Args {
     /// Do not write a report beside the results
     #[arg(long)]
     no_report: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Printed::Text)]
-    format: Printed,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
-/// Tries, prints the recommendation and the table, and writes the page.
+/// Tries the changes, prints the recommendation and the table, and writes the report.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     interrupt::listen_or_end(Forced { grace: interrupt::GRACE_OF_SWEEPS, json: false, continues: true })?;
     let request = Request {
         worlds: forebay_backends::all(),
-        file: found(&args.file),
+        file: resolve_path(&args.file),
         sets: args.set.clone(),
         objective: args.objective.clone(),
         seeds: args.seeds,
@@ -62,11 +62,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if !args.no_report {
         write_whole(&path, forebay_report::render(&page(&advice)).as_bytes())?;
     }
-    if args.format == Printed::Json {
+    if args.format == TextFormat::Json {
         return print_data(&format!("{:#}\n", json(&advice)));
     }
     let report = if args.no_report { String::new() } else { format!("report: {}\n", path.display()) };
-    print(&(said(&advice) + &report))
+    print(&(answer(&advice) + &report))
 }
 
 fn failure(e: AdviseError) -> Failure {
@@ -83,8 +83,8 @@ fn failure(e: AdviseError) -> Failure {
     }
 }
 
-/// The answer: what to do, how to install it, and all that was tried.
-fn said(a: &Advice) -> String {
+/// The recommendation, the commands that install it, and all changes that were tried.
+fn answer(a: &Advice) -> String {
     let colour = style::stdout();
     let (sentences, install) = recommendation(a);
     let mut out = String::new();
@@ -95,21 +95,16 @@ fn said(a: &Advice) -> String {
         let _ = writeln!(out, "\nHow:");
         install.iter().for_each(|step| _ = writeln!(out, "  {step}"));
     }
-    let _ = writeln!(
-        out,
-        "\nWhat was tried, best first by the gain that the interval leaves sure (stack {}):\n\n{}",
-        a.stack,
-        table(a)
-    );
+    let _ = writeln!(out, "\nAll changes, by the lower end of their gain's interval (stack {}):\n\n{}", a.stack, table(a));
     for (name, why) in &a.dropped {
         let _ = writeln!(out, "{}", paint(colour, DIM, &format!("not simulated: {name}: {why}")));
     }
     let (runs, found) = a.runs;
-    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them found finished)", a.dir.display());
+    let _ = writeln!(out, "results: {} ({runs} runs, {found} of them already finished)", a.dir.display());
     out
 }
 
-/// One line on a terminal.
+/// The progress as one line of a terminal.
 struct Display {
     shown: bool,
     last: Option<(String, usize)>,

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 /// Give connections of this host a congestion control, as a BPF program in the running kernel
 ///
-/// New connections use it at once, open ones with --live. What is changed stays until `forebay detach`, also when this process ends.
-/// Needs root (SECURITY.md lists the capabilities). `forebay doctor` says what this host lacks.
+/// New connections use it at once, open ones with --live. Changes stay until `forebay detach`, also when this process ends. Needs root (SECURITY.md
+/// lists the capabilities). `forebay doctor` lists what this host lacks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The program; `forebay attach list` names them with their parameters
+    /// The program; `forebay attach list` names them with their parameters. With --daemon also the name of an attachment
     #[arg(value_name = "CC|SHIM")]
     pub(crate) program: String,
     /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only these of its processes); can be given more than once
@@ -20,21 +20,27 @@ pub(crate) struct Args {
     /// For all new connections of this network namespace
     #[arg(long)]
     pub(crate) default: bool,
-    /// Also for connections that are open already
+    /// Also for open connections
     #[arg(long)]
     pub(crate) live: bool,
-    /// Of a shim: at this interface, such as a bridge's uplink, instead of those of the routes to --dst; can be given more than once
+    /// For a shim: attach it to this interface, such as a bridge's uplink, instead of those of the routes to --dst; can be given more than once
     #[arg(long, value_name = "INTERFACE")]
     pub(crate) dev: Vec<String>,
     /// Set a parameter; can be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) param: Vec<String>,
-    /// The name under which the kernel knows it, at most 15 characters [default: fb_ and the program's]
+    /// Its name in the kernel, at most 15 characters [default: fb_ and the program's]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Change nothing; print the commands that do the same by hand
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Attach nothing; keep the timers of the shim that is attached under this name, until interrupted or the shim is detached
+    ///
+    /// For `proboscis`: unanswered probes and SYNs are retransmitted, and SYN-ACKs wait until enough probes have arrived. Start it beside the
+    /// shim at both ends, as a service. When it ends, or is killed, the shim continues without timers within 50 ms
+    #[arg(long, conflicts_with_all = ["dst", "cgroup", "default", "live", "dev", "param", "name", "dry_run", "rollback_on"])]
+    pub(crate) daemon: bool,
     /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
     /// the five seconds before attaching; can be given more than once
     ///
@@ -45,7 +51,7 @@ pub(crate) struct Args {
     /// rollback, 130 if Ctrl-C was the reason
     #[arg(long, value_name = "CONDITION", conflicts_with = "dry_run")]
     pub(crate) rollback_on: Vec<String>,
-    /// With --rollback-on: leave it attached and end after so many seconds
+    /// With --rollback-on: leave it attached and end after this many seconds
     #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
     pub(crate) watch_for: Option<u64>,
     /// With --rollback-on: Ctrl-C ends the guard and leaves it attached, once it is attached

@@ -1,10 +1,11 @@
-//! `forebay check`: reads a scenario and says what it means, without running it.
+//! `forebay check`: reads a scenario and explains it, without running it.
 
 use crate::failure::Failure;
-use crate::input::found;
+use crate::input::resolve_path;
+use crate::interrupt;
 use crate::limits;
-use crate::output::{print, print_data};
-use crate::{interrupt, style};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style;
 use forebay_runner::sweep::explain;
 use forebay_runner::{Forecast, Outlook, RealTime, outlook};
 use forebay_scenario::{Resolved, Scenario};
@@ -12,7 +13,7 @@ use forebay_store::Host;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Check a scenario file and explain what it would run
+/// Check a scenario file and explain its runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario file
@@ -20,26 +21,26 @@ pub(crate) struct Args {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// World that is to run it, instead of the file's: see `forebay list worlds`
+    /// World of the runs, instead of the file's: see `forebay list worlds`
     #[arg(long, value_name = "NAME")]
     world: Option<String>,
     /// Check the scenario for each of these values, as `run` does (repeatable)
     #[arg(long = "sweep", value_name = "KEY=[A, B]")]
     sweep: Vec<String>,
-    /// Print the scenario of every variant with all defaults written out, as TOML; of a sweep that of its first point
+    /// Print the scenario of every variant with all defaults, as TOML; of a sweep that of its first point
     #[arg(long)]
     resolved: bool,
-    /// How to print what it means
-    #[arg(long, value_enum, default_value_t = Printed::Text, conflicts_with = "resolved")]
-    format: Printed,
-    /// Say nothing of what it would cost to run: no part of it is run then
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, conflicts_with = "resolved")]
+    format: TextFormat,
+    /// Leave out the forecast of the cost, for which a part of the scenario runs
     #[arg(long)]
     no_forecast: bool,
 }
 
-/// How a verb prints what it has to say.
+/// Output formats of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Printed {
+pub(crate) enum TextFormat {
     /// For a person
     Text,
     /// One JSON document
@@ -92,7 +93,7 @@ fn all_points(seen: &[&Forecast], points: usize) -> Forecast {
         (sum.busy, sum.share) = (sum.busy + f.busy - f.writing_busy, sum.share.min(f.share));
     }
     let times = points as f64 / f64::max(seen.len() as f64, 1.0);
-    // Of each run its numbers are kept, and a line of the table.
+    // The numbers of each run are kept, and a line of the table.
     let runs = sum.runs * points as u64;
     Forecast {
         runs,
@@ -108,7 +109,7 @@ fn all_points(seen: &[&Forecast], points: usize) -> Forecast {
     }
 }
 
-/// What the scenario means, for programs.
+/// The explanation for programs.
 fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Outlook>) -> Result<Value, Failure> {
     let variant = |v: &forebay_scenario::Variant| json!({"variant": v.label, "resolved": v.echo});
     let points = scenario.sweep()?.map(|s| s.len());
@@ -123,13 +124,13 @@ fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Outlook>) ->
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut overrides = args.set.clone();
     overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
-    let mut scenario = forebay_scenario::load(forebay_backends::all(), &found(&args.file), &overrides, None)?;
+    let mut scenario = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &overrides, None)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     let threads = Host::here().cpus;
     let (resolved, text) = explain(&scenario, threads, interrupt::flag())?;
     if !args.resolved {
         let cost = if args.no_forecast { None } else { Some(cost(&scenario, &resolved, threads)?) };
-        if args.format == Printed::Json {
+        if args.format == TextFormat::Json {
             return print_data(&format!("{:#}\n", document(&scenario, &resolved, cost.as_ref())?));
         }
         let cost = cost.map_or(String::new(), |f| limits::text(&f, threads, style::stdout()));

@@ -1,14 +1,15 @@
 //! `forebay compare`: one scenario in several worlds and on several stacks, side by side; and packet by packet.
 
+use crate::closed_forms::ClosedForms;
 use crate::failure::Failure;
-use crate::input::found;
+use crate::input::resolve_path;
 use crate::interrupt::{self, Forced};
-use crate::output::{Format, print, print_data};
-use crate::plain;
-use crate::progress::{Display, Kind};
-use crate::style::{self, BOLD, DIM, NAME, paint};
-use crate::table;
-use crate::wrap;
+use crate::terminal::escape;
+use crate::terminal::output::{NumberFormat, print, print_data};
+use crate::terminal::progress::{Display, ProgressFormat};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::summary_table;
+use crate::terminal::wrap;
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::align::{Alignment, Divergence, align, time_of};
@@ -25,9 +26,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The stacks that a scenario is compared on, if it leaves one open or names one.
+/// Stacks on which a scenario is compared, if it does not have several transports.
 const STACKS: [&str; 2] = ["linux", "ns2"];
-/// Connections whose packets are shown.
+/// Connections with printed packets.
 const SHOWN: usize = 12;
 
 /// Run a scenario in several worlds, and show their results side by side
@@ -50,30 +51,33 @@ pub(crate) struct Args {
     /// A kernel of `forebay kernel list` for the world linux; given twice, both are compared
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
-    /// Where the packets of simulator and Linux first differ, connection by connection in the order of these times
+    /// Show the first difference between the packets of simulator and Linux, for each connection, in the order of time
     #[arg(long)]
     packets: bool,
-    /// With --packets: by how much a packet may miss the time of its equal; what differs is then what was decided, not when [default: 0ns]
+    /// With --packets: tolerance for the time of a packet; larger than 0, only decisions are compared [default: 0ns]
     #[arg(long, value_name = "TIME", requires = "packets")]
     within: Option<Time>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    /// Add all values of the closed forms, beside their measurements in each other world, and the reasons of those that do not apply
+    #[arg(long, conflicts_with = "packets")]
+    models: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = NumberFormat::Table)]
+    format: NumberFormat,
     /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
 }
 
-/// One way to run the scenario.
+/// A world with its stack and kernel: one way to run the scenario.
 #[derive(Debug, Clone)]
-struct Way {
+struct Configuration {
     world: String,
     stack: Option<&'static str>,
     kernel: Option<String>,
 }
 
-impl Way {
-    /// The two lines above its column.
+impl Configuration {
+    /// The two heads of its column.
     fn heads(&self) -> [String; 2] {
         let world = self.kernel.as_ref().map_or_else(|| self.world.clone(), |k| format!("{} {k}", self.world));
         [world, self.stack.map_or_else(String::new, |s| format!("stack {s}"))]
@@ -84,40 +88,40 @@ impl Way {
         let runs = args.runs.map(|n| format!("runs={n}"));
         let sets: Vec<String> =
             args.set.iter().cloned().chain(stack).chain(runs).chain([format!("world={}", self.world)]).collect();
-        forebay_scenario::load(forebay_backends::all(), &found(&args.file), &sets, args.seed)?.resolve()
+        forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &sets, args.seed)?.resolve()
     }
 }
 
 /// Time to remove guests and namespaces of other worlds than the simulator after a signal.
 const TEARDOWN: Duration = Duration::from_secs(5);
 
-/// Runs it everywhere, and prints what came out.
+/// Runs the scenario in all worlds, and prints the results.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for name in &args.worlds {
         if forebay_backends::all().find(name).is_none() {
             return Err(Failure::Usage(format!("there is no world `{name}`; `forebay list worlds` names them")));
         }
     }
-    // Mistakes of the scenario are reported as such, once.
-    let plain = forebay_scenario::load(forebay_backends::all(), &found(&args.file), &args.set, args.seed)?.resolve()?;
+    // Errors of the scenario are reported as such, once.
+    let plain = forebay_scenario::load(forebay_backends::all(), &resolve_path(&args.file), &args.set, args.seed)?.resolve()?;
     // Guests and namespaces of the other worlds are removed before the process ends.
     let grace = if args.worlds.iter().all(|w| w == "sim" || w == "model") { interrupt::GRACE } else { TEARDOWN };
     interrupt::listen_or_end(Forced { grace, json: false, continues: false })?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }
 }
 
-/// All ways in the order of their columns: the models, then stack by stack the worlds beside each other.
-fn ways(args: &Args) -> Vec<Way> {
-    let with = |world: &str, stack: Option<&'static str>, kernel: Option<&String>| Way {
+/// All configurations in the order of their columns: the closed forms, then the worlds of each stack.
+fn configurations(args: &Args) -> Vec<Configuration> {
+    let with = |world: &str, stack: Option<&'static str>, kernel: Option<&String>| Configuration {
         world: world.to_owned(),
         stack,
         kernel: kernel.cloned(),
     };
-    // Whether the stack of this scenario can be chosen: one transport is, several have each their own.
-    let chosen = |stack| Way { world: "sim".into(), stack: Some(stack), kernel: None }.scenario(args).is_ok();
+    // True if the scenario can run on this stack. Several transports have stacks of their own.
+    let chosen = |stack| Configuration { world: "sim".into(), stack: Some(stack), kernel: None }.scenario(args).is_ok();
     let stacks: Vec<Option<&'static str>> =
         if STACKS.into_iter().all(chosen) { STACKS.into_iter().map(Some).collect() } else { vec![None] };
-    let mut all: Vec<Way> = args.worlds.iter().filter(|w| *w == "model").map(|w| with(w, None, None)).collect();
+    let mut all: Vec<Configuration> = args.worlds.iter().filter(|w| *w == "model").map(|w| with(w, None, None)).collect();
     for stack in stacks {
         for world in args.worlds.iter().filter(|w| *w != "model") {
             if world == "linux" && !args.kernel.is_empty() {
@@ -130,76 +134,95 @@ fn ways(args: &Args) -> Vec<Way> {
     all
 }
 
-/// What came of one way.
+/// Results of a configuration.
 struct Column {
-    way: Way,
+    configuration: Configuration,
     /// One for each variant.
-    variants: Vec<table::Variant>,
+    variants: Vec<summary_table::Variant>,
+    /// With `--models`, in all worlds but theirs.
+    closed_forms: Option<ClosedForms>,
 }
 
 fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
     let (mut columns, mut notes) = (Vec::new(), Vec::new());
-    for way in ways(args) {
-        let [world, stack] = way.heads();
+    for configuration in configurations(args) {
+        let [world, stack] = configuration.heads();
         let name = [world, stack].join(" ").trim().to_owned();
-        match way.scenario(args) {
-            Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &way.world))),
-            Ok(resolved) => match run(args, &way, &resolved) {
-                Ok((variants, remarks)) => {
-                    notes.extend(remarks.into_iter().map(|r| format!("{name}: {r}")));
-                    columns.push(Column { way, variants });
+        match configuration.scenario(args) {
+            Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &configuration.world))),
+            Ok(resolved) => match run(args, &configuration, &resolved) {
+                Ok(done) => {
+                    notes.extend(done.remarks.into_iter().map(|r| format!("{name}: {r}")));
+                    columns.push(Column { configuration, variants: done.variants, closed_forms: done.closed_forms });
                 }
                 Err(Failure::Engine(why)) => notes.push(format!("{name}: {why}")),
                 Err(other) => return Err(other),
             },
         }
     }
-    if args.format == Format::Json {
-        return print_data(&format!("{:#}\n", document(plain, &columns, &notes)));
+    if args.format == NumberFormat::Json {
+        let closed_forms = args.models.then(|| ClosedForms::of(plain));
+        return print_data(&format!("{:#}\n", document(plain, &columns, &notes, closed_forms.as_ref())));
     }
     let colour = style::stdout();
     let mut out = String::new();
     for (v, variant) in plain.variants.iter().enumerate() {
-        let of: Vec<table::Variant> = columns
+        let of: Vec<summary_table::Variant> = columns
             .iter()
             .filter_map(|c| c.variants.get(v))
-            .map(|t| table::Variant { label: t.label.clone(), seeds: t.seeds.clone() })
+            .map(|t| summary_table::Variant { label: t.label.clone(), seeds: t.seeds.clone() })
             .collect();
-        let heads = |list: &[table::Column]| {
-            let line = |i: usize| -> Vec<String> { list.iter().map(|&(c, _)| columns[c].way.heads()[i].clone()).collect() };
+        let heads = |list: &[summary_table::Source]| {
+            let line =
+                |i: usize| -> Vec<String> { list.iter().map(|&(c, _)| columns[c].configuration.heads()[i].clone()).collect() };
             let groups: Vec<String> = list.iter().map(|&(c, g)| of[c].seeds[0].groups[g].name.clone()).collect();
-            let several = list.iter().any(|c| c.1 > table::FIRST);
+            let several = list.iter().any(|c| c.1 > summary_table::FIRST);
             [line(0), line(1)].into_iter().chain(several.then_some(groups)).collect()
         };
         if plain.variants.len() > 1 {
             let _ = writeln!(out, "{}", paint(colour, NAME, &variant.label));
         }
-        out.push_str(&table::render_under(&of, heads, wrap::stdout(), colour));
+        out.push_str(&summary_table::render_under(&of, heads, wrap::stdout(), colour));
         out.push('\n');
+        let measured = columns.iter().filter(|c| v < c.variants.len()).filter_map(|c| Some((c, c.closed_forms.as_ref()?)));
+        for (column, closed_forms) in measured.clone() {
+            let beside = format!("closed forms beside {}", column.configuration.heads().join(" ").trim());
+            let _ = writeln!(out, "{}", paint(colour, NAME, &beside));
+            out.push_str(&closed_forms.table(v, true, colour));
+        }
+        if args.models && measured.count() == 0 {
+            out.push_str(&ClosedForms::of(plain).table(v, false, colour));
+        }
     }
-    notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &plain::plain(n, colour))));
+    notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &escape::escape(n, colour))));
     print(&out)
 }
 
-/// Runs all variants of one way with all seeds; the results, and what the world says of how well it could run them.
-fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<(Vec<table::Variant>, Vec<String>), Failure> {
-    forebay_backends::choose_kernel(way.kernel.clone());
+/// Runs all variants of a configuration with all seeds.
+fn run(args: &Args, configuration: &Configuration, resolved: &Resolved) -> Result<Collector, Failure> {
+    forebay_backends::choose_kernel(configuration.kernel.clone());
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
-    let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
-    let variants = labels.iter().map(|l| table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
-    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new() };
+    let kind = if std::io::stderr().is_terminal() && args.format == NumberFormat::Table {
+        ProgressFormat::Bar
+    } else {
+        ProgressFormat::None
+    };
+    let variants = labels.iter().map(|l| summary_table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
+    let closed_forms = (args.models && configuration.world != "model").then(|| ClosedForms::of(resolved));
+    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new(), closed_forms };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let result = run_all(resolved, &jobs(resolved), threads, interrupt::flag(), &mut collector);
     collector.display.clear();
     result?;
-    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok((collector.variants, collector.remarks)) }
+    if interrupt::requested() { Err(Failure::Interrupted) } else { Ok(collector) }
 }
 
 struct Collector {
     display: Display,
-    variants: Vec<table::Variant>,
-    /// Of the runs of which their world says how well it could run them.
+    variants: Vec<summary_table::Variant>,
+    /// Remarks of worlds about the quality of their runs.
     remarks: Vec<String>,
+    closed_forms: Option<ClosedForms>,
 }
 
 impl Watcher for Collector {
@@ -215,21 +238,24 @@ impl Watcher for Collector {
         if !outcome.report.remark.is_empty() {
             self.remarks.push(format!("{}, seed {}: {}", outcome.info.variant(), job.seed(), outcome.report.remark));
         }
+        if let Some(closed_forms) = &mut self.closed_forms {
+            closed_forms.add(job.variant(), &outcome.report);
+        }
         self.variants[job.variant()].seeds.push(outcome.summary);
         Ok(())
     }
 }
 
-/// Why a world does not run the scenario, or some of its variants.
+/// The reasons of a world that does not run the scenario, or some of its variants.
 fn reasons(errors: &Errors, world: &str) -> String {
     let refused = format!("the world `{world}` does not run ");
     let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
-    // What is refused is said once.
-    let mut whom = String::new();
+    // The refused variant is named once.
+    let mut refused_variant = String::new();
     let mut one = |text: String| match text.split_once(": ") {
-        Some((of, reason)) if of == whom => reason.to_owned(),
+        Some((of, reason)) if of == refused_variant => reason.to_owned(),
         Some((of, _)) => {
-            of.clone_into(&mut whom);
+            of.clone_into(&mut refused_variant);
             text
         }
         None => text,
@@ -237,8 +263,8 @@ fn reasons(errors: &Errors, world: &str) -> String {
     format!("does not run {}", all.map(&mut one).collect::<Vec<_>>().join("; "))
 }
 
-/// The numbers for programs: by way, variant, run and transport group.
-fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
+/// The numbers for programs: by configuration, variant, run and transport group.
+fn document(plain: &Resolved, columns: &[Column], notes: &[String], closed_forms: Option<&ClosedForms>) -> Value {
     let number = |v: Option<f64>| v.filter(|v| v.is_finite());
     let run = |s: &forebay_store::summary::Summary| {
         let groups = s.groups.iter().map(|g| {
@@ -250,19 +276,27 @@ fn document(plain: &Resolved, columns: &[Column], notes: &[String]) -> Value {
         json!({"groups": groups.collect::<Vec<_>>(), "network": network})
     };
     let column = |c: &Column| {
-        let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
-        json!({
-            "world": c.way.world, "stack": c.way.stack, "kernel": c.way.kernel,
-            "variants": c.variants.iter().map(variant).collect::<Vec<_>>(),
-        })
+        let variant =
+            |v: &summary_table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(run).collect::<Vec<_>>()});
+        let mut variants: Vec<Value> = c.variants.iter().map(variant).collect();
+        if let Some(closed_forms) = &c.closed_forms {
+            closed_forms.add_to(&mut variants);
+        }
+        json!({"world": c.configuration.world, "stack": c.configuration.stack, "kernel": c.configuration.kernel, "variants": variants})
     };
-    json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes})
+    let mut all = json!({"name": plain.name, "columns": columns.iter().map(column).collect::<Vec<_>>(), "notes": notes});
+    if let Some(closed_forms) = closed_forms {
+        let mut variants: Vec<Value> = plain.variants.iter().map(|v| json!({"variant": v.label})).collect();
+        closed_forms.add_to(&mut variants);
+        all["closed_forms"] = variants.into();
+    }
+    all
 }
 
-/// Packet by packet: the simulator against each of the other ways on the same stack.
+/// Packet by packet: the simulator against each other configuration of the same stack.
 fn packets(args: &Args) -> Result<(), Failure> {
     let (colour, within) = (style::stdout(), args.within.unwrap_or(Time::ZERO));
-    let all = ways(args);
+    let all = configurations(args);
     let (mut out, mut compared, mut values) = (String::new(), false, Vec::new());
     for one in all.iter().filter(|w| w.world == "sim") {
         for other in all.iter().filter(|w| w.stack == one.stack && !["sim", "model"].contains(&w.world.as_str())) {
@@ -292,19 +326,19 @@ fn packets(args: &Args) -> Result<(), Failure> {
     if !compared && out.is_empty() {
         return Err(Failure::Usage("--packets needs the world `sim` and another one that has packets".into()));
     }
-    if args.format == Format::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
+    if args.format == NumberFormat::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
 }
 
 /// The report of the first run of variant `v`, with its packets and all states of its senders.
-fn recorded(way: &Way, resolved: &Resolved, v: usize) -> Result<Report, Failure> {
-    forebay_backends::choose_kernel(way.kernel.clone());
+fn recorded(configuration: &Configuration, resolved: &Resolved, v: usize) -> Result<Report, Failure> {
+    forebay_backends::choose_kernel(configuration.kernel.clone());
     let mut config = resolved.variants[v].config.clone();
     config.seed = resolved.run_seed(0);
     config.observe.packets = true;
     // Connections have numbers from 0; those beyond the last are not there.
     config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();
     let checked = config.check().map_err(|e| Failure::Engine(e.to_string()))?;
-    let watch = &mut |_| if interrupt::asked() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let watch = &mut |_| if interrupt::requested() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
     Ok(resolved.world.run(checked, config.seed, watch)?)
 }
 
@@ -313,7 +347,7 @@ fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colou
     let how = if within == Time::ZERO { "to the nanosecond".to_owned() } else { format!("within {within}") };
     let _ = writeln!(out, "{alike} of {} connections are the same {how}", all.len());
     let mut differ: Vec<(&Alignment, &Divergence)> = all.iter().filter_map(|a| Some((a, a.first.as_ref()?))).collect();
-    // What differs first may be why the others do.
+    // The first difference may cause the others.
     differ.sort_by_key(|(_, first)| time_of(first));
     for (a, first) in differ.into_iter().take(SHOWN) {
         let total = a.packets[0].max(a.packets[1]);
@@ -322,16 +356,16 @@ fn text(out: &mut String, all: &[Alignment], names: &[String; 2], (within, colou
     }
     let more = all.len() - alike;
     if more > SHOWN {
-        let _ = writeln!(out, "and {} connections more", more - SHOWN);
+        let _ = writeln!(out, "and {} more connections", more - SHOWN);
     }
 }
 
 fn divergence(out: &mut String, d: &Divergence, names: &[String; 2], colour: bool) {
-    let kind = if d.back { "ACK" } else { "packet of data" };
+    let kind = if d.back { "ACK" } else { "data packet" };
     let _ = writeln!(out, "  then {kind} {}:", d.place);
     let wide = names.iter().map(String::len).max().unwrap_or(0);
     for (i, name) in names.iter().enumerate() {
-        let packet = d.packet[i].map_or_else(|| "is not there".into(), |p| packet(&p));
+        let packet = d.packet[i].map_or_else(|| "missing".into(), |p| packet(&p));
         let _ = writeln!(out, "    {}  {packet}", paint(colour, BOLD, &format!("{name:wide$}")));
         if let Some(state) = &d.state[i] {
             let _ = writeln!(out, "    {:wide$}  {}", "", paint(colour, DIM, &sender(state)));

@@ -2,7 +2,7 @@
 
 use crate::Cli;
 use crate::failure::Failure;
-use crate::output::print_data;
+use crate::terminal::output::print_data;
 use clap::CommandFactory;
 use clap_complete::Shell;
 

@@ -1,45 +1,46 @@
 //! `forebay conform`: packet scripts against the simulated endpoints, and against those of a Linux kernel.
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::terminal::output::print;
 use forebay_experiment::profile::PROFILES;
-use forebay_validate::{Outcome, RunOptions, Stack, as_linux, difference, run_file, scripts, watch_text};
+use forebay_validate::{Case, Outcome, RunOptions, Stack, as_linux, cases, difference, watch_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Run packet scripts (packetdrill's language) against TCP endpoints, in virtual time
 ///
-/// The endpoints are the simulator's, or a Linux kernel's (--world linux; both: --world sim,linux). docs/conformance.md says which part of the
-/// language is known. A script that uses what they do not have is not applicable, and says why. Exit code 0: at least one passed and none failed; 1: some failed; 2: some is no script, or none was applicable.
+/// The endpoints are those of the simulator, or of a Linux kernel (--world linux; both: --world sim,linux). docs/conformance.md describes the
+/// supported part of the language. A script that needs unsupported features is not applicable; the output names them. Exit code 0: at least one
+/// passed and none failed; 1: some failed; 2: a file is no script, or none was applicable.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Scripts, or folders of scripts (*.pkt)
     #[arg(required = true, value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
-    /// Whose endpoints
+    /// World of the endpoints
     #[arg(long, value_name = "WORLD", value_delimiter = ',', default_value = "sim", value_parser = ["sim", "linux"])]
     world: Vec<String>,
-    /// The stack that the endpoint is of, unless a script says it itself [default: linux]
+    /// Stack of the endpoint, unless a script names one [default: linux]
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(PROFILES))]
     stack: Option<String>,
-    /// By how many microseconds a packet may miss its time, whatever the scripts say [default: 4000]
+    /// Tolerance for the time of a packet, in microseconds, whatever the scripts say [default: 4000]
     #[arg(long, value_name = "US")]
     tolerance: Option<u32>,
-    /// Fail when a packet is sent that the script does not expect
+    /// Fail if the endpoint sends a packet that the script does not expect
     #[arg(long)]
     strict: bool,
-    /// Say instead where the simulator's stack `linux` and a Linux kernel first differ when a script is nothing but their input, whatever it expects
+    /// Use the scripts as input only, and print the first difference between the simulator's stack `linux` and a Linux kernel
     #[arg(long, conflicts_with_all = ["world", "stack", "strict", "tolerance"])]
     compare: bool,
-    /// Only the summary
+    /// Print only the summary
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// What came of all scripts so far.
+/// Outcomes of all scripts so far.
 #[derive(Default)]
-struct Sums {
+struct Tally {
     passed: usize,
     failed: usize,
     invalid: usize,
@@ -47,7 +48,7 @@ struct Sums {
     missing: BTreeMap<String, usize>,
 }
 
-impl Sums {
+impl Tally {
     /// Adds an outcome, and prints it to `out`.
     fn add(&mut self, name: &str, outcome: Outcome, out: &mut String) {
         match outcome {
@@ -71,7 +72,7 @@ impl Sums {
         }
     }
 
-    /// What lacks most, and the numbers.
+    /// The missing features, most frequent first, and the totals.
     fn summary(self, out: &mut String) {
         if !self.missing.is_empty() {
             let mut list: Vec<_> = self.missing.into_iter().collect();
@@ -86,18 +87,18 @@ impl Sums {
     }
 }
 
-/// How much of what both did is shown before a difference.
-const BEFORE: usize = 6;
+/// Number of common events shown before a difference.
+const COMMON: usize = 6;
 
-/// Gives each script to the simulator's stack `linux` and to a kernel, and prints where they part.
-fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
+/// Gives each script to the simulator's stack `linux` and to a kernel, and prints the first difference.
+fn compare(all: &[Case], quiet: bool) -> Result<(), Failure> {
     forebay_validate::kernel().map_err(Failure::Usage)?;
     let (mut same, mut out) = (0, String::new());
     let (mut differ, mut other) = (0, 0);
-    for file in files {
-        let name = file.display();
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("{name}: {e}")))?;
-        let watch = |of| watch_text(&as_linux(&text), &RunOptions { of, ..RunOptions::default() });
+    for case in all {
+        let name = case.name();
+        let text = case.text().map_err(|outcome| Failure::Usage(format!("{name}: {outcome:?}")))?;
+        let watch = |of| watch_text(&as_linux(text), &RunOptions { of, ..RunOptions::default() });
         let (ours, theirs) = match (watch(Stack::Simulator), watch(Stack::Linux)) {
             (Ok(ours), Ok(theirs)) => (ours, theirs),
             (Err(Outcome::NotApplicable(why)), _) | (_, Err(Outcome::NotApplicable(why))) => {
@@ -115,7 +116,7 @@ fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
         differ += 1;
         let _ = writeln!(out, "DIFFER          {name}");
         let common = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
-        for seen in &ours[common.saturating_sub(BEFORE)..common] {
+        for seen in &ours[common.saturating_sub(COMMON)..common] {
             let _ = writeln!(out, "    both       {seen}");
         }
         for (world, seen) in [("simulator", a), ("kernel   ", b)] {
@@ -130,11 +131,11 @@ fn compare(files: &[PathBuf], quiet: bool) -> Result<(), Failure> {
     if differ == 0 { Ok(()) } else { Err(Failure::Reported(1)) }
 }
 
-/// Runs the scripts and prints what came of each.
+/// Runs the scripts and prints their outcomes.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let files = scripts(&args.scripts).map_err(Failure::Usage)?;
+    let scripts = cases(&args.scripts).map_err(Failure::Usage)?;
     if args.compare {
-        return compare(&files, args.quiet);
+        return compare(&scripts, args.quiet);
     }
     let mut all = Vec::new();
     for world in &args.world {
@@ -143,14 +144,14 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             forebay_validate::kernel().map_err(Failure::Usage)?;
         }
         let options = RunOptions { of, stack: args.stack.clone(), tolerance: args.tolerance, strict: args.strict };
-        let (mut sums, mut out) = (Sums::default(), String::new());
-        for file in &files {
-            sums.add(&file.display().to_string(), run_file(file, &options), &mut out);
+        let (mut tally, mut out) = (Tally::default(), String::new());
+        for case in &scripts {
+            tally.add(case.name(), case.run(&options), &mut out);
         }
         if args.quiet {
             out.clear();
         }
-        let code = match (sums.failed, sums.invalid, sums.passed) {
+        let code = match (tally.failed, tally.invalid, tally.passed) {
             (0, 0, 1..) => 0,
             (1.., ..) => 1,
             _ => 2,
@@ -159,7 +160,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         if args.world.len() > 1 {
             out.insert_str(0, &format!("world {world}\n"));
         }
-        sums.summary(&mut out);
+        tally.summary(&mut out);
         print(&out)?;
     }
     match all.into_iter().max() {

@@ -1,17 +1,17 @@
-//! `forebay doctor`: what this machine has and lacks, with the commands that mend it.
+//! `forebay doctor`: missing parts of this machine, with the commands that install them.
 
-use super::check::Printed;
+use super::check::TextFormat;
 use crate::failure::Failure;
-use crate::output::print;
-use crate::style::{self, BOLD, DIM, ERROR, NAME, paint};
+use crate::terminal::output::print;
+use crate::terminal::style::{self, BOLD, DIM, ERROR, NAME, paint};
 use forebay_platform::doctor::{Finding, Fix, Package, Part, install};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// All parts of the program that need something of the machine.
+/// All parts of the program that depend on the machine.
 static PARTS: &[&Part] = &[&forebay_kernel::doctor::PART, &super::hosts::PART];
 
-/// Say what this machine lacks, and how to mend it
+/// Check this machine, and print commands that fix it
 ///
 /// The exit code is 1 if something does not work.
 #[derive(Debug, clap::Args)]
@@ -19,21 +19,21 @@ pub(crate) struct Args {
     /// Only this part, such as linux
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(PARTS.iter().map(|p| p.name)))]
     part: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Printed::Text)]
-    format: Printed,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
-/// A part, and what each of its checks has found.
+/// A part, and the findings of its checks.
 type Found = (&'static Part, Vec<(&'static str, Finding)>);
 
-/// Looks at everything and prints it.
+/// Runs all checks and prints the findings.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let parts = PARTS.iter().filter(|p| args.part.as_ref().is_none_or(|name| name == p.name));
     let found: Vec<Found> = parts.map(|p| (*p, p.checks.iter().map(|c| (c.title, (c.look)())).collect())).collect();
     print(&match args.format {
-        Printed::Text => text(&found, style::stdout()),
-        Printed::Json => format!("{:#}\n", Value::from(found.iter().map(json_of).collect::<Vec<_>>())),
+        TextFormat::Text => text(&found, style::stdout()),
+        TextFormat::Json => format!("{:#}\n", Value::from(found.iter().map(json_of).collect::<Vec<_>>())),
     })?;
     let fails = found.iter().flat_map(|f| &f.1).any(|(_, f)| matches!(f, Finding::Fails { .. }));
     if fails { Err(Failure::Reported(1)) } else { Ok(()) }
@@ -46,12 +46,12 @@ fn text(found: &[Found], colour: bool) -> String {
         let gap = if at > 0 { "\n" } else { "" };
         let _ = writeln!(out, "{gap}{}", paint(colour, BOLD, part.title));
         for (title, finding) in checks {
-            let (word, style, said) = match finding {
-                Finding::Works(said) => ("works   ", NAME, said),
+            let (word, style, text) = match finding {
+                Finding::Works(text) => ("works   ", NAME, text),
                 Finding::Fails { wrong, .. } => ("does not", ERROR, wrong),
                 Finding::Unknown(why) => ("unknown ", DIM, why),
             };
-            let _ = writeln!(out, "  {}  {title:width$}  {said}", paint(colour, style, word));
+            let _ = writeln!(out, "  {}  {title:width$}  {text}", paint(colour, style, word));
             if let Finding::Fails { fix, .. } = finding {
                 let _ = writeln!(out, "            {:width$}  {} {}", "", paint(colour, BOLD, "fix:"), fix.text());
             }
@@ -64,7 +64,7 @@ fn text(found: &[Found], colour: bool) -> String {
     out
 }
 
-/// The packages that are missing.
+/// Missing packages.
 fn packages(checks: &[(&'static str, Finding)]) -> Vec<Package> {
     let package = |f: &Finding| match f {
         Finding::Fails { fix: Fix::Install(package), .. } => Some(*package),
@@ -76,7 +76,7 @@ fn packages(checks: &[(&'static str, Finding)]) -> Vec<Package> {
 /// A part for programs.
 fn json_of((part, checks): &Found) -> Value {
     let check = |(title, finding): &(&str, Finding)| match finding {
-        Finding::Works(said) => json!({"check": title, "state": "works", "found": said}),
+        Finding::Works(text) => json!({"check": title, "state": "works", "found": text}),
         Finding::Fails { wrong, fix } => json!({"check": title, "state": "fails", "found": wrong, "fix": fix.text()}),
         Finding::Unknown(why) => json!({"check": title, "state": "unknown", "found": why}),
     };
@@ -89,22 +89,25 @@ mod tests {
     use forebay_platform::doctor::{Finding, Package};
 
     #[test]
-    fn what_does_not_work_comes_with_its_cure_and_packages_with_one_command() {
+    fn findings_list_fixes_and_packages() {
         let package = |name| Package { debian: name, fedora: name };
         let found: Vec<Found> = vec![(
             PARTS[0],
             vec![
                 ("gcc", Finding::Works("gcc 12".into())),
-                ("flex", Finding::missing("flex is not there", package("flex"))),
-                ("bc", Finding::missing("bc is not there", package("bc"))),
-                ("kernel", Finding::fails("none has been built", "forebay kernel build")),
+                ("flex", Finding::missing("flex is missing", package("flex"))),
+                ("bc", Finding::missing("bc is missing", package("bc"))),
+                ("kernel", Finding::fails("no kernel has been built", "forebay kernel build")),
                 ("guests", Finding::Unknown("this needs gcc".into())),
             ],
         )];
         let text = text(&found, false);
-        for line in
-            ["works     gcc     gcc 12", "does not  kernel  none has been built", "fix: forebay kernel build", "unknown   guests"]
-        {
+        for line in [
+            "works     gcc     gcc 12",
+            "does not  kernel  no kernel has been built",
+            "fix: forebay kernel build",
+            "unknown   guests",
+        ] {
             assert!(text.contains(line), "{line:?} in\n{text}");
         }
         assert!(

@@ -1,10 +1,10 @@
-//! `forebay explain`: what a key of a scenario means, from the reference (`docs/scenario.md`); and of results, why messages were late.
+//! `forebay explain`: the meaning of a key of a scenario, from the reference (`docs/scenario.md`); and the causes of late messages, from results.
 
-use super::check::Printed;
+use super::check::TextFormat;
 use super::reference::{self, Entry, everything};
 use crate::failure::Failure;
-use crate::output::{print, print_data};
-use crate::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_runner::{ExplainError, Which, explain};
 use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;
@@ -14,11 +14,11 @@ use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Say what a key of a scenario means; or of results, why messages took as long as they did
+/// Explain a key of a scenario, or the slowest messages of results
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The key, such as rto-min, transport.rto-min or dctcp-step.k; a table of the scenario, such as observe; a name, such as dctcp; or a
-    /// directory that `forebay run` wrote, for its slowest messages
+    /// The key, such as rto-min, transport.rto-min or dctcp-step.k; a table of the scenario, such as observe; a name, such as dctcp; or a directory
+    /// that `forebay run` wrote, for its slowest messages
     #[arg(value_name = "KEY|DIR")]
     what: String,
     /// This message of the results, by its flow_id
@@ -33,12 +33,12 @@ pub(crate) struct Args {
     /// Of this repetition
     #[arg(long, value_name = "N", default_value_t = 0)]
     run: u32,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Printed::Text)]
-    format: Printed,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
-/// Prints it.
+/// Prints the explanation.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let dir = Path::new(&args.what);
     if dir.is_dir() || args.flow.is_some() || args.query.is_some() {
@@ -47,7 +47,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let all = everything();
     let key = args.what.rsplit('.').find(|p| p.parse::<u32>().is_err()).unwrap_or_default();
     let mut found = reference::found(&all, &args.what);
-    if found.is_empty() && super::list::knows(key) {
+    if found.is_empty() && super::list::has(key) {
         return super::list::execute(&super::list::Args::of(key, args.format));
     }
     if found.is_empty() {
@@ -56,9 +56,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if found.is_empty() {
         let guess = nearest(key, all.iter().map(|e| e.key.as_str()));
         let guess = guess.map_or(";".to_owned(), |g| format!("; did you mean `{g}`?"));
-        return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` names what there is")));
+        return Err(Failure::Usage(format!("no scenario has a key `{key}`{guess} `forebay list` lists the keys")));
     }
-    if args.format == Printed::Json {
+    if args.format == TextFormat::Json {
         let one =
             |e: &&Entry| json!({"key": e.key, "place": e.place, "legal": e.legal, "default": e.default, "meaning": e.meaning});
         return print_data(&format!("{:#}\n", serde_json::Value::from(found.iter().map(one).collect::<Vec<_>>())));
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     print(&texts.join("\n"))
 }
 
-/// Why messages of the results in `dir` took as long as they did.
+/// Explains the delays of messages of the results in `dir`.
 fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
     if SweepDir::begun(dir).is_ok() {
         return Err(Failure::Usage(format!(

@@ -1,9 +1,9 @@
 //! `forebay kernel`: builds, lists and removes the kernels of the world `linux`.
 
 use crate::failure::Failure;
-use crate::output::print;
-use crate::plain::plain;
-use crate::style;
+use crate::terminal::escape::escape;
+use crate::terminal::output::print;
+use crate::terminal::style;
 use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel, known, parse_sha256};
 use indicatif::ProgressBar;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Files of a kernel that are compiled from scratch: 6.12 has 540.
+/// Number of files in a build of a kernel from scratch (540 in 6.12).
 const FILES: usize = 540;
 
 /// Build, list and remove the kernels of the world `linux`
@@ -26,9 +26,9 @@ pub(crate) struct Args {
 enum Action {
     /// Build a kernel from the sources of Linux (minutes the first time)
     Build(Build),
-    /// Show which kernel a run uses, and how much space kernels take
+    /// Show the kernel that a run uses, and the space that kernels take
     Status,
-    /// List all kernels that were built, the newest version first
+    /// List all built kernels, the newest version first
     List,
     /// Remove kernels, or the sources and objects of builds
     Remove(Remove),
@@ -55,7 +55,7 @@ struct Build {
 struct Remove {
     /// Names of kernels, as `forebay kernel list` shows them
     names: Vec<String>,
-    /// Remove the kernels that another version of forebay has built
+    /// Remove the kernels that another version of forebay built
     #[arg(long)]
     old: bool,
     /// Remove all kernels
@@ -72,7 +72,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Does what is asked.
+/// Runs the action.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let cache = Cache::of_user()?;
     match &args.action {
@@ -99,7 +99,7 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
         format!("Linux {} is built ({:.0} s): {}\n", built.kernel.version(), start.elapsed().as_secs_f64(), about(&built.kernel))
     } else {
         format!(
-            "Linux {} is there already, from these sources and with these drivers: {}\n",
+            "Linux {} exists already, from these sources and with these drivers: {}\n",
             built.kernel.version(),
             about(&built.kernel)
         )
@@ -110,7 +110,7 @@ fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Where sources of this sum come from.
+/// Origin of the sources with this checksum.
 fn origin(request: &Request<'_>, sum: &str) -> String {
     match (request.sha256, known(sum), request.source) {
         (Some(wanted), ..) if wanted == sum => "as given by --sha256".into(),
@@ -168,7 +168,7 @@ fn status(cache: &Cache) -> String {
         megabytes(size)
     );
     if old > 0 {
-        let _ = writeln!(out, "{old} of them built by another version of forebay (`forebay kernel remove --old` removes them)");
+        let _ = writeln!(out, "{old} of them from another version of forebay (`forebay kernel remove --old` removes them)");
     }
     if cache.tree_bytes() > 0 {
         let _ = writeln!(out, "{}", trees(cache));
@@ -197,7 +197,7 @@ fn list(cache: &Cache) -> String {
 fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     let all = cache.list();
     if let Some(name) = args.names.iter().find(|n| all.iter().all(|k| k.name() != *n)) {
-        return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists those that are there")));
+        return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists all")));
     }
     let (mut out, mut gone) = (String::new(), 0);
     for k in all.iter().filter(|k| args.all || (args.old && !is_current(k)) || args.names.iter().any(|n| n == k.name())) {
@@ -217,7 +217,7 @@ fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     print(&out)
 }
 
-/// How far a build is, on standard error: a line that changes for a person, a line a step otherwise.
+/// Prints the progress of a build on standard error: a line that changes on a terminal, else a line a step.
 struct Display {
     spinner: Option<ProgressBar>,
     unpacked: bool,
@@ -234,19 +234,19 @@ impl Display {
 
     fn line(&self, text: &str) {
         match &self.spinner {
-            Some(s) => s.println(plain(text, style::stderr())),
+            Some(s) => s.println(escape(text, style::stderr())),
             // A closed standard error is no reason to stop.
-            None => drop(writeln!(io::stderr().lock(), "{}", plain(text, false))),
+            None => drop(writeln!(io::stderr().lock(), "{}", escape(text, false))),
         }
     }
 
     fn step(&mut self, step: Step<'_>) {
         let text = match step {
             Step::Sources(_) => return,
-            Step::Waiting => "another forebay builds a kernel; waiting for it".to_owned(),
+            Step::Waiting => "another process builds a kernel; waiting for it".to_owned(),
             Step::Unpacking => {
                 self.unpacked = true;
-                "unpacking what is needed".to_owned()
+                "unpacking the needed files".to_owned()
             }
             Step::Configuring => "configuring".to_owned(),
             Step::Compiling(files) if self.unpacked => format!("compiling: {files} of about {FILES} files"),

@@ -1,33 +1,33 @@
-//! `forebay list`: what a scenario can name, from the registries.
+//! `forebay list`: names that a scenario can use, from the registries.
 
-use super::check::Printed;
+use super::check::TextFormat;
 use crate::failure::Failure;
-use crate::output::{print, print_data};
-use crate::style::{self, BOLD, DIM, NAME, paint};
+use crate::terminal::output::{print, print_data};
+use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
 use forebay_scenario::{Section, describe};
 use forebay_types::param::nearest;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// List what a scenario can name, one line each
+/// List the names that a scenario can use, one line each
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only this kind, such as queues, or everything about one thing, such as dctcp
     what: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Printed::Text)]
-    format: Printed,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
 impl Args {
-    /// Everything about what is called `what`.
-    pub(super) fn of(what: &str, format: Printed) -> Args {
+    /// Arguments for everything called `what`.
+    pub(super) fn of(what: &str, format: TextFormat) -> Args {
         Args { what: Some(what.to_owned()), format }
     }
 }
 
-/// Whether there is a kind called `what`, or anything of one.
-pub(super) fn knows(what: &str) -> bool {
+/// True for a kind, or a name of a kind.
+pub(super) fn has(what: &str) -> bool {
     describe(forebay_backends::all()).iter().any(|s| word(s) == what || s.items.iter().any(|i| i.name == what))
 }
 
@@ -36,22 +36,22 @@ fn word(section: &Section) -> String {
     section.title.replace(' ', "-")
 }
 
-/// As much of a name as a message needs.
+/// The first characters of a name, enough for a message.
 fn cut(name: &str) -> String {
     const MOST: usize = 60;
     if name.chars().count() <= MOST { name.to_owned() } else { name.chars().take(MOST).collect::<String>() + "..." }
 }
 
-/// Everything about what is called `what`, in all kinds that have it.
-fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure> {
+/// Everything called `what`, in all kinds that have it.
+fn one(what: &str, sections: &[Section], format: TextFormat) -> Result<(), Failure> {
     if sections.is_empty() {
         let all = describe(forebay_backends::all());
         let kinds: Vec<String> = all.iter().map(word).collect();
         let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name)).chain(kinds.iter().map(String::as_str));
         let guess = nearest(what, names).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
-        return Err(Failure::Usage(format!("nothing is called `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
+        return Err(Failure::Usage(format!("there is no `{}`{guess}; kinds: {}", cut(what), kinds.join(", "))));
     }
-    if format == Printed::Json {
+    if format == TextFormat::Json {
         return print_data(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
     }
     let (colour, mut out) = (style::stdout(), String::new());
@@ -72,7 +72,7 @@ fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure>
     print(&out)
 }
 
-/// A kind and what there is of it, for programs.
+/// A kind and its names, for programs.
 fn json_of(section: &Section) -> Value {
     let items: Vec<Value> = (section.items.iter())
         .map(|i| {
@@ -97,11 +97,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return one(what, &sections, args.format);
         }
     }
-    if args.format == Printed::Json {
+    if args.format == TextFormat::Json {
         return print_data(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
     }
     let width = sections.iter().flat_map(|s| &s.items).map(|i| i.name.len()).max().unwrap_or(0);
-    // One kind alone needs no title: the output is a list for scripts too.
+    // A single kind needs no title: the output is a list for scripts too.
     let titles = sections.len() > 1;
     let mut out = String::new();
     for (i, section) in sections.iter().enumerate() {

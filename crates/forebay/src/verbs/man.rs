@@ -1,8 +1,8 @@
-//! `forebay man`: the manual pages, made from the same descriptions as `--help`.
+//! `forebay man`: manual pages, generated from the descriptions of `--help`.
 
 use crate::Cli;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::terminal::output::print;
 use clap::CommandFactory;
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-/// Writes them and says how many.
+/// Writes them and prints their number.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let fail = |e: std::io::Error| Failure::Machine(format!("cannot write manual pages to `{}`: {e}", args.dir.display()));
     fs::create_dir_all(&args.dir).map_err(fail)?;

@@ -1,12 +1,11 @@
-//! `forebay merge`: the parts of a sweep, run anywhere, as one.
+//! `forebay merge`: joins the shards of a sweep.
 
-use super::run_args::FormatArg;
-use super::sweep::{Telling, tell};
+use super::run::{FormatArg, Summary, conclude};
 use crate::failure::Failure;
 use crate::interrupt::{self, Forced};
 use crate::limits::Limits;
-use crate::progress::Kind;
-use crate::sweep_progress::Display;
+use crate::terminal::progress::ProgressFormat;
+use crate::terminal::sweep_progress::Display;
 use forebay_runner::sweep::{Request, merge};
 use forebay_scenario::Scenario;
 use forebay_store::Host;
@@ -14,13 +13,13 @@ use forebay_store::sweep::SweepDir;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Put the parts of a sweep together, which `forebay sweep --shard` ran
+/// Join the shards of a sweep, which `forebay run --shard` wrote
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directories of the parts
+    /// Directories of the shards
     #[arg(value_name = "DIR", required = true)]
     parts: Vec<PathBuf>,
-    /// Directory for the whole [default: the first part's]
+    /// Directory for the whole sweep [default: that of the first shard]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// File format of the result table
@@ -34,10 +33,10 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// Puts them together. Nothing is simulated.
+/// Joins them. Nothing is simulated.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let source = SweepDir::begun(&args.parts[0])?.manifest()?.scenario;
-    // The text is the one that was run, whatever became of the file; what it names is found as from there.
+    // The stored text counts, even if the file has changed since. Files that it names are found from there.
     let (folder, name) = (Path::new(""), &source.file);
     let mut scenario = Scenario::from_text(forebay_backends::all(), &source.text, name, folder, &source.overrides, None)?;
     source.sweeps.iter().try_for_each(|text| scenario.add_axis(text))?;
@@ -49,9 +48,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         threads: Host::here().cpus,
         csv: args.format == FormatArg::Csv,
     };
-    let mut display = Display::new(Kind::None, args.quiet, Limits::default().watch(Instant::now()));
+    let mut display = Display::new(ProgressFormat::None, args.quiet, Limits::default().watch(Instant::now()));
     let merged = merge(request, &args.parts, interrupt::flag(), &mut display);
     display.clear();
     let Some(finished) = merged? else { return Ok(()) };
-    tell(&finished, 0, &Telling { kind: Kind::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
+    conclude(&finished, 0, &Summary { kind: ProgressFormat::None, quiet: args.quiet, report: !args.no_report, metrics: &[] })
 }

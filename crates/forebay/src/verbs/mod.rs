@@ -1,4 +1,4 @@
-//! One file a verb: its arguments and what it does; what those for real hosts do is in `hosts`.
+//! Commands, one file each: arguments and action. `hosts` has the actions on real hosts.
 
 pub(crate) mod advise;
 pub(crate) mod attach;
@@ -9,22 +9,18 @@ pub(crate) mod conform;
 pub(crate) mod detach;
 pub(crate) mod doctor;
 pub(crate) mod explain;
-pub(crate) mod helper;
 pub(crate) mod hosts;
 pub(crate) mod kernel;
 pub(crate) mod licenses;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;
-pub(crate) mod model;
 pub(crate) mod new;
 pub(crate) mod record;
 mod reference;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
-pub(crate) mod run_args;
 pub(crate) mod status;
-pub(crate) mod sweep;
 pub(crate) mod tune;
 pub(crate) mod watch;

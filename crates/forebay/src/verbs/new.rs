@@ -1,8 +1,8 @@
-//! `forebay new`: a commented scenario to start from, with the operator's switch and speed in it.
+//! `forebay new`: a commented scenario to start from, with the switch and the speed of the operator.
 
 use crate::failure::Failure;
-use crate::output::print;
-use crate::style::{self, NAME, paint};
+use crate::terminal::output::print;
+use crate::terminal::style::{self, NAME, paint};
 use clap::builder::PossibleValuesParser;
 use forebay_experiment::topology::{SPEEDS, SWITCHES, Speed, speed};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-/// A template: its name and its text, in which `{rate}`, `{k}` and `{switch}` stand for what the command line chooses.
+/// A template: its name and its text, in which `{rate}`, `{k}` and `{switch}` stand for the arguments.
 struct Template {
     name: &'static str,
     text: &'static str,
@@ -24,7 +24,7 @@ macro_rules! template {
     };
 }
 
-/// All templates, with the speed and the switch that they have by default.
+/// All templates, with their default speed and switch.
 const TEMPLATES: &[Template] = &[
     template!("storage-incast", "10Gbps", "trident2"),
     template!("web", "10Gbps", "trident2"),
@@ -34,10 +34,10 @@ const TEMPLATES: &[Template] = &[
     template!("fabric", "10Gbps", "trident2"),
 ];
 
-/// Write a commented scenario to start from; without a name, list what there is
+/// Write a commented scenario to start from; without a name, list the templates
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which scenario
+    /// Name of the template
     #[arg(value_parser = PossibleValuesParser::new(TEMPLATES.iter().map(|t| t.name)))]
     name: Option<String>,
     /// The file to write [default: NAME.toml]
@@ -57,22 +57,22 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (rate, switch) = (args.rate.as_deref().unwrap_or(template.rate), args.switch.as_deref().unwrap_or(template.switch));
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", template.name)));
     let text = fill(template, speed(rate).unwrap_or(&SPEEDS[0]), switch, &path.display().to_string());
-    // Only a new file: one that may have been changed by hand is never replaced.
+    // Only a new file: existing files may have been edited and are never replaced.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::Usage(format!("`{}` is there already and is not replaced; choose another file with --out", path.display()))
+            Failure::Usage(format!("`{}` exists already and is not replaced; choose another file with --out", path.display()))
         }
         ErrorKind::NotFound => Failure::Usage(format!(
-            "`{}` cannot be written: there is no such directory; make it, or choose another file with --out",
+            "`{}` cannot be written: there is no such directory; create it, or choose another file with --out",
             path.display()
         )),
         _ => Failure::Machine(format!("`{}` cannot be written: {e}", path.display())),
     })?;
     let file = path.display();
     print(&format!(
-        "wrote {file}: {}\nchange in it what differs in your network, then:\n  forebay run {file}       what happens today\n  forebay advise {file}    what to change, and what it costs\n",
+        "wrote {file}: {}\nadapt it to your network, then:\n  forebay run {file}       simulates the network as it is\n  forebay advise {file}    ranks changes to it\n",
         about(template)
     ))
 }
@@ -87,7 +87,7 @@ fn fill(t: &Template, speed: &Speed, switch: &str, file: &str) -> String {
         .replace("forebay advise FILE ", &format!("forebay advise {file} "))
 }
 
-/// The first line of a template: what it is about.
+/// The first line of a template, its subject.
 fn about(t: &Template) -> &'static str {
     t.text.lines().next().unwrap_or("").trim_start_matches("# ")
 }
@@ -106,9 +106,9 @@ fn list() -> String {
 mod tests {
     use super::*;
 
-    /// Every template at every speed and with every switch is a scenario without remarks, whose places are all filled in.
+    /// Every template, at every speed and with every switch, is a scenario without notes, and all its places are filled in.
     #[test]
-    fn templates_are_scenarios_at_every_speed_and_with_every_switch() {
+    fn templates_valid_at_every_speed() {
         let dir = std::env::temp_dir().join(format!("forebay-new-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         for t in TEMPLATES {
@@ -119,7 +119,7 @@ mod tests {
                 std::fs::write(&file, text).unwrap();
                 let resolved = forebay_scenario::load(forebay_backends::all(), &file, &[], None).unwrap().resolve();
                 let resolved = resolved.unwrap_or_else(|e| panic!("{} {} {w}: {}", t.name, s.name, e.render()));
-                // What a size table amounts to is no complaint.
+                // The mean of a size table is a note that templates may have.
                 let doubts: Vec<_> = resolved.notes.iter().filter(|n| !n.starts_with("websearch: mean")).collect();
                 assert_eq!(doubts, Vec::<&String>::new(), "{}", t.name);
                 assert_eq!(resolved.name, t.name);

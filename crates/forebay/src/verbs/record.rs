@@ -3,19 +3,20 @@
 use forebay_types::Rate;
 use std::path::PathBuf;
 
-/// Record what the connections of this host carry, as a scenario that `forebay run` takes
+/// Record the traffic of this host's connections as a scenario for `forebay run`
 ///
-/// Sizes, times, round trips and retransmissions from the kernel's counters of each connection; no payload. With the privileges of `forebay
-/// attach` a BPF program says what connections carried when they close; without, those that come and go between two looks are missing.
+/// Sizes, times, round trips and retransmissions come from the kernel's counters of each connection; no payload is read. With the privileges of
+/// `forebay attach`, a BPF program reports the counters of connections when they close; without, connections that open and close between two samples
+/// are missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario to write; the list of messages is written beside it, with the extension csv. Only you can read these files
     #[arg(value_name = "FILE.toml")]
     pub(crate) out: PathBuf,
-    /// How long to record
+    /// Duration of the recording
     #[arg(long, value_name = "S", default_value_t = 10)]
     pub(crate) seconds: u64,
-    /// Time between two looks at the connections
+    /// Time between two samples of the connections
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(crate) every: u64,
     /// Only connections to this prefix; can be given more than once
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     /// Leave addresses out
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// The rate of the links of the scenario: a host cannot see it
+    /// Rate of the links of the scenario; a host cannot measure it
     #[arg(long, value_name = "RATE", default_value = "10Gbps", value_parser = rate)]
     pub(crate) rate: Rate,
     /// Replace existing files

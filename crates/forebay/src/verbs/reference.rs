@@ -1,13 +1,13 @@
-//! The keys of a scenario, read from the reference (`docs/scenario.md`) and from the registries.
+//! Keys of a scenario, read from the reference (`docs/scenario.md`) and from the registries.
 
 use std::collections::HashSet;
 
-/// The reference; what it says of registries is generated from them.
+/// The reference. Its sections about registries are generated from them.
 const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
 
 /// A key in one place.
 pub(super) struct Entry {
-    /// The headings above it, or the table of the scenario that it stands in, such as `[transport]`.
+    /// The headings above it, or its table of the scenario, such as `[transport]`.
     pub(super) place: String,
     pub(super) key: String,
     pub(super) legal: String,
@@ -16,50 +16,50 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether `word` is among those of its place; `workload` is among "Workloads".
+    /// True if `word` is a word of its place; `workload` is one of "Workloads".
     pub(super) fn stands_in(&self, word: &str) -> bool {
         let words = self.place.split(|c: char| !(c.is_alphanumeric() || c == '-')).map(str::to_lowercase);
         words.into_iter().any(|w| w == word || w.strip_suffix('s') == Some(word))
     }
 
-    /// Whether it stands in the table `table` of a scenario, such as `observe`.
+    /// True if it is a key of the table `table` of a scenario, such as `observe`.
     fn is_of_table(&self, table: &str) -> bool {
         let place = self.place.trim_start_matches('[');
         self.place.starts_with('[') && place.split([']', '.']).next() == Some(table)
     }
 }
 
-/// The keys of `all` that `path` names: `rto-min`, `transport.rto-min`, `workload.0.sizes`; of a table, such as `observe`, all that stand in it.
+/// The keys of `all` that `path` names: `rto-min`, `transport.rto-min`, `workload.0.sizes`; for a table, such as `observe`, all its keys.
 pub(super) fn found<'a>(all: &'a [Entry], path: &str) -> Vec<&'a Entry> {
     let parts: Vec<&str> = path.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
     let key = parts.last().copied().unwrap_or_default();
     let named: Vec<&Entry> = all.iter().filter(|e| e.key == key).collect();
-    // What stands before the key chooses among several of the name, where it says anything.
+    // The part of the path before the key selects among several of the name.
     let before: Vec<&str> = parts.iter().rev().skip(1).copied().collect();
     let mut found: Vec<&Entry> = named.iter().filter(|e| before.iter().any(|word| e.stands_in(word))).copied().collect();
     if found.is_empty() {
         found = named;
     }
-    // Keys of a table within another say whose they are.
+    // Keys of a nested table name the outer table.
     let whose = format!("of a {key}: ");
     found.extend(all.iter().filter(|e| e.meaning.starts_with(&whose)));
     found
 }
 
-/// All that stands in the table `table` of a scenario.
+/// All keys of the table `table` of a scenario.
 pub(super) fn table<'a>(all: &'a [Entry], path: &str) -> Vec<&'a Entry> {
     let last = path.rsplit('.').find(|p| p.parse::<u32>().is_err()).unwrap_or_default();
     all.iter().filter(|e| e.is_of_table(last)).collect()
 }
 
-/// The keys of the reference, those that choose from a registry, and of the registries those that it describes elsewhere than in a table.
+/// All keys: those of the reference, those that take a name of a registry, and parameters of registries that no table describes.
 pub(super) fn everything() -> Vec<Entry> {
     let mut all = entries(REFERENCE);
     for section in forebay_scenario::describe(forebay_backends::all()) {
         if let Some((place, key)) = chooses(section.usage) {
             let names: Vec<&str> = section.items.iter().map(|i| i.name).collect();
             let list = section.title.rsplit(' ').next().unwrap_or(section.title);
-            // What the reference says of it stands, and gets the names.
+            // The text of the reference stays, and gets the names.
             let known = all.iter_mut().find(|e| e.key == key && e.place == place);
             let meaning = format!(
                 "which of the {}; `forebay list {list}` says what each is, `forebay explain NAME` all of one",
@@ -85,7 +85,7 @@ pub(super) fn everything() -> Vec<Entry> {
     all
 }
 
-/// Where which key takes the names of a registry, from the notation of its use: `[transport] cc = "..."`.
+/// Keys that take the names of a registry, with their tables, from the notation of its use: `[transport] cc = "..."`.
 fn chooses(usage: &str) -> Option<(String, String)> {
     let (before, after) = usage.split_once(" = ")?;
     let end = after.trim_start_matches("\"...\"").trim();
@@ -96,10 +96,10 @@ fn chooses(usage: &str) -> Option<(String, String)> {
     key.chars().all(|c| c.is_alphanumeric() || c == '-').then(|| (place.to_owned(), key.to_owned()))
 }
 
-/// The keys of the examples that say something about them, and of the tables whose columns begin with `key` and `legal` and end with `meaning`.
+/// Keys of the examples that have a comment, and of the tables whose columns begin with `key` and `legal` and end with `meaning`.
 fn entries(reference: &str) -> Vec<Entry> {
     let (mut all, mut place, mut within) = (Vec::new(), String::new(), String::new());
-    // Inside of an example: the table of the scenario.
+    // Inside an example: the table of the scenario.
     let mut table: Option<String> = None;
     let mut heads: Vec<String> = Vec::new();
     for line in reference.lines() {
@@ -133,7 +133,7 @@ fn entries(reference: &str) -> Vec<Entry> {
                     several.iter().zip(&heads[2..]).map(|(d, h)| format!("{} ({h})", plain(d))).collect::<Vec<_>>().join(", ")
                 }
             };
-            // A kind's own table stands under a line with its name.
+            // The table of a kind follows a line with its name.
             let place = if within.len() < 80 && !place.starts_with('[') { format!("{place} {within}") } else { place.clone() };
             all.push(Entry {
                 place: place.trim().to_owned(),
@@ -144,13 +144,13 @@ fn entries(reference: &str) -> Vec<Entry> {
             });
         }
     }
-    // What examples say twice.
+    // Keys that several examples explain.
     let mut seen = HashSet::new();
     all.retain(|e: &Entry| !e.legal.starts_with("such as") || seen.insert((e.place.clone(), e.key.clone())));
     all
 }
 
-/// A line of an example: begins a table, or has a key with its meaning behind it.
+/// Reads a line of an example: a table's head, or a key with its meaning behind it.
 fn example(line: &str, table: &mut String, all: &mut Vec<Entry>) {
     let (code, meaning) = line.split_once('#').unwrap_or((line, ""));
     let code = code.trim();
@@ -159,7 +159,7 @@ fn example(line: &str, table: &mut String, all: &mut Vec<Entry>) {
     } else if let Some((key, value)) = code.split_once(" = ")
         && !meaning.is_empty()
     {
-        // Keys of a sweep are paths of the file: only its own are explained.
+        // Keys below [sweep] are paths of the file: only its own keys are explained.
         let key = plain(key);
         let own = !key.contains('.');
         let entry = Entry {
@@ -214,9 +214,9 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Nothing that a scenario can hold is missing.
+    /// Every key of the registries is found.
     #[test]
-    fn every_key_of_the_registries_is_found() {
+    fn registry_keys_found() {
         let all = everything();
         for section in forebay_scenario::describe(forebay_backends::all()) {
             for item in &section.items {
@@ -244,9 +244,9 @@ mod tests {
         }
     }
 
-    /// Whatever the files of this repository say, in tables within tables, too.
+    /// Every key in the files of this repository is found, in nested tables too.
     #[test]
-    fn every_key_that_a_file_writes_is_found() {
+    fn keys_of_repository_files_found() {
         let all = everything();
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut folders: Vec<_> = ["scenarios", "papers", "crates/forebay/tests"].map(|f| root.join(f)).into();
@@ -257,7 +257,7 @@ mod tests {
                     folders.push(path);
                 } else if path.extension().is_some_and(|e| e == "toml") {
                     let text = std::fs::read_to_string(path).unwrap();
-                    // Claims are written in the same notation.
+                    // Claims use the same notation.
                     if text.contains("[topology]") {
                         files += 1;
                         keys(&text, &mut seen);
@@ -268,7 +268,7 @@ mod tests {
         assert!(files > 150 && seen.len() > 120, "{files} files, {} keys", seen.len());
         let missing: Vec<&String> = seen
             .iter()
-            .filter(|k| found(&all, k).is_empty() && table(&all, k).is_empty() && !super::super::list::knows(k))
+            .filter(|k| found(&all, k).is_empty() && table(&all, k).is_empty() && !super::super::list::has(k))
             .collect();
         assert!(missing.is_empty(), "{missing:?}");
         for (path, key) in [("transport.group", "hosts"), ("topology.failure", "reroute"), ("topology.corruption", "bit-errors")]
@@ -277,8 +277,7 @@ mod tests {
         }
     }
 
-    /// The tables and keys of a scenario's text, each behind the table that it stands in; those of links, which a topology names, and of a
-    /// sweep, which are paths, are not among them.
+    /// Tables and keys of a scenario's text, each behind its table. Links, which a topology names, and paths of a sweep are left out.
     fn keys(text: &str, seen: &mut HashSet<String>) {
         let mut table = String::new();
         for line in text.lines().map(|l| l.split('#').next().unwrap_or_default().trim()) {
@@ -311,7 +310,7 @@ mod tests {
         }
     }
 
-    /// The text of each registered key arrives whole, but for its backticks.
+    /// The text of each registered key is complete, without its backticks.
     #[test]
     fn registered_texts_are_explained_whole() {
         let all = everything();
@@ -328,24 +327,24 @@ mod tests {
         }
         assert!(seen > 150 && starred >= 2, "{seen} keys, {starred} with asterisks");
         let marks = |text: &str, mark: char| text.matches(mark).count();
-        // The reference itself: of its tables, every asterisk and underscore between words.
+        // The reference itself: every asterisk and underscore between words, in its tables.
         let rows = REFERENCE.lines().filter(|l| l.starts_with("| `"));
         for row in rows {
             let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
             let (key, meaning) = (plain(cells[0]), cells[cells.len() - 1]);
             let bold = marks(meaning, '*') - meaning.matches(" * ").count();
             assert_eq!(bold % 2, 0, "{meaning}");
-            let said = all.iter().any(|e| {
+            let stated = all.iter().any(|e| {
                 e.key == key
                     && marks(&e.meaning, '_') >= marks(meaning, '_')
                     && marks(&e.meaning, '*') >= meaning.matches(" * ").count()
             });
-            assert!(said, "{key}: {meaning}");
+            assert!(stated, "{key}: {meaning}");
         }
     }
 
     #[test]
-    fn keys_that_choose_by_name_list_the_names() {
+    fn choosing_keys_list_names() {
         let all = everything();
         let of = |place: &str, key: &str| {
             let found: Vec<&Entry> = all.iter().filter(|e| e.place == place && e.key == key).collect();

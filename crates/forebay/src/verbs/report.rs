@@ -1,18 +1,18 @@
-//! `forebay report`: the page of finished results, or a comparison of several.
+//! `forebay report`: the report of finished results, or a comparison of several.
 
 use crate::failure::Failure;
-use crate::output::print;
 use crate::report::{self, Written};
-use crate::wrap;
-use crate::{grid, said, style};
+use crate::terminal::output::print;
+use crate::terminal::wrap;
+use crate::terminal::{grid, sentences, style};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
 use std::path::PathBuf;
 
-/// Write the report of finished results, or one that compares several
+/// Write the report of finished results, or compare several
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directories that `forebay run` wrote, or that of a sweep
+    /// Directories that `forebay run` wrote
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
@@ -23,17 +23,17 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// Writes it and says where.
+/// Writes the report and prints its path.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for dir in &args.dirs {
         match SweepDir::with_tables(dir) {
             Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
             Ok(_) => {
-                let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());
+                let text = format!("`{}` is a sweep; sweeps cannot be compared: report it alone", dir.display());
                 return Err(Failure::Usage(text));
             }
             Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
-            // A run, or nothing.
+            // A run; anything else is an error.
             Err(_) => {}
         }
     }
@@ -42,22 +42,22 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn done(written: &Written) -> Result<(), Failure> {
-    let said = said::lines(&written.sentences, style::stdout());
+    let text = sentences::render(&written.sentences, style::stdout());
     let workloads = written
         .workloads
         .as_ref()
-        .map_or_else(String::new, |g| format!("\n{}\n", grid::draw(g, wrap::stdout(), style::stdout())));
-    print(&format!("{said}{workloads}report: {}\n", written.path.display()))
+        .map_or_else(String::new, |g| format!("\n{}\n", grid::render(g, wrap::stdout(), style::stdout())));
+    print(&format!("{text}{workloads}report: {}\n", written.path.display()))
 }
 
-/// Where the report goes, which must not be there yet.
+/// Path of the report, which must not exist yet.
 fn target(args: &Args) -> Result<PathBuf, Failure> {
     let path = match (&args.out, args.dirs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.join(report::FILE),
         (None, _) => PathBuf::from(report::FILE),
     };
-    // Said before the tables are read; said again by whoever writes.
+    // Reported before the tables are read; the writer checks again.
     replaceable(&path)?;
     if path.exists() && !args.force {
         return Err(Failure::Taken(path));

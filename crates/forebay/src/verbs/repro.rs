@@ -1,8 +1,8 @@
-//! `forebay repro`: published evaluations, run again and judged claim by claim.
+//! `forebay repro`: published evaluations, repeated and judged claim by claim.
 //!
-//! Claims are measured and figures drawn in Python (`python/forebay/repro`), because each paper's measurements are short programs of
-//! their own; this verb checks the arguments and hands them on, so that the command is one. The package runs its own simulator, and refuses
-//! to if that was not built from the sources of this program.
+//! Claims are measured and figures drawn in Python (`python/forebay/repro`), because the measurements of each paper are short programs. This command
+//! checks the arguments and passes them on. The package runs its own simulator, and refuses to if that was not built from the sources of this
+//! program.
 
 use crate::failure::Failure;
 use crate::python::Python;
@@ -18,10 +18,10 @@ pub(crate) struct Args {
     /// Few seeds and short runs, judged in wider bands
     #[arg(long)]
     quick: bool,
-    /// How much is run; document: all that the specifications ask for, which takes hours [default: full]
+    /// Scale of the runs; document: all runs of the specifications, which take hours [default: full]
     #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
     scale: Option<String>,
-    /// Judge the claims in this world as well, in a column of its own: linux, the TCP of a real kernel [default: sim]
+    /// Also judge the claims in this world, in a column of its own: linux, the TCP of a real kernel [default: sim]
     #[arg(long, value_name = "WORLD", value_parser = ["sim", "linux"])]
     world: Option<String>,
     /// Only this claim (repeatable)
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The words for `python -m forebay.repro`.
+    /// Arguments of `python -m forebay.repro`.
     fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
@@ -77,7 +77,7 @@ impl Args {
     }
 }
 
-/// Runs it, and ends as it ends.
+/// Runs it, and ends with its exit code.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let python = Python::with("reproductions", &["forebay", "matplotlib", "pyarrow"], "repro")?;
     let mut command = python.module("forebay.repro");

@@ -1,16 +1,16 @@
-//! `forebay status`: what is attached.
+//! `forebay status`: attached programs.
 
-use super::check::Printed;
+use super::check::TextFormat;
 use std::path::PathBuf;
 
-/// Say what is attached, who uses it, and what it has counted
+/// Show attached programs, their users and their counters
 ///
-/// Anybody may ask; counters and parameters are shown to those who may read them.
+/// Needs no privileges; counters and parameters are shown to those who may read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Printed::Text)]
-    pub(crate) format: Printed,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    pub(crate) format: TextFormat,
     /// Write metrics for Prometheus into this file instead (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,

@@ -1,15 +1,15 @@
-//! `forebay watch`: how connections are doing under what is attached.
+//! `forebay watch`: state of the connections of an attached program.
 
 use std::path::PathBuf;
 
-/// Watch the connections that something is attached for, a line a second
+/// Watch the connections of an attached program, one line a second
 ///
-/// A line ends in an alarm where retransmissions or the 99th percentile of the RTT are more than twice what they were before attaching.
+/// A line ends in an alarm if retransmissions or the 99th percentile of the RTT exceed twice their value before attaching.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The name of an attachment (`forebay status`), or of its program
     pub(crate) name: String,
-    /// End after so many seconds; it stays attached
+    /// End after this many seconds; the program stays attached
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
     /// Guard the attachment: roll back when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Write metrics for Prometheus into this file every second (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// Answer Prometheus with metrics at this port of 127.0.0.1
+    /// Serve metrics for Prometheus at this port of 127.0.0.1
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) prometheus_port: Option<u16>,
 }

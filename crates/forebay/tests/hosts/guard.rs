@@ -106,10 +106,10 @@ pub(crate) fn endings() {
         until(&format!("{what} rolls back"), || !attached());
         let output = guarded.end();
         equal(output.status.code(), code, &format!("exit code after {what}"));
-        let said = text(&output.stderr);
+        let printed = text(&output.stderr);
         check(
-            said.contains(words) && (code.is_none() || said.contains("rolled back fbt_cli")),
-            &format!("{what}: {}", said.trim()),
+            printed.contains(words) && (code.is_none() || printed.contains("rolled back fbt_cli")),
+            &format!("{what}: {}", printed.trim()),
         );
         nothing_left(&lab, &before, &what);
     }
@@ -121,8 +121,8 @@ pub(crate) fn endings_of_attach() {
     let before = traces(&lab);
     let attach = format!("attach rns --name fbt_cli --default --rollback-on {NEVER}");
     let guarded = Guarded::piped(&lab, &attach);
-    let said = works(&lab, "status");
-    check(said.contains(&format!("guarded by process {}, lease renewed", guarded.guard)), "status shows the guard");
+    let printed = works(&lab, "status");
+    check(printed.contains(&format!("guarded by process {}, lease renewed", guarded.guard)), "status shows the guard");
     fails(&lab, &format!("watch fbt_cli --rollback-on {NEVER}"), &["already guarded", &guarded.guard.to_string()]);
     signal(guarded.foreground(), libc::SIGKILL);
     until("SIGKILL to attach rolls back", || !attached());
@@ -197,12 +197,12 @@ pub(crate) fn lease() {
         both.iter().for_each(|p| signal(*p, libc::SIGKILL));
         guarded.end();
         check(attached(), "with both processes killed at once it stays");
-        let said = forebay(&lab, command);
-        equal(said.code, 0, &format!("forebay {command} works: {}", said.err));
-        let told = format!("{}{}", said.out, said.err);
+        let printed = forebay(&lab, command);
+        equal(printed.code, 0, &format!("forebay {command} works: {}", printed.err));
+        let output = format!("{}{}", printed.out, printed.err);
         check(
-            told.contains("rolled back fbt_cli: its guard has ended") || told.contains("detached fbt_cli"),
-            &format!("forebay {command} says so: {told}"),
+            output.contains("rolled back fbt_cli: its guard has ended") || output.contains("detached fbt_cli"),
+            &format!("forebay {command} says so: {output}"),
         );
         check(!attached(), &format!("until forebay {command} rolls back"));
         if command.contains("fbt_two") {
@@ -385,8 +385,8 @@ pub(crate) fn held_lock() {
         scene.worsen("while the lock is held");
         let output = guarded.end();
         equal(output.status.code(), Some(1), "exit code");
-        let said = text(&output.stderr);
-        check(held.is_err() || said.contains("continuing without the lock"), &format!("says so: {said}"));
+        let printed = text(&output.stderr);
+        check(held.is_err() || printed.contains("continuing without the lock"), &format!("says so: {printed}"));
         drop(held);
         scene.end("while the lock is held");
     }
@@ -498,8 +498,8 @@ pub(crate) fn read_error() {
     until("connections that cannot be read roll back", || !attached());
     let output = guarded.end();
     equal(output.status.code(), Some(1), "exit code");
-    let said = text(&output.stderr);
-    check(said.contains("the connections could not be read for 3 s"), &format!("says why: {said}"));
+    let printed = text(&output.stderr);
+    check(printed.contains("the connections could not be read for 3 s"), &format!("says why: {printed}"));
     nothing_left(&lab, &before, "a guard that cannot read");
 }
 
@@ -532,12 +532,12 @@ pub(crate) fn loopback() {
     });
     works(&lab, "attach rns --name fbt_cli --default --live");
     check(works(&lab, "status").contains("connections using it: 2"), "status counts both ends");
-    let said = works(&lab, "watch fbt_cli --seconds 1");
-    let line = said.lines().find(|l| l.trim_start().starts_with("1 s")).unwrap_or_default();
+    let printed = works(&lab, "watch fbt_cli --seconds 1");
+    let line = printed.lines().find(|l| l.trim_start().starts_with("1 s")).unwrap_or_default();
     check(line.contains(" 2 connections"), &format!("and so does watch: {line}"));
     let (near, far) = connect(&lab);
-    let said = works(&lab, "watch fbt_cli --seconds 1");
-    check(said.contains(" 3 connections"), "beside one to another host");
+    let printed = works(&lab, "watch fbt_cli --seconds 1");
+    check(printed.contains(" 3 connections"), "beside one to another host");
     works(&lab, "detach fbt_cli");
     drop((pair, near, far));
     nothing_left(&lab, &before, "watching the loopback interface");

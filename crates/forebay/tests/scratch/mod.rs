@@ -1,4 +1,4 @@
-//! What tests of the built binary share.
+//! Common parts of the tests of the built command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Scratch {
         forebay(&self.0, args)
     }
 
-    /// Runs it and returns what it printed.
+    /// Runs it and returns its output.
     pub(crate) fn ok(&self, args: &[&str]) -> String {
         let out = self.run(args);
         assert!(out.status.success(), "{args:?}: {}{}", text(&out.stdout), text(&out.stderr));

@@ -1,4 +1,4 @@
-//! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): unanswered probes and SYNs are sent again,
+//! The process beside the shim `proboscis` that keeps its timers (`forebay attach --daemon`): unanswered probes and SYNs are sent again,
 //! SYN-ACKs wait until enough probes have arrived, and what a train said holds for connections that open soon after it. The shim reports what happens through a ring in memory and looks for a sign of life before it
 //! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the shim and the process that keeps its timers (`forebay helper`, crates/hosts/src/helper). The shim says what happens; the process
+ * Between the shim and the process that keeps its timers (`forebay attach --daemon`, crates/hosts/src/helper). The shim says what happens; the process
  * sends frames at the same interface again, with an order in the packet's mark. It shows that it lives by a time in a map: without a fresh
  * one nothing is said and nothing held, so that its end, however it comes, leaves the shim without timers and traffic as it is.
  */

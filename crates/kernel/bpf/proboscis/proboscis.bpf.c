@@ -5,7 +5,7 @@
  * in, and the echo travels in the ECE bit of ACKs from shim to shim. All state is in tables of least recently used flows: a flow that was
  * forgotten, or never seen (its SYN came before the shim), is left alone.
  *
- * The timers of the publication are those of a process beside it (`forebay helper`, helper.bpf.h). Without it a SYN that is sent again has fresh
+ * The timers of the publication are those of a process beside it (`forebay attach --daemon`, helper.bpf.h). Without it a SYN that is sent again has fresh
  * probes, and a SYN-ACK is never held: probes are ahead of the SYN in every FIFO and have been counted when it arrives. */
 #include "../include/packet.h"
 #include "window_core.bpf.h"

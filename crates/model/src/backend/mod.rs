@@ -212,7 +212,7 @@ pub struct Head<'a> {
     pub labels: &'a [&'a str],
 }
 
-/// The answers without any measurement: the object that `forebay model --no-sim --format json` prints.
+/// The answers without any measurement: the object that `forebay compare --worlds model --models --format json` prints.
 pub fn evaluate(head: Head<'_>, experiments: &[&Experiment]) -> Json {
     let verdicts: Vec<Vec<Verdict>> = experiments.iter().map(|e| verdicts(e)).collect();
     to_json(head, &verdicts, &unmeasured(&verdicts))

@@ -18,7 +18,7 @@ impl World for Models {
     }
 
     fn summary(&self) -> &'static str {
-        "closed forms, in no time, for what they cover: see `forebay model`; only predicted numbers have a value"
+        "closed forms, in no time, for what they cover; only predicted numbers have a value"
     }
 
     fn uses_seeds(&self) -> bool {

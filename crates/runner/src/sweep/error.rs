@@ -76,7 +76,7 @@ impl fmt::Display for SweepError {
             ),
             SweepError::Missing { dir, missing, total } => write!(
                 f,
-                "{missing} of {total} runs are missing; run their shards with --out {}, or forebay sweep there, which runs what is missing",
+                "{missing} of {total} runs are missing; run their shards with --out {}, or forebay run there, which runs what is missing",
                 dir.display()
             ),
             SweepError::Different(a, b) => {

@@ -52,7 +52,7 @@ fn spread(scenario: &Scenario, sweep: &Sweep, stop: &AtomicBool) -> Result<Strin
     if wrong.is_empty() {
         let of = sweep.len();
         return Ok(format!(
-            "checked: {CHECKED} of the {of} points, spread evenly from the first to the last; `forebay sweep --dry-run` checks all\n"
+            "checked: {CHECKED} of the {of} points, spread evenly from the first to the last; `forebay run --dry-run` checks all\n"
         ));
     }
     Err(Errors::merged(wrong).into())

@@ -1,12 +1,11 @@
-//! Which acknowledgement numbers are acceptable (RFC 9293 section 3.10.7.4, RFC 5961 section 5.2). The simulator's packets always have
-//! one that is; a script's may not.
+//! Acceptable acknowledgement numbers (RFC 9293 section 3.10.7.4, RFC 5961 section 5.2). The simulator's packets always have one; a script's may not.
 
-use super::{Connection, Tape};
+use super::{Connection, Trace};
 use crate::script::{Segment, flag};
 use forebay_sim::net::packet::{self, Packet};
 
 impl Connection {
-    /// Whether the segment's acknowledgement lies between what was acknowledged a largest window ago and what has been sent (Linux tcp_ack).
+    /// True if the segment's acknowledgement is at most a largest window old, and of data that was sent (Linux tcp_ack).
     pub(super) fn acceptable(&mut self, segment: &Segment) -> bool {
         let Some(s) = &self.sender else { return true };
         if segment.flags & flag::ACK == 0 {
@@ -17,10 +16,10 @@ impl Connection {
         ahead(s.high()) <= 0 && ahead(s.una()) >= oldest
     }
 
-    /// Answers a segment that was dropped: a challenge ACK (RFC 5961), which says what an ACK would say now.
+    /// Answers a dropped segment by a challenge ACK (RFC 5961) with the contents of a current ACK.
     pub(super) fn challenge(&mut self, now: u64) {
         let (ack, sack) = self.due_ack();
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         tape.packets.push((Packet { flags: packet::flag::ACK, ..ack }, sack));
         self.take(now, tape);
     }

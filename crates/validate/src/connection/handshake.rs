@@ -1,6 +1,6 @@
-//! Opening a connection, from either side: options are negotiated here, the endpoints are made for what came of it.
+//! Handshake from either side: negotiates options, and creates the endpoints for the result.
 
-use super::{Connection, OURS, Stage, Tape, clock, field};
+use super::{Connection, OURS, Stage, Trace, clock, field};
 use crate::script::{Options, Segment, flag};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{self, Packet};
@@ -11,13 +11,13 @@ use forebay_types::Time;
 
 impl Connection {
     pub(super) fn accept_syn(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
-        let asked = flag::ECE | flag::CWR;
-        let ecn = segment.flags & asked == asked && self.settings.wants_ecn(false);
+        let both = flag::ECE | flag::CWR;
+        let ecn = segment.flags & both == both && self.settings.wants_ecn(false);
         self.c = self.settings.config(&options, ecn)?;
         self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         let mut sender = Sender::new(&self.c, OURS, None);
-        // The SYN-ACK has the timer that the sender gives its SYN.
-        sender.open(&self.c, Time(now), &mut Tape::default());
+        // The SYN-ACK has the timer that the sender sets for its SYN.
+        sender.open(&self.c, Time(now), &mut Trace::default());
         self.sender = Some(sender);
         self.syns = vec![now];
         self.stage = Stage::SynReceived;
@@ -34,7 +34,7 @@ impl Connection {
         let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts, ..Packet::default() };
         p.flags |= if self.syn.flags & flag::ECE != 0 { packet::flag::ECE } else { 0 };
         p.flags |= if self.syn.flags & flag::CWR != 0 { packet::flag::CWR } else { 0 };
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         if let Some(r) = &mut self.receiver {
             r.on_packet(&self.c, Time(now), &p, &mut tape);
         }
@@ -53,7 +53,7 @@ impl Connection {
         offered_shift(&self.c)
     }
 
-    /// What a SYN or SYN-ACK of ours announces.
+    /// Options of this endpoint's SYN or SYN-ACK.
     pub(super) fn handshake_options(&self, now: u64, answer: bool) -> Options {
         let s = &self.settings;
         Options {
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// The third packet of a handshake: the sender learns of it as if it had opened.
+    /// The third packet of a handshake: for the sender it is the answer to a SYN of its own.
     pub(super) fn accept_ack(&mut self, now: u64, segment: &Segment, options: &Options) -> Result<(), String> {
         if segment.flags & flag::ACK == 0 || segment.ack != 1 {
             return Err("a segment that does not end the handshake".into());
@@ -81,7 +81,7 @@ impl Connection {
         self.c = self.settings.config(&options, agreed)?;
         let written = self.sender.as_ref().map_or(0, |s| s.written());
         let mut sender = Sender::new(&self.c, OURS, None);
-        let mut scratch = Tape::default();
+        let mut scratch = Trace::default();
         for (i, &time) in self.syns.iter().enumerate() {
             if i == 0 {
                 sender.open(&self.c, Time(time), &mut scratch);
@@ -100,8 +100,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Tells the sender that its SYN was answered. Returns what it sends then.
-    fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: bool) -> Tape {
+    /// Acknowledges the SYN of the sender. Returns the packets that it sends then.
+    fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: bool) -> Trace {
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         let shift = if scaled { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
         self.largest_window = u64::from(segment.win.unwrap_or(u16::MAX));
@@ -113,7 +113,7 @@ impl Connection {
             flags: packet::flag::SYN | packet::flag::ACK | if ecn { packet::flag::ECE } else { 0 },
             ..Packet::default()
         };
-        let mut tape = Tape::default();
+        let mut tape = Trace::default();
         if let Some(s) = &mut self.sender {
             s.on_packet(&self.c, Time(now), &p, None, &mut tape);
         }

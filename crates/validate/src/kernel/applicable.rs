@@ -1,11 +1,11 @@
-//! Which scripts a kernel can run: those that ask for nothing that only the simulator has. From the text alone, as for the simulator.
+//! Features of scripts that a kernel lacks because only the simulator has them. They follow from the text alone, as for the simulator.
 
 use crate::code;
 use crate::command::{Effect, effects};
 use crate::script::{Script, What};
 use crate::settings::Settings;
 
-/// Parameters of a namespace, which a script may set to any value; others say nothing here.
+/// Parameters of a namespace, which a script may set to any value; others have no effect here.
 const PARAMETERS: &[&str] = &[
     "tcp_rmem",
     "tcp_wmem",
@@ -28,7 +28,7 @@ const PARAMETERS: &[&str] = &[
     "tcp_notsent_lowat",
 ];
 
-/// What of `script` a kernel has not; `settings` are the script's, without its parameters. What is only watched is not asked for values.
+/// Features of `script` that a kernel lacks; `settings` are the script's, without its parameters. A watched script needs no values.
 pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Vec<String> {
     let mut all = match settings.transport() {
         Ok(transport) => forebay_linux::script::refused(&transport),
@@ -48,7 +48,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
     all
 }
 
-/// Parameters of the guest: those of the script's settings, and what its commands set.
+/// Parameters of the guest: those of the script's settings, and those that its commands set.
 pub(crate) fn parameters(script: &Script, settings: &mut Settings) -> Vec<(String, String)> {
     let mut own = Vec::new();
     for event in &script.events {
@@ -63,7 +63,7 @@ pub(crate) fn parameters(script: &Script, settings: &mut Settings) -> Vec<(Strin
         }
     }
     let mut all = settings.parameters();
-    // Applications of a script are not held up: as in the simulator.
+    // Applications of a script are not delayed, as in the simulator.
     all.push(("tcp_wmem".into(), "4096 4194304 16777216".into()));
     all.extend(own);
     all

@@ -1,5 +1,5 @@
-//! The endpoint of a Linux kernel: a guest whose clock, application and network are this program. The script's calls are made on real
-//! sockets, and what the script sends arrives as packets at the guest's interface.
+//! Endpoint of a Linux kernel: a guest whose clock, application and network are this program. Calls of the script are made on real sockets, and its
+//! packets arrive at the guest's interface.
 
 mod applicable;
 mod options;
@@ -23,7 +23,7 @@ const SERVICE: u16 = 8080;
 const CLIENT: u16 = 40_000;
 /// A tick of the kernel's time stamps, in units of the script's clock (ns).
 const TICK: u32 = 1_000_000;
-/// How long a packet without a time is waited for, ps.
+/// Time to wait for a packet without a time, ps.
 const LONGEST: u64 = 3_600_000_000_000_000;
 /// Bytes of IPv4 and TCP headers.
 const HEADERS: u32 = 40;
@@ -31,14 +31,14 @@ const HEADERS: u32 = 40;
 /// The sockets of a script in a guest.
 pub(crate) struct Kernel {
     guest: Session,
-    /// Ports of ours and of the peer, from the first packet on.
+    /// Ports of the endpoint and of the peer, from the first packet on.
     route: Route,
-    /// First sequence number of ours.
+    /// First sequence number of the endpoint.
     isn: Option<u32>,
     sent: VecDeque<Sent>,
-    /// Our time stamps: in ns as [`Sent`] has them, and the kernel's own.
+    /// Timestamps of the endpoint: in ns as [`Sent`] has them, and the kernel's own.
     stamps: Vec<(u32, u32)>,
-    /// Sockets that do not wait.
+    /// Non-blocking sockets.
     impatient: Vec<i64>,
     /// Congestion control of new sockets.
     cc: &'static str,
@@ -66,7 +66,7 @@ impl Kernel {
         })
     }
 
-    /// Takes over what the guest has sent.
+    /// Collects the packets that the guest has sent.
     fn collect(&mut self) {
         for packet in self.guest.sent() {
             let Some((mut segment, route)) = wire::segment(&packet.head, packet.length) else { continue };
@@ -244,7 +244,7 @@ impl Endpoint for Kernel {
         now
     }
 
-    /// A timer of the kernel expires at a slot of its wheel, by up to an eighth of its length too late (kernel/time/timer.c, calc_wheel_index).
+    /// A timer of the kernel expires at a slot of its wheel, up to an eighth of its length late (kernel/time/timer.c, calc_wheel_index).
     fn late(&self, waited: i64) -> i64 {
         waited / 8
     }

@@ -51,7 +51,7 @@ pub(super) fn error(number: i64) -> &'static str {
     }
 }
 
-/// What assertions may ask of `struct tcp_info` (include/uapi/linux/tcp.h), by name, offset and bytes.
+/// Fields of `struct tcp_info` (include/uapi/linux/tcp.h) for assertions, by name, offset and bytes.
 const FIELDS: &[(&str, usize, usize)] = &[
     ("tcpi_state", 0, 1),
     ("tcpi_ca_state", 1, 1),

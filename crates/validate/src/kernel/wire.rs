@@ -19,7 +19,7 @@ mod kind {
     pub(super) const STAMPS: u8 = 8;
 }
 
-/// Where a segment comes from and goes to: addresses and ports.
+/// Route of a segment: addresses and ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) from: (u32, u16),
@@ -51,7 +51,7 @@ pub(super) fn bytes(s: &Segment, route: Route) -> (Vec<u8>, u32) {
     b.push(((TCP + options.len()) as u8 / 4) << 4);
     b.push(s.flags);
     b.extend(s.win.unwrap_or(0).to_be_bytes());
-    // The checksum is not looked at; there is no urgent data.
+    // The checksum is not verified; there is no urgent data.
     b.extend([0; 4]);
     b.extend(options);
     (b, length)
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_come_back_as_they_were_written() {
+    fn segments_roundtrip() {
         let route = Route { from: (1, 2), to: (3, 4) };
         let options = Options { mss: Some(1460), wscale: Some(7), sack_ok: true, ts: Some((5, 6)), sack: vec![(7, 8), (9, 10)] };
         let flags = flag::ACK | flag::ECE;

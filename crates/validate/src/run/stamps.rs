@@ -1,8 +1,8 @@
-//! Timestamps: a script has its own, which begin and tick otherwise than the endpoint's.
+//! Timestamps: those of a script begin at another value and tick at another rate than the endpoint's.
 
 use crate::script::{Options, Segment};
 
-/// What is known of the endpoint's timestamps.
+/// Pairs of timestamps.
 pub(super) struct Stamps {
     /// The script's value and the endpoint's, latest last.
     known: Vec<(u32, u32)>,
@@ -26,7 +26,7 @@ impl Stamps {
         segment
     }
 
-    /// A segment of the script that arrives at `now`, ps, as the endpoint wants it: the timestamps that it echoes are the endpoint's.
+    /// A segment of the script that arrives at `now`, ps, with echoed timestamps of the endpoint.
     pub(super) fn translate(&self, segment: &Segment, now: u64) -> Segment {
         let mut segment = segment.clone();
         if let Some(Options { ts: Some((_, echo)), .. }) = &mut segment.options
@@ -41,7 +41,7 @@ impl Stamps {
         segment
     }
 
-    /// The script expects one segment, and the endpoint has sent the other.
+    /// Records the timestamps of an expected segment and of the sent one.
     pub(super) fn note(&mut self, expected: &Segment, got: &Segment) {
         let of = |s: &Segment| s.options.as_ref().and_then(|o| o.ts).map(|t| t.0);
         if let (Some(script), Some(own)) = (of(expected), of(got)) {
@@ -49,7 +49,7 @@ impl Stamps {
         }
     }
 
-    /// Whether the options agree, timestamps by the time between them. One that both have has been [noted](Stamps::note).
+    /// True if the options agree; timestamps agree by the time between them. The first pair has been [noted](Stamps::note).
     pub(super) fn same(&self, expected: &Options, got: &Options) -> bool {
         let stamps = match (expected.ts, got.ts) {
             (None, None) => true,

@@ -1,16 +1,16 @@
-//! A script as nothing but input: its packets and calls come at the script's times, whatever it expects of the endpoint.
+//! Scripts as input only: packets and calls come at the script's times, whatever it expects of the endpoint.
 
 use super::{BEGIN, Failure, Runner, broken};
 use crate::command::{Effect, effects};
 use crate::endpoint::Endpoint;
+use crate::format::show;
+use crate::observation::Observation;
 use crate::script::{Event, Segment, What, flag};
-use crate::seen::Seen;
-use crate::show::show;
 
-/// How long a packet is waited for that a script expects at any time, ps.
-const PATIENCE: u64 = 10_000_000_000_000;
+/// Time to wait for a packet that a script expects at any time, ps.
+const MAX_WAIT: u64 = 10_000_000_000_000;
 
-/// What is asked of the endpoint after a packet of its peer.
+/// State of the endpoint that is recorded after a packet of its peer.
 const VALUES: &[&str] = &[
     "tcpi_ca_state",
     "tcpi_snd_cwnd",
@@ -28,15 +28,15 @@ const VALUES: &[&str] = &[
 ];
 
 impl<E: Endpoint> Runner<E> {
-    /// A packet is expected at `time`, ps; `None`: at any time. Which one leaves instead is noted.
-    pub(super) fn look(&mut self, line: usize, time: Option<u64>, expected: &Segment) -> Result<(), Failure> {
+    /// Waits for a packet that the script expects at `time`, ps (`None`: at any time), and records the packets that leave.
+    pub(super) fn await_packet(&mut self, line: usize, time: Option<u64>, expected: &Segment) -> Result<(), Failure> {
         match time {
             Some(time) => {
                 self.advance(time)?;
                 while self.happens(self.now)? {}
             }
             None => {
-                let latest = self.now + PATIENCE;
+                let latest = self.now + MAX_WAIT;
                 while self.endpoint.first_sent().is_none() && self.happens(latest)? {}
             }
         }
@@ -44,14 +44,14 @@ impl<E: Endpoint> Runner<E> {
         Ok(())
     }
 
-    /// What the script does, without anything that it expects of it.
+    /// Carries out the script's event, without its expectations.
     pub(super) fn act(&mut self, event: &Event, base: i64) -> Result<(), Failure> {
         match &event.what {
             What::Out(_) | What::Code(_) => {}
             What::In(segment) => {
                 self.note(event.line, None);
                 let segment = self.stamps.translate(segment, self.now);
-                // What an endpoint cannot be given does not arrive.
+                // A packet that the endpoint cannot receive does not arrive.
                 let arrived = self.endpoint.arrive(self.now, &segment);
                 if let Err(problem) = arrived {
                     self.add(event.line, self.now, problem, None);
@@ -64,7 +64,7 @@ impl<E: Endpoint> Runner<E> {
             }
             What::Call(call) => {
                 self.open = self.open && call.name != "close" || ["accept", "connect"].contains(&call.name.as_str());
-                // Another result than the script's changes nothing of its other calls.
+                // Another result than the script's does not change its other calls.
                 let _ = self.call(event.line, call, base, event.when);
             }
             What::Command(text) => {
@@ -78,14 +78,14 @@ impl<E: Endpoint> Runner<E> {
         self.wake()
     }
 
-    /// Notes the packets that have left; the first of them is the one that the script expects, if it does.
+    /// Records the packets that have left; the first of them is the expected one, if there is one.
     pub(super) fn note(&mut self, line: usize, expected: Option<&Segment>) {
         let mut expected = expected;
         while let Some(sent) = self.take_sent() {
             if let Some(expected) = expected.take() {
                 self.stamps.note(expected, &sent.segment);
             }
-            // Windows that are offered, and the push flag, are not compared.
+            // Offered windows and the push flag are not compared.
             let mut segment = Segment { win: None, ..self.stamps.back(&sent.segment) };
             segment.flags &= !flag::PSH;
             if let Some(options) = &mut segment.options {
@@ -97,6 +97,6 @@ impl<E: Endpoint> Runner<E> {
 
     fn add(&mut self, line: usize, ps: u64, what: String, packet: Option<Segment>) {
         let time = (ps / 1000) as i64 - BEGIN;
-        self.seen.get_or_insert_default().push(Seen { line, time, what, packet });
+        self.seen.get_or_insert_default().push(Observation { line, time, what, packet });
     }
 }

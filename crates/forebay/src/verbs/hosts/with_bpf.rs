@@ -1,26 +1,26 @@
-//! The verbs for real hosts, in words.
+//! Commands for real hosts, and their output.
 
 mod guard;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::{print, print_data, warn};
-use crate::verbs::check::Printed;
-use crate::verbs::{attach, detach, helper, record, status, tune, watch};
+use crate::terminal::output::{print, print_data, warn};
+use crate::verbs::check::TextFormat;
+use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_hosts::catalog::PROGRAMS;
 use forebay_hosts::condition::Condition;
 pub(crate) use forebay_hosts::doctor::PART;
 use forebay_hosts::status::Status;
 use forebay_hosts::watch::{Second, Watch};
 use forebay_hosts::{
-    Error, Health, attach as on, detach as off, helper as timers, privileges, prometheus, record as recorder, status as what,
-    tune as knobs,
+    Error, Health, attach as attaching, detach as detaching, helper as timers, privileges, prometheus, record as recorder,
+    status as state, tune as parameters,
 };
 use serde_json::json;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// How long throughput, RTT and retransmissions are measured before attaching with conditions.
+/// Duration of the measurement of throughput, RTT and retransmissions before attaching with conditions.
 const MEASURED: Duration = Duration::from_secs(5);
 
 impl From<Error> for Failure {
@@ -33,8 +33,11 @@ pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
     if args.program == "list" {
         return list();
     }
+    if args.daemon {
+        return daemon(&args.program);
+    }
     let conditions = conditions(&args.rollback_on)?;
-    let request = on::Request {
+    let request = attaching::Request {
         program: args.program.clone(),
         name: args.name.clone(),
         prefixes: args.dst.iter().map(|d| d.parse()).collect::<Result<Vec<_>, Error>>()?,
@@ -47,13 +50,13 @@ pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
         conditions: conditions.clone(),
     };
     if args.dry_run {
-        return print(&lines(&on::dry_run(&request)?));
+        return print(&lines(&attaching::dry_run(&request)?));
     }
     if !conditions.is_empty() {
         return guard::attach(request, args);
     }
     privileges::keep_needed()?;
-    let attached = on::attach(&request)?;
+    let attached = attaching::attach(&request)?;
     print(&lines(&attached.done))?;
     print(&format!("`forebay status` shows it, `forebay detach {}` removes it\n", attached.name))
 }
@@ -81,8 +84,8 @@ fn list() -> Result<(), Failure> {
 pub(crate) fn detach(args: &detach::Args) -> Result<(), Failure> {
     privileges::keep_needed()?;
     let done = match &args.name {
-        Some(name) => off::detach(name)?,
-        None => off::detach_all()?,
+        Some(name) => detaching::detach(name)?,
+        None => detaching::detach_all()?,
     };
     print(&if done.is_empty() { "nothing was attached\n".into() } else { lines(&done) })
 }
@@ -90,24 +93,24 @@ pub(crate) fn detach(args: &detach::Args) -> Result<(), Failure> {
 pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
     // A process that lacks some of them may still be allowed to tune.
     let _ = privileges::keep_needed();
-    let now = knobs::tune(&args.name, &args.values)?;
+    let now = parameters::tune(&args.name, &args.values)?;
     print(&now.iter().map(|(n, v)| format!("{n} = {v}\n")).collect::<String>())
 }
 
 pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
-    // Callers who may not read the lease see no ended guard.
-    match off::expired() {
+    // Callers without access to the lease do not see ended guards.
+    match detaching::expired() {
         Ok(done) => done.iter().for_each(|line| warn(line)),
         Err(e) => warn(&format!("attachments whose guards have ended cannot be found or rolled back: {e}")),
     }
-    let all = what::status()?;
+    let all = state::status()?;
     if let Some(path) = &args.prometheus {
         return Ok(prometheus::write(path, &all)?);
     }
-    if args.format == Printed::Json {
+    if args.format == TextFormat::Json {
         return print_data(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
     }
-    let unaccounted = what::unaccounted()?;
+    let unaccounted = state::unaccounted()?;
     let mut out =
         if all.is_empty() { "nothing is attached\n".into() } else { all.iter().map(as_text).collect::<Vec<_>>().join("\n") };
     for (name, link) in unaccounted {
@@ -143,15 +146,15 @@ fn as_json(s: &Status) -> serde_json::Value {
 
 fn as_text(s: &Status) -> String {
     let mut out = String::new();
-    let mut whom: Vec<String> = s.prefixes.iter().map(|p| format!("connections to {p}")).collect();
-    whom.extend(s.cgroup.as_ref().map(|c| format!("processes in {}", c.display())));
-    whom.extend(s.default.then(|| "all new connections".to_owned()));
+    let mut users: Vec<String> = s.prefixes.iter().map(|p| format!("connections to {p}")).collect();
+    users.extend(s.cgroup.as_ref().map(|c| format!("processes in {}", c.display())));
+    users.extend(s.default.then(|| "all new connections".to_owned()));
     let state = match (s.complete, s.registered) {
         (false, _) => " (interrupted: the next attach or detach cleans it up)",
         (true, false) => " (not registered in this kernel any more: `forebay detach` removes the rest)",
         (true, true) => "",
     };
-    let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, whom.join(", "));
+    let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, users.join(", "));
     if let Some(guard) = s.guard {
         let renewed = guard.renewed.map_or(String::new(), |r| format!(", lease renewed {:.1} s ago", r.as_secs_f64()));
         let ended =
@@ -186,7 +189,7 @@ fn as_text(s: &Status) -> String {
     out
 }
 
-/// How many windows are of which size, in powers of two.
+/// Distribution of the windows, in powers of two.
 fn distribution(windows: impl Iterator<Item = u32>) -> String {
     let mut bins = [0_usize; 33];
     windows.for_each(|w| bins[(32 - w.leading_zeros()) as usize] += 1);
@@ -204,12 +207,12 @@ pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
     if let Some(path) = &args.prometheus {
         // A file that cannot be written is refused before anything begins.
-        prometheus::write(path, &what::status()?)?;
+        prometheus::write(path, &state::status()?)?;
     }
     if conditions.is_empty() { follow(args, port) } else { guard::watch(args, conditions, port) }
 }
 
-/// A line a second, until the time is over or Ctrl-C comes. Nothing is changed.
+/// Prints a line a second, until the time is over or Ctrl-C. Changes nothing.
 fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Failure> {
     interrupt::listen()?;
     let mut watch = Watch::new(&args.name)?;
@@ -221,7 +224,7 @@ fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Fail
     for second in 1.. {
         let until = begin + Duration::from_secs(second);
         while let Some(rest) = until.checked_duration_since(Instant::now()) {
-            if interrupt::asked() {
+            if interrupt::requested() {
                 return print(&format!("{} stays attached\n", args.name));
             }
             std::thread::sleep(rest.min(Duration::from_millis(50)));
@@ -243,7 +246,7 @@ fn report(second: u64, now: &Second) -> String {
 
 fn line(h: &Health) -> String {
     format!(
-        "{:>5} connections  {:>8.1} Mbit/s  {:>6.2} % sent again  RTT {:>6} us, p99 {:>6} us  cwnd {:>4}",
+        "{:>5} connections  {:>8.1} Mbit/s  {:>6.2} % retransmitted  RTT {:>6} us, p99 {:>6} us  cwnd {:>4}",
         h.sockets,
         h.mbit,
         h.retransmitted * 100.0,
@@ -253,16 +256,17 @@ fn line(h: &Health) -> String {
     )
 }
 
-pub(crate) fn helper(args: &helper::Args) -> Result<(), Failure> {
+/// Keeps the timers of an attached shim.
+fn daemon(name: &str) -> Result<(), Failure> {
     interrupt::listen()?;
     let ready = || {
-        // Whoever has closed the output wants to hear nothing.
-        let _ = print(&format!("keeping the timers of {}\n", args.name));
+        // The daemon needs no reader of its output.
+        let _ = print(&format!("keeping the timers of {name}\n"));
     };
-    let done = timers::run(&args.name, interrupt::asked, ready)?;
+    let done = timers::run(name, interrupt::requested, ready)?;
     let failed = if done.failed > 0 { format!("; {} frames could not leave", done.failed) } else { String::new() };
     print(&format!(
-        "{} trains of probes and {} SYNs sent again, {} SYN-ACKs held and let go{failed}\n",
+        "{} trains of probes and {} SYNs retransmitted, {} SYN-ACKs held and released{failed}\n",
         done.trains, done.syns, done.released
     ))
 }
@@ -278,9 +282,9 @@ pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
     // Before the time that recording takes.
     let output = recorder::Output::new(&args.out, args.force)?;
     interrupt::listen()?;
-    // Whoever lacks them records what he can see without.
+    // Without these privileges it records what is visible without.
     let _ = privileges::keep_needed();
-    let recording = recorder::record(&request, interrupt::asked)?;
+    let recording = recorder::record(&request, interrupt::requested)?;
     let written = recording.write(&request, &output)?;
     print(&lines(&recording.lines()))?;
     if written != args.out {

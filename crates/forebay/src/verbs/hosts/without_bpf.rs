@@ -1,10 +1,10 @@
 //! A build without BPF.
 
 use crate::failure::Failure;
-use crate::verbs::{attach, detach, helper, record, status, tune, watch};
+use crate::verbs::{attach, detach, record, status, tune, watch};
 use forebay_platform::doctor::{Check, Finding, Part};
 
-/// Why it has none, and what to do about it.
+/// The reason, and the remedy.
 const WHY: &str = "this build of forebay has no BPF programs";
 const FIX: &str = if cfg!(target_os = "linux") {
     "apt install clang libelf-dev zlib1g-dev pkg-config, then cargo build --release -p forebay --features bpf"
@@ -12,7 +12,7 @@ const FIX: &str = if cfg!(target_os = "linux") {
     "attaching needs Linux"
 };
 
-/// What `forebay doctor` says of real hosts.
+/// Check of `forebay doctor` for real hosts.
 pub(crate) static PART: Part = Part {
     name: "hosts",
     title: "Real hosts: transports as BPF programs in this kernel",
@@ -45,10 +45,6 @@ pub(crate) fn tune(_: &tune::Args) -> Result<(), Failure> {
 
 pub(crate) fn watch(_: &watch::Args) -> Result<(), Failure> {
     lacks("watch")
-}
-
-pub(crate) fn helper(_: &helper::Args) -> Result<(), Failure> {
-    lacks("helper")
 }
 
 pub(crate) fn record(_: &record::Args) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 
 use super::{MEASURED, line, report};
 use crate::failure::Failure;
-use crate::output::{print, warn};
+use crate::terminal::output::{print, warn};
 use crate::verbs::{attach, watch};
 use forebay_hosts::attach::Request;
 use forebay_hosts::condition::Condition;
@@ -91,7 +91,7 @@ fn run(order: Order, first: &str, serve: impl FnOnce(&Output) -> Result<(), Fail
         (Some(time), true) => format!("after {} s, and on Ctrl-C, it stays attached", time.as_secs()),
         (Some(time), false) => format!("after {} s it stays attached", time.as_secs()),
         (None, true) => "on Ctrl-C it stays attached".into(),
-        (None, false) => "Ctrl-C rolls back, too".into(),
+        (None, false) => "Ctrl-C also rolls back".into(),
     };
     let mut guard = start(order)?;
     let (output, ended) = Output::start()?;

@@ -1,0 +1,224 @@
+//! Table of a run: one line a number, one column a transport, means with 95 % intervals if there are several seeds.
+
+use crate::terminal::columns::{self, Column};
+use crate::terminal::style::{BOLD, DIM, NAME, paint};
+use forebay_analysis::{Metric, cell_of, metrics};
+use forebay_store::summary::{Dimension, GROUP_METRICS, NETWORK_METRICS, Summary};
+use forebay_types::GroupId;
+use std::collections::BTreeMap;
+
+/// A mean over seeds.
+pub(crate) type Mean = forebay_analysis::Cell;
+
+/// Summaries of one variant, one for each seed.
+#[derive(Debug)]
+pub(crate) struct Variant {
+    /// Name.
+    pub label: String,
+    /// In the order of the seeds.
+    pub seeds: Vec<Summary>,
+}
+
+/// One line of the table.
+pub(crate) struct Line {
+    label: String,
+    /// Unit that all cells are in.
+    pub(crate) unit: &'static str,
+    /// One for each column.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// Cell of the table.
+pub(crate) enum Cell {
+    /// A mean, and its interval.
+    Value {
+        /// The mean.
+        mean: String,
+        /// With several seeds, such as `± 3`.
+        spread: Option<String>,
+    },
+    /// The column could have a value and has none.
+    Missing,
+    /// The line is not about this column.
+    Blank,
+}
+
+impl Cell {
+    /// The mean as text.
+    fn mean(&self) -> &str {
+        match self {
+            Cell::Value { mean, .. } => mean,
+            Cell::Missing => "-",
+            Cell::Blank => "",
+        }
+    }
+
+    /// Half the width of the interval as text, empty without one.
+    fn spread(&self) -> &str {
+        if let Cell::Value { spread, .. } = self { spread.as_deref().unwrap_or("") } else { "" }
+    }
+}
+
+/// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
+pub(crate) fn scaled(value: f64, unit: &str) -> String {
+    for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if value >= scale {
+            let v = value / scale;
+            return format!("{v:.*} {prefix} {unit}", decimals(v, 3));
+        }
+    }
+    format!("{value:.0} {unit}")
+}
+
+/// Draws the table, in blocks of columns that fit `width`.
+pub(crate) fn render(variants: &[Variant], width: Option<usize>, colour: bool) -> String {
+    render_under(variants, |columns| heads(variants, columns), width, colour)
+}
+
+/// Draws the table under other heads: for each line of them, a text for each column.
+pub(crate) fn render_under(
+    variants: &[Variant],
+    heads: impl FnOnce(&[Source]) -> Vec<Vec<String>>,
+    width: Option<usize>,
+    colour: bool,
+) -> String {
+    let columns = columns(variants);
+    let heads = heads(&columns);
+    let mut lines = Vec::new();
+    let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
+    let seeds: Vec<BTreeMap<&str, Vec<f64>>> = columns.iter().map(|&(v, g)| over_seeds(&variants[v], g)).collect();
+    let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
+    for m in metrics().filter(|m| !m.label.is_empty()) {
+        let row: Vec<Option<Mean>> = seeds.iter().map(|of| mean(&m, of)).collect();
+        let here = if !m.shared || m.label.contains(", all") { "" } else { port.unwrap_or("") };
+        let label = [&m.label.replace("{first}", first), here].join(if here.is_empty() { "" } else { ", " });
+        // The network is shared by the groups of a variant: its numbers stand in the first column only.
+        lines.extend(line(label, m.unit, m.if_any, &row).map(|mut l| {
+            l.cells.iter_mut().zip(&columns).filter(|(_, c)| m.shared && c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
+            l
+        }));
+    }
+    draw(&heads, &lines, width, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+}
+
+/// The group whose column has the numbers of the network.
+pub(crate) const FIRST: GroupId = GroupId::new(0);
+
+/// A column: number of the variant, and its transport group.
+pub(crate) type Source = (usize, GroupId);
+
+fn columns(variants: &[Variant]) -> Vec<Source> {
+    let groups = |variant: &Variant| variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten();
+    variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
+}
+
+/// Explains the sign before numbers, if it occurs.
+pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
+    let text = "≥ at least: some were still running at the end, and count with their time so far\n";
+    if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
+}
+
+/// Heads of the columns: the variant's name, and below it the group's if a variant has several. Groups of the only variant stand alone.
+fn heads(variants: &[Variant], columns: &[Source]) -> Vec<Vec<String>> {
+    let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
+    let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
+    let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
+    match (several, variants.len()) {
+        (false, _) => vec![first],
+        (true, 1) => vec![second],
+        (true, _) => vec![first, second],
+    }
+}
+
+/// The values of the seeds of a group by the name of the metric.
+fn over_seeds(variant: &Variant, group: GroupId) -> BTreeMap<&'static str, Vec<f64>> {
+    let own =
+        GROUP_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(s.groups.get(group)?)).collect()));
+    let shared = NETWORK_METRICS.iter().map(|m| (m.name, variant.seeds.iter().filter_map(|s| (m.get)(&s.network)).collect()));
+    own.chain(shared).collect()
+}
+
+/// Mean and interval of a metric over the seeds.
+fn mean(m: &Metric, of: &BTreeMap<&str, Vec<f64>>) -> Option<Mean> {
+    cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
+}
+
+/// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
+pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Mean>]) -> Option<Line> {
+    let means = || row.iter().flatten().map(|e| e.mean.abs());
+    let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
+    let (scale, unit_text) = scale(unit, largest);
+    let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
+    let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.ends.is_none_or(|(low, high)| low == high));
+    let digits = match unit {
+        Dimension::Count | Dimension::Packets if whole => 0,
+        Dimension::Count => decimals(largest, 3).min(1),
+        _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
+    };
+    let cell = |e: &Option<Mean>| match e {
+        None => Cell::Missing,
+        Some(e) => Cell::Value {
+            mean: format!("{}{:.digits$}", if e.at_least { "≥ " } else { "" }, e.mean / scale),
+            spread: e.spread(|v| format!("{:.digits$}", v / scale)),
+        },
+    };
+    Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })
+}
+
+/// Divisor and text of the unit in which a line with this largest value is shown.
+pub(crate) fn scale(unit: Dimension, largest: f64) -> (f64, &'static str) {
+    match unit {
+        Dimension::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
+        // Between 100 Mbps and 1 Gbps too: links are named by their Gbps.
+        Dimension::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
+        Dimension::BitsPerSecond => (1e6, "Mbps"),
+        Dimension::Seconds if largest >= 1.0 => (1.0, "s"),
+        Dimension::Seconds if largest >= 1e-3 => (1e-3, "ms"),
+        Dimension::Seconds => (1e-6, "us"),
+        Dimension::Fraction => (1e-2, "%"),
+        Dimension::Bytes if largest >= 1e6 => (1e6, "MB"),
+        Dimension::Bytes => (1e3, "kB"),
+        Dimension::Packets => (1.0, "pkt"),
+        Dimension::Segments => (1.0, "segments"),
+        Dimension::Count | Dimension::Ratio => (1.0, ""),
+    }
+}
+
+/// Decimals that show `value` with about `significant` digits.
+pub(crate) fn decimals(value: f64, significant: i32) -> usize {
+    if value <= 0.0 || !value.is_finite() {
+        return 0;
+    }
+    (significant - 1 - value.log10().floor() as i32).clamp(0, 9) as usize
+}
+
+fn draw(heads: &[Vec<String>], lines: &[Line], fits: Option<usize>, colour: bool) -> String {
+    let blank = || vec![String::new(); heads.len()];
+    let labels = lines.iter().map(|l| l.label.clone()).collect();
+    let units = lines.iter().map(|l| paint(colour, DIM, l.unit)).collect();
+    let keys = [labels, units].map(|cells| Column { heads: blank(), cells, ..Column::default() });
+    let column = |c: usize| Column {
+        heads: heads.iter().map(|line| line[c].clone()).collect(),
+        cells: aligned(&lines.iter().map(|l| &l.cells[c]).collect::<Vec<_>>(), colour),
+        right: true,
+        gap: 0,
+    };
+    let all: Vec<Column> = (0..heads.first().map_or(0, Vec::len)).map(column).collect();
+    columns::render(&keys, &all, &[NAME, BOLD, BOLD][..heads.len()], fits, colour)
+}
+
+/// The cells of a column as texts: means end and intervals begin at the same place.
+pub(crate) fn aligned(cells: &[&Cell], colour: bool) -> Vec<String> {
+    let widest = |text: fn(&Cell) -> &str| cells.iter().map(|c| text(c).chars().count()).max().unwrap_or(0);
+    let (mean, spread) = (widest(Cell::mean), widest(Cell::spread));
+    let interval = |c: &Cell| match (spread, c.spread()) {
+        (0, _) => String::new(),
+        (_, "") => " ".repeat(spread + 1),
+        (_, text) => paint(colour, DIM, &format!(" {text:<spread$}")),
+    };
+    cells.iter().map(|c| format!("{:>mean$}{}", c.mean(), interval(c))).collect()
+}
+
+#[cfg(test)]
+#[path = "summary_table_tests.rs"]
+mod tests;

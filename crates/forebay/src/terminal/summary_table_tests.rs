@@ -1,0 +1,97 @@
+//! The printed table.
+
+use super::*;
+use forebay_store::summary::{GroupSummary, NetworkSummary, Spread};
+use forebay_types::GroupId;
+
+fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
+    let group = GroupSummary {
+        name: name.into(),
+        goodput_bps: Some(goodput),
+        flows: 100,
+        flows_completed: 98,
+        rtos,
+        fct: [Some(Spread { mean: 1.5 * fct, p50: fct, p99: 7.0 * fct, running: 0.02, known: 0.98 }), None, None],
+        ..GroupSummary::default()
+    };
+    let network = NetworkSummary {
+        port: "bottleneck".into(),
+        queue_most: Some(100.0),
+        queue_mean: Some(20.25),
+        queue_p99: Some(64.0),
+        queue_max: Some(100.0),
+        busy: Some(0.9731),
+        uncounted: false,
+        drops: 12,
+        marks: 0,
+        fairness: None,
+    };
+    Summary { groups: vec![group].into(), network }
+}
+
+#[test]
+fn one_seed() {
+    let variants = [("newreno", 9.4e8, 3e-4, 12), ("dctcp", 9.5e8, 1.5e-4, 0)]
+        .map(|(n, g, f, r)| Variant { label: n.into(), seeds: vec![summary(n, g, f, r)] });
+    let expected = "
+                                  newreno   dctcp
+goodput                     Gbps    0.940   0.950
+flows started                         100     100
+flows completed                        98      98
+timeouts                               12       0
+retransmitted segments                  0       0
+FCT small (<= 100 KB) mean  us      ≥ 450   ≥ 225
+FCT small (<= 100 KB) p50   us        300     150
+FCT small (<= 100 KB) p99   ms     ≥ 2.10  ≥ 1.05
+queue mean, bottleneck      pkt      20.2    20.2
+queue p99, bottleneck       pkt        64      64
+queue max, bottleneck       pkt       100     100
+link busy, bottleneck       %        97.3    97.3
+drops, all ports                       12      12
+≥ at least: some were still running at the end, and count with their time so far
+";
+    assert_eq!(format!("\n{}", render(&variants, None, false)), expected);
+    assert!(render(&variants, None, true).contains("newreno\x1b[0m"));
+}
+
+#[test]
+fn several_seeds_and_groups() {
+    let seed = |g: f64| {
+        let mut s = summary("dctcp", g, 1e-4, 1);
+        s.groups[GroupId::new(0)].long_ratio = Some(1.0);
+        s.groups.push(GroupSummary {
+            name: "cubic".into(),
+            goodput_bps: Some(1e8),
+            long_ratio: Some(0.25),
+            syn_rtos: 3,
+            ..GroupSummary::default()
+        });
+        s
+    };
+    let mixed = |label: &str| Variant { label: label.into(), seeds: vec![seed(9e8), seed(9.2e8)] };
+    // The name of the only variant is left out.
+    let text = render(&[mixed("x"), mixed("y")], None, false);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].split_whitespace().eq(["x", "y"]), "{text}");
+    assert!(lines[1].split_whitespace().eq(["dctcp", "cubic", "dctcp", "cubic"]), "{text}");
+    let text = render(&[mixed("mixed")], None, false);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].split_whitespace().eq(["dctcp", "cubic"]), "{text}");
+    // t(1) = 12.706 times 0.01 Gbps.
+    assert!(lines[1].contains("0.91 ± 0.13") || lines[1].contains("0.910 ± 0.127"), "{text}");
+    let cells = |label: &str| lines.iter().find_map(|l| l.strip_prefix(label)).map(|l| l.split_whitespace().collect::<Vec<_>>());
+    // The ratio names its reference; a value of only one group is missing in the other, and shared values stand once.
+    assert_eq!(cells("goodput per long flow / dctcp"), Some(vec!["1.00", "±", "0.00", "0.25", "±", "0.00"]), "{text}");
+    assert_eq!(cells("FCT small (<= 100 KB) p50"), Some(vec!["us", "100", "±", "0", "-"]), "{text}");
+    assert_eq!(cells("queue max, bottleneck"), Some(vec!["pkt", "100", "±", "0"]), "{text}");
+    // Zero beside another value; no line if all are zero.
+    assert_eq!(cells("SYN timeouts"), Some(vec!["0", "±", "0", "3", "±", "0"]), "{text}");
+    assert_eq!(cells("marks"), None, "{text}");
+}
+
+#[test]
+fn nothing_ran() {
+    assert_eq!(render(&[Variant { label: "x".into(), seeds: Vec::new() }], None, false), "\n");
+    assert_eq!(scaled(12_345_678.0, "pkt/s"), "12.3 M pkt/s");
+    assert_eq!(scaled(7.0, "pkt/s"), "7 pkt/s");
+}

@@ -1,0 +1,101 @@
+//! `forebay run`: runs a scenario, or each point of its sweep, writes the results and prints a summary.
+
+mod setup;
+mod single;
+mod sweep;
+
+pub(super) use sweep::{Summary, conclude};
+
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::limits::Limits;
+use crate::mpi_run;
+use crate::terminal::progress::ProgressFormat;
+use clap::builder::PossibleValuesParser;
+use forebay_runner::sweep::Shard;
+use forebay_store::summary_table::metric_columns;
+use setup::SetupGuard;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Run a scenario or a sweep, write the results and print a summary
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: Input,
+    /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
+    #[arg(long = "sweep", value_name = "KEY=[A, B]")]
+    sweep: Vec<String>,
+    /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace results that are already in --out
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Progress on standard error [default: bar on a terminal, else lines]
+    #[arg(long, value_enum)]
+    progress: Option<ProgressFormat>,
+    /// File format of the result tables
+    #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
+    format: FormatArg,
+    /// Columns in the printed table of a sweep, such as goodput_bps,drops [default: a choice that suits the traffic]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
+    metrics: Vec<String>,
+    /// Threads, for runs at the same time and inside busy runs where there are fewer [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Of a sweep: check all points, list them with the runs that are left, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Of a sweep: run only this part, such as 3/8, the third of eight; `forebay merge` joins the parts
+    #[arg(long, value_name = "I/N", conflicts_with = "dry_run")]
+    shard: Option<Shard>,
+    /// Of a sweep: run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
+    dask: Option<String>,
+    #[command(flatten)]
+    limits: Limits,
+    /// Do not write a report beside the results
+    #[arg(long)]
+    no_report: bool,
+    /// Print only where the results are
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FormatArg {
+    /// Columns, for pandas and the like
+    Parquet,
+    /// Text
+    Csv,
+    /// Parquet, and one JSON document with every number of every run instead of the printed table
+    Json,
+}
+
+/// Runs it. With `--progress json` a failure is an event too, so that standard error stays a stream of JSON.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let began = Instant::now();
+    setup::with_progress(args, |kind| {
+        let guard = SetupGuard::new(args.limits.max_time, began, kind);
+        let chosen = setup::scenario(args).and_then(|(scenario, overrides)| {
+            let sweep = scenario.sweep()?;
+            let refused = match &sweep {
+                Some(_) if mpi_run::processes().is_some() => {
+                    "mpirun divides single runs among its processes; divide a sweep with `forebay run FILE --shard I/N`, or with Dask"
+                }
+                None if args.dry_run || args.shard.is_some() || args.dask.is_some() || !args.metrics.is_empty() => {
+                    "--metrics, --dry-run, --shard and --dask are for sweeps, and the scenario has no [sweep]; add one, or --sweep \
+                     'topology.senders=[8, 16]'"
+                }
+                _ => return Ok((scenario, overrides, sweep)),
+            };
+            Err(Failure::Usage(refused.into()))
+        });
+        match chosen {
+            Ok((scenario, overrides, Some(sweep))) => sweep::run(args, (kind, began), guard, scenario, &sweep, overrides),
+            Ok((scenario, overrides, None)) => single::run(args, (kind, began), guard, &scenario, overrides),
+            Err(failure) => Err(mpi_run::refuse(failure)),
+        }
+    })
+}

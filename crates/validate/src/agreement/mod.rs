@@ -1,0 +1,105 @@
+//! Comparison of the simulator's stack `linux` with the TCP of a Linux kernel, packet by packet: scenarios, and single connections.
+
+mod connections;
+mod measure;
+mod random;
+mod random_choice;
+mod scenarios;
+mod table;
+
+use scenarios::{Case, cases};
+use std::io::{self, Write};
+
+/// Arguments of [`execute`].
+pub const USAGE: &str = "\
+  forebay-bench linux [--out FILE] [--around N] [WORD | FILE | --random SEED COUNT]
+                                                the simulator's stack `linux` and a Linux kernel, packet by packet: scenarios whose name has the
+                                                WORD, one in a FILE, or random ones; with N packets around the first difference
+  forebay-bench linux --connections KIND SEED COUNT [--keep FOLDER]
+                                                single connections over bad paths, drawn with the seeds from SEED on: the first difference between the
+                                                simulator's endpoint and a kernel's. KIND: sack, nosack, timestamps, ecn, dctcp, windows, active, or
+                                                several of them with commas between. The scripts that differ go to FOLDER: `forebay conform --compare
+                                                FILE` shows more";
+
+/// Runs all scenarios, those whose name contains the word, the one in the file of that name, or drawn ones, in both worlds; prints the table and
+/// writes it.
+///
+/// # Errors
+/// Other arguments than those of [`USAGE`], failing runs, and output that cannot be written.
+pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
+    if let Some((flag, rest)) = args.split_first()
+        && flag == "--connections"
+    {
+        return connections::execute(rest, print);
+    }
+    let (mut out, mut word, mut around, mut drawn) = (None, None, None, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--out" => out = Some(args.next().ok_or("--out: expected a file")?.clone()),
+            "--show" => around = Some(4),
+            "--around" => {
+                around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: expected a number of packets")?)
+            }
+            "--random" => {
+                let mut number =
+                    || args.next().and_then(|n| n.parse().ok()).ok_or("--random: expected a seed and a number of scenarios");
+                drawn = Some((number()?, number()?));
+            }
+            _ => word = Some(arg.clone()),
+        }
+    }
+    let all = || drawn.map_or_else(cases, |(seed, count)| random::cases(seed, count));
+    let chosen: Vec<Case> = match word {
+        Some(file) if file.ends_with(".toml") => {
+            let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
+            vec![Case { name: file, text, cause: "" }]
+        }
+        word => all().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
+    };
+    let mut rows = Vec::new();
+    for case in &chosen {
+        if around.is_some() {
+            writeln!(print, "{}", case.text).map_err(unwritten)?;
+        }
+        match measure::both(&case.name, &case.text, around, print) {
+            Ok(row) => {
+                writeln!(print, "{}", table::line(case, &row)).map_err(unwritten)?;
+                rows.push((case, row));
+            }
+            Err(why) => writeln!(print, "{}: {why}", case.name).map_err(unwritten)?,
+        }
+    }
+    writeln!(print, "{}", table::summary(&rows)).map_err(unwritten)?;
+    if let Some(out) = out {
+        std::fs::write(&out, table::csv(&rows)).map_err(|e| format!("{out}: {e}"))?;
+    }
+    if rows.len() < chosen.len() { Err(format!("{} scenarios did not run", chosen.len() - rows.len())) } else { Ok(()) }
+}
+
+/// Output that cannot be written.
+fn unwritten(e: io::Error) -> String {
+    format!("cannot print: {e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Connections from the SYN to the last ACK are identical if the table says so.
+    #[test]
+    fn identical_rows_are_identical() {
+        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linux-agreement.csv")).unwrap();
+        let whole: Vec<&str> =
+            table.lines().filter(|l| l.split(',').nth(3) == Some("all")).filter_map(|l| l.split(',').next()).collect();
+        assert!(whole.len() >= 10, "{whole:?}");
+        for case in cases().iter().filter(|c| whole.contains(&c.name.as_str())) {
+            let row = measure::both(&case.name, &case.text, None, &mut io::sink()).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
+        }
+    }
+}
