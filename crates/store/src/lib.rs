@@ -23,7 +23,6 @@ mod events;
 mod file;
 mod leftovers;
 mod manifest;
-mod old_names;
 mod packed;
 mod parquet_file;
 mod read;

@@ -4,7 +4,6 @@ use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::file::what;
 use crate::manifest::{Manifest, TableRecord};
-use crate::old_names;
 use crate::run_table::RunTable;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
@@ -67,7 +66,7 @@ impl RunDir {
     }
 
     /// As [`RunDir::table`], of the columns called `names` as far as the file has them, in the file's order; of other columns nothing is
-    /// read. Columns that had another name in earlier versions are found by today's.
+    /// read.
     ///
     /// # Errors
     /// As there.
@@ -192,13 +191,13 @@ fn each_of(
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let mask = match columns {
-            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().flat_map(|n| old_names::of(n))),
+            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
             None => ProjectionMask::all(),
         };
         builder.with_projection(mask).with_batch_size(1 << 16).build()
     });
     for batch in reader.map_err(|e| damaged(e.to_string()))? {
-        f(old_names::renamed(batch.map_err(|e| damaged(e.to_string()))?));
+        f(batch.map_err(|e| damaged(e.to_string()))?);
     }
     Ok(())
 }
@@ -214,7 +213,6 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Re
     let wanted = |name: &str| columns.is_none_or(|list| list.contains(&name));
     let known: Vec<(usize, usize)> = heads
         .iter()
-        .map(old_names::today)
         .enumerate()
         .filter(|(_, name)| wanted(name))
         .filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?)))
