@@ -93,7 +93,7 @@ def host_jitter(run: Run) -> Rows:
     rows = [["jitter", "DCTCP, link 1 busy", "link 2 busy", "TRIM, link 1 busy", "link 2 busy"]]
     for j, r in asked.items():
         busy = [
-            told(r.per_run(lambda t: 100 * float(t["busy"][0]), "ports", variant=v, port=p)) for v in r.variants for p in LINKS
+            told(r.per_run(lambda t: 100 * float(t["utilization"][0]), "ports", variant=v, port=p)) for v in r.variants for p in LINKS
         ]
         rows.append([j, *(f"{b} %" for b in busy)])
     return rows

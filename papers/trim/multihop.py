@@ -181,7 +181,7 @@ def compared(x: Any, measure: Any) -> list[Measured]:
     found = []
     for reading, view in views(x):
         experiment, names, name = used.get(reading, ("multihop-100", NAMES_100, "trim"))
-        busy = [float(np.mean(port(x[experiment], names, "busy", link)[name])) for link in ("link1", "link2")]
+        busy = [float(np.mean(port(x[experiment], names, "utilization", link)[name])) for link in ("link1", "link2")]
         value = {cc: measure(v) for cc, v in view.items()}
         found.append(Measured(value, n=n, reading=reading, note=f"links busy under TRIM {busy[0]:.0%} and {busy[1]:.0%}"))
     return found

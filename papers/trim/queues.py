@@ -190,7 +190,7 @@ def _(x: Any) -> Any:
 
 @paper.claim("trim-fig8g-utilisation-98", uses=["aql"])
 def _(x: Any) -> Any:
-    busy = {n: means(port(r, NAMES, "busy")) for n, r in x["aql"]["steady"].items()}
+    busy = {n: means(port(r, NAMES, "utilization")) for n, r in x["aql"]["steady"].items()}
     low = min(b[cc] for b in busy.values() for cc in CALM)
     mean = float(np.mean([b[cc] for b in busy.values() for cc in CALM]))
     return Measured(

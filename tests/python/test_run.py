@@ -36,7 +36,7 @@ def test_what_happened_to_the_network_is_told() -> None:
     result = spec.with_({"transport.cc": "cubic", "topology.corruption": corruption, "duration": "25ms"}).run()
     events = result.events
     assert list(events["kind"]) == ["corruption", "link-down", "link-up"]
-    assert list(events["what"]) == ["leaf0->spine2", "leaf0->spine1", "leaf0->spine1"]
+    assert list(events["link"]) == ["leaf0->spine2", "leaf0->spine1", "leaf0->spine1"]
     assert list(events["time_ns"]) == [0, 5_000_000, 20_000_000]
     assert events["packets"][1] == result.ports["lost_down"].sum()
     assert events["packets"][0] == result.ports["corrupted"].sum()

@@ -25,7 +25,7 @@ pub(crate) struct Behind {
 /// An earlier message of a connection that had something to wait for.
 struct Earlier {
     end_ns: i64,
-    waited_ns: i64,
+    delay_ns: i64,
     held: Held,
 }
 
@@ -42,15 +42,15 @@ impl Behind {
             return Ok(());
         }
         const COLUMNS: [&str; 9] =
-            ["variant", "run", "flow_id", "conn_id", "start_ns", "fct_ns", "waited_for", "waited_ns", "waited_at"];
+            ["variant", "run", "flow_id", "conn_id", "start_ns", "fct_ns", "delay_cause", "delay_ns", "delay_port"];
         let mut earlier: BTreeMap<(usize, i64), Vec<Earlier>> = BTreeMap::new();
         let mut roots: BTreeMap<(usize, i64), Held> = BTreeMap::new();
         dir.each("flows", &COLUMNS, &mut |batch| {
             let rows = Rows::new(batch);
-            let [id, conn, start, fct, waited_ns] =
-                ["flow_id", "conn_id", "start_ns", "fct_ns", "waited_ns"].map(|c| rows.int(c));
-            let waited = rows.text("waited_for", Cause::of);
-            let waited_at = rows.text("waited_at", |name| places.get(name).copied());
+            let [id, conn, start, fct, delay_ns] =
+                ["flow_id", "conn_id", "start_ns", "fct_ns", "delay_ns"].map(|c| rows.int(c));
+            let waited = rows.text("delay_cause", Cause::of);
+            let delay_port = rows.text("delay_port", |name| places.get(name).copied());
             let mut place = Place::of(&rows, finder);
             for row in 0..rows.len() {
                 let Some(key) = place.run(row).zip(conn.get(row)).filter(|key| self.conns.contains(key)) else { continue };
@@ -58,15 +58,15 @@ impl Behind {
                 // Messages of a connection come in the order in which they were written.
                 of.retain(|e| e.end_ns > start);
                 match waited.get(row).copied().flatten() {
-                    Some(Cause::Behind) => {
-                        if let Some((id, e)) = id.get(row).zip(of.iter().max_by_key(|e| e.waited_ns)) {
+                    Some(Cause::HeadOfLine) => {
+                        if let Some((id, e)) = id.get(row).zip(of.iter().max_by_key(|e| e.delay_ns)) {
                             roots.insert((key.0, id), e.held);
                         }
                     }
                     Some(cause) => of.push(Earlier {
                         end_ns: fct.get(row).map_or(i64::MAX, |took| start + took),
-                        waited_ns: waited_ns.get(row).unwrap_or(0),
-                        held: (cause, waited_at.get(row).copied().flatten()),
+                        delay_ns: delay_ns.get(row).unwrap_or(0),
+                        held: (cause, delay_port.get(row).copied().flatten()),
                     }),
                     None => {}
                 }

@@ -64,7 +64,7 @@ pub fn classes(data: &Data) -> Vec<Class> {
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             // What the workload's transport can have at the most, headers left away, a part of it cannot exceed either.
-            let most = data.values(subject, "goodput_most_bps").iter().copied().fold(0.0, f64::max);
+            let most = data.values(subject, "goodput_max_bps").iter().copied().fold(0.0, f64::max);
             let goodput = within(&here, 0.0, if most > 0.0 { rate.min(most) } else { rate });
             Class {
                 subject,

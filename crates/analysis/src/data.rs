@@ -131,7 +131,7 @@ pub struct Flow {
     /// What it waited for longest.
     pub waited: Option<Cause>,
     /// Index of the port at which it did; `None` for what is not waited for at a port.
-    pub waited_at: Option<u32>,
+    pub delay_port: Option<u32>,
     /// Where that was a message before it on its connection, what held that one up longest, and at which port.
     pub behind: Option<(Cause, Option<u32>)>,
 }
@@ -168,11 +168,11 @@ pub struct Query {
     /// What its slowest message waited for longest.
     pub waited: Option<Cause>,
     /// Index of the port at which it did; `None` for what is not waited for at a port.
-    pub waited_at: Option<u32>,
+    pub delay_port: Option<u32>,
     /// As of messages.
     pub behind: Option<(Cause, Option<u32>)>,
     /// How long, s.
-    pub waited_s: f64,
+    pub delay_s: f64,
     /// Time that the largest of its messages needs over an empty path, s.
     pub ideal_s: f64,
 }
@@ -197,7 +197,7 @@ pub struct Port {
     /// Rate, bit/s.
     pub rate_bps: f64,
     /// Mean over the seeds of the fraction of time it transmitted.
-    pub busy: f64,
+    pub utilization: f64,
     /// Mean over the seeds of the packets dropped.
     pub drops: f64,
     /// Mean over the seeds of the marks set.
@@ -213,7 +213,7 @@ pub struct Port {
     /// Lengths of the queue at which something begins to happen, in packets; of one that counts bytes as many as are in them on average.
     pub limits: Limits,
     /// Names and lengths, as those, of what else the queue marks or drops by: thresholds on its average, or of single queues in it.
-    pub levels: Vec<(String, f64)>,
+    pub thresholds: Vec<(String, f64)>,
 }
 
 /// What the messages of a workload of a network have time for, ns: the longest of their deadlines.

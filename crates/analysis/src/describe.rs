@@ -102,7 +102,7 @@ impl One<'_> {
         let whole = data.runs[longest.run].end_ns as f64 * 1e-9;
         let time = took(longest);
         (time > FAR * self.value("qct_p99_s")? && time > TELLING_PART * whole).then(|| {
-            let waited = longest.waited.map(|cause| ((cause, longest.waited_at), longest.behind));
+            let waited = longest.waited.map(|cause| ((cause, longest.delay_port), longest.behind));
             let cause = late::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(", for {c}"));
             let least = if longest.qct.is_some() { "" } else { "at least " };
             format!("; the longest of all {least}{}{cause}", bold(&seconds(time)))

@@ -67,11 +67,11 @@ const BUSY: f64 = 0.05;
 /// The ports that dropped, marked or were busy, those that did most harm first: by drops, then by queue, then by marks. They belong to all
 /// transports of their network. `None` without any.
 pub fn ports(data: &Data) -> Option<Grid> {
-    let mut list: Vec<&Port> = data.ports.iter().filter(|p| p.busy >= BUSY || p.drops + p.marks > 0.0).collect();
+    let mut list: Vec<&Port> = data.ports.iter().filter(|p| p.utilization >= BUSY || p.drops + p.marks > 0.0).collect();
     let queue = |p: &Port| p.queue_p99.unwrap_or(p.queue_mean);
     let harm = |a: &&Port, b: &&Port| {
         let by = |get: fn(&Port) -> f64| get(b).total_cmp(&get(a));
-        by(|p| p.drops).then(queue(b).total_cmp(&queue(a))).then(by(|p| p.marks)).then(by(|p| p.busy))
+        by(|p| p.drops).then(queue(b).total_cmp(&queue(a))).then(by(|p| p.marks)).then(by(|p| p.utilization))
     };
     // The worst of each network, so that none is left out.
     let each = (MAX_PORTS / data.networks.len().max(1)).max(1);
@@ -88,7 +88,7 @@ pub fn ports(data: &Data) -> Option<Grid> {
     heads.extend([
         "port",
         "rate",
-        "busy",
+        "utilization",
         "drops",
         "marks",
         "queue mean",
@@ -108,7 +108,7 @@ pub fn ports(data: &Data) -> Option<Grid> {
         cells.extend([
             GridCell::text(&p.name),
             number(p.rate_bps, Dimension::BitsPerSecond),
-            number(p.busy, Dimension::Fraction),
+            number(p.utilization, Dimension::Fraction),
         ]);
         cells.extend([p.drops, p.marks].map(|v| number(v, Dimension::Count)));
         cells.extend([maybe(Some(p.queue_mean)), maybe(p.queue_p99), maybe(Some(p.queue_max))]);

@@ -254,7 +254,7 @@ fn charts_are_what_the_sentences_speak_of() {
 
 #[test]
 fn what_was_still_running_is_not_ahead() {
-    let of = |p99: f64, known: f64| [("qct_p99_s", vec![p99]), ("queries_known", vec![known])];
+    let of = |p99: f64, known: f64| [("qct_p99_s", vec![p99]), ("queries_exact_quantile", vec![known])];
     let say = |a: f64, b: f64| {
         let (a, b) = (of(a, 0.5), of(b, 1.0));
         let given =

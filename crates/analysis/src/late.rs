@@ -64,7 +64,7 @@ fn by_subject(data: &Data) -> Vec<Late> {
     let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
     for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
         all[f.subject].messages += 1;
-        all[f.subject].note(f.late, f.waited, f.waited_at, f.behind);
+        all[f.subject].note(f.late, f.waited, f.delay_port, f.behind);
     }
     let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
@@ -72,11 +72,11 @@ fn by_subject(data: &Data) -> Vec<Late> {
         let n = &data.networks[network];
         let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver?));
         // What the link into the receiver needs for all of it, but no less than its largest message needs alone.
-        let late = q.waited_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        let late = q.delay_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
         // A query that several subjects answer is slow for all of them.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             all[n.first + i].queries += 1;
-            all[n.first + i].note(late, q.waited, q.waited_at, q.behind);
+            all[n.first + i].note(late, q.waited, q.delay_port, q.behind);
         }
     }
     all
@@ -134,7 +134,7 @@ impl Late {
 
     /// What is added about those that waited for messages before them.
     fn held_up(&self, data: &Data, cause: Cause) -> String {
-        if cause == Cause::Behind { held_up(data, &self.behind) } else { String::new() }
+        if cause == Cause::HeadOfLine { held_up(data, &self.behind) } else { String::new() }
     }
 
     fn part(&self, n: usize) -> String {
@@ -180,7 +180,7 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Opti
     Some(match (cause, at) {
         (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
         (Cause::SwitchQueue, Some(_)) => words(*cause, at),
-        (Cause::Behind, _) => (if all == 1 { cause.of_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
+        (Cause::HeadOfLine, _) => (if all == 1 { cause.of_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
         _ if all == 1 => cause.of_one().to_owned(),
         _ => words(*cause, at),
     })
@@ -203,7 +203,7 @@ mod tests {
 
     /// A message of subject `s`.
     fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {
-        Flow { subject: s, size: 1_000, fct: Some(0.0), late, waited, waited_at: Some(0), ..Flow::default() }
+        Flow { subject: s, size: 1_000, fct: Some(0.0), late, waited, delay_port: Some(0), ..Flow::default() }
     }
 
     fn with(flows: Vec<Flow>, subjects: usize) -> Data {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_port_at_which_few_waited_is_not_named_alone() {
-        let at = |port: u32| Flow { waited_at: Some(port), ..message(0, true, Some(Cause::Share)) };
+        let at = |port: u32| Flow { delay_port: Some(port), ..message(0, true, Some(Cause::Share)) };
         let mut d = with((0..12).map(|i| at(i % 4)).collect(), 1);
         d.places = (0..4).map(|i| format!("spine{i}")).collect();
         assert!(
@@ -259,13 +259,13 @@ mod tests {
         d.hosts.push("r0".into());
         d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
         // 32 ms on the link.
-        let query = |cause, waited_s| Query {
+        let query = |cause, delay_s| Query {
             qct: Some(0.0),
             groups: 1,
             bytes: 4_000_000,
             receiver: Some(0),
             waited: Some(cause),
-            waited_s,
+            delay_s,
             ..Query::default()
         };
         d.queries = vec![query(Cause::Share, 0.031)];

@@ -101,13 +101,13 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
         let rows = Rows::new(batch);
         let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
         let (from_switch, to_switch) = (rows.bool("from_switch"), rows.bool("to_switch"));
-        let (id, rate, busy) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("busy"));
+        let (id, rate, utilization) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("utilization"));
         let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
         let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
         let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
         let lengths = [("mark_pkts", "mark_bytes"), ("buffer_pkts", "buffer_bytes"), ("", "shared_bytes")];
         let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
-        let levels = rows.text("levels", str::to_owned);
+        let thresholds = rows.text("thresholds", str::to_owned);
         let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
@@ -137,8 +137,8 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
             };
             let [mark, buffer, shared] = lengths.each_ref().map(length);
             port.limits = Limits { mark, buffer, shared };
-            port.levels = levels.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
-            port.busy += busy.get(row).unwrap_or(0.0);
+            port.thresholds = thresholds.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
+            port.utilization += utilization.get(row).unwrap_or(0.0);
             port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
             port.marks += marked.count(row) as f64;
             port.queue_max += max.count(row) as f64;
@@ -151,8 +151,8 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
     for &at in index.values() {
         let port = &mut data.ports[at];
         let n = f64::from(port.seeds);
-        let Port { busy, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
-        for sum in [busy, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
+        let Port { utilization, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
+        for sum in [utilization, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
             *sum /= n;
         }
     }
@@ -237,9 +237,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "query_id",
         "ideal_fct_ns",
         "deadline_met",
-        "waited_for",
-        "waited_at",
-        "waited_ns",
+        "delay_cause",
+        "delay_port",
+        "delay_ns",
         "segs_sent",
         "cwnd_max",
         "flow_id",
@@ -260,9 +260,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         // What has sent and never had a window are datagrams.
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
-        let (waited, waited_ns, deadline) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"), rows.int("deadline_ns"));
-        data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
-        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
+        let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
+        data.waits |= batch.column_by_name("delay_cause").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
+        let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         data.flows.reserve(rows.len());
         for row in 0..rows.len() {
@@ -293,11 +293,11 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             }
             let start_ns = start.get(row).unwrap_or(0);
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::Behind), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
+            if let (Some(Cause::HeadOfLine), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
                 behind.flows.push((data.flows.len(), id));
                 behind.conns.insert((run, conn));
             }
-            let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
+            let slow = ideal.get(row).is_some_and(|i| i > 0 && delay_ns.get(row).is_some_and(|w| w > i));
             data.flows.push(Flow {
                 subject,
                 run,
@@ -318,7 +318,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                     && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: cause,
-                waited_at: waited_at.get(row).copied(),
+                delay_port: delay_port.get(row).copied(),
                 behind: None,
             });
         }
@@ -331,9 +331,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "start_ns",
         "qct_ns",
         "bytes",
-        "waited_for",
-        "waited_at",
-        "waited_ns",
+        "delay_cause",
+        "delay_port",
+        "delay_ns",
         "slowest_flow_id",
     ];
     for batch in &dir.columns("queries", &OF_QUERIES)? {
@@ -341,15 +341,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let [id, start, qct, bytes, slowest] =
             ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
-        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
-        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
+        let (waited, delay_ns) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"));
+        let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
             let part = part.copied().unwrap_or_default();
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::Behind), Some(slowest)) = (cause, slowest.get(row)) {
+            if let (Some(Cause::HeadOfLine), Some(slowest)) = (cause, slowest.get(row)) {
                 behind.queries.push((data.queries.len(), slowest));
             }
             data.queries.push(Query {
@@ -361,9 +361,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 groups: part.groups,
                 receiver: part.receivers.one(),
                 waited: cause,
-                waited_at: waited_at.get(row).copied(),
+                delay_port: delay_port.get(row).copied(),
                 behind: None,
-                waited_s: waited_ns.count(row) as f64 * 1e-9,
+                delay_s: delay_ns.count(row) as f64 * 1e-9,
                 ideal_s: part.longest_ns as f64 * 1e-9,
             });
         }

@@ -207,7 +207,7 @@ fn queries(data: &Data, subject: usize) -> usize {
 
 /// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.
 fn mean_time(data: &Data, subject: usize) -> Option<f64> {
-    if let Some(own) = crate::cells::cell(data.values(subject, "query_part_mean_s")) {
+    if let Some(own) = crate::cells::cell(data.values(subject, "query_message_mean_s")) {
         return Some(own.mean);
     }
     let s = &data.subjects[subject];

@@ -22,7 +22,7 @@ const fn tell(metric: &'static str, better: Better, what: &'static str) -> Telli
 pub(crate) const JUDGED: &[&[Telling]] = &[
     // Where groups meet in a query it ends for all at once: their own messages tell more.
     &[
-        tell("query_part_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
+        tell("query_message_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
         tell("qct_p99_s", Better::Less, "99th percentile of query completion times"),
     ],
     &[tell(MISSED, Better::Less, "part of late messages")],
@@ -34,7 +34,7 @@ pub(crate) const JUDGED: &[&[Telling]] = &[
 ];
 /// What is compared where everybody's 99th percentile hangs on what was still running: the medians, with what they are.
 pub(crate) const MEDIANS: &[(&str, Telling)] = &[
-    ("query_part_p99_s", tell("qct_p50_s", Better::Less, "median of query completion times")),
+    ("query_message_p99_s", tell("qct_p50_s", Better::Less, "median of query completion times")),
     ("qct_p99_s", tell("qct_p50_s", Better::Less, "median of query completion times")),
     ("fct_small_p99_s", tell("fct_small_p50_s", Better::Less, "median of completion times of messages up to 100 KB")),
     ("fct_medium_p99_s", tell("fct_medium_p50_s", Better::Less, "median of completion times of messages from 100 KB to 10 MB")),

@@ -120,11 +120,11 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     data.queries.iter().filter(own).for_each(|q| {
         let needs =
             q.receiver.and_then(|r| link_rate(data, network, r)).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
-        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.waited_at, q.behind));
+        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.delay_port, q.behind));
     });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
     data.flows.iter().filter(own).for_each(|f| {
-        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.waited_at, f.behind));
+        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.delay_port, f.behind));
     });
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
     // One in each run is how a loop of rounds ends, wherever it does.

@@ -60,7 +60,7 @@ impl Cause {
         Cause::SwitchQueue,
         Cause::Share,
         Cause::Window,
-        Cause::Behind,
+        Cause::HeadOfLine,
     ];
 
     /// Name in the results.
@@ -74,7 +74,7 @@ impl Cause {
             Cause::SwitchQueue => "switch-queue",
             Cause::Share => "share",
             Cause::Window => "window",
-            Cause::Behind => "behind",
+            Cause::HeadOfLine => "head-of-line",
         }
     }
 
@@ -94,7 +94,7 @@ impl Cause {
             Cause::SwitchQueue => "the queue of a switch port",
             Cause::Share => "their share of the link",
             Cause::Window => "their window",
-            Cause::Behind => "earlier messages of their connection",
+            Cause::HeadOfLine => "earlier messages of their connection",
         }
     }
 
@@ -104,7 +104,7 @@ impl Cause {
             Cause::HostQueue => "the queue of its own host's interface",
             Cause::Share => "its share of the link",
             Cause::Window => "its congestion or receive window, or its pacing",
-            Cause::Behind => "earlier messages of its connection",
+            Cause::HeadOfLine => "earlier messages of its connection",
             other => other.words(),
         }
     }
@@ -186,7 +186,7 @@ impl Course {
             (Cause::Syn, syn),
             (Cause::DelayedAck, delayed_ack),
             (Cause::Window, window),
-            (Cause::Behind, behind),
+            (Cause::HeadOfLine, behind),
         ];
         // Of equal ones the first.
         let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });

@@ -293,13 +293,13 @@ fn checked_before_anything_runs() {
     let list = s.ok(&["sweep", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
-    let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization"]);
     // What is best and worst is said by goodput, whatever the columns are.
     let table = said.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
         said.contains("results: out/small-sweep")
             && table.contains("drops")
-            && table.contains("busy")
+            && table.contains("utilization")
             && !table.contains("goodput"),
         "{said}"
     );

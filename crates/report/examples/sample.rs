@@ -300,7 +300,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             unit: Dimension::Packets,
             lines,
             events,
-            levels: vec![Level { name: "K".into(), value: 65.0 }],
+            thresholds: vec![Threshold { name: "K".into(), value: 65.0 }],
         }],
         note: format!("Each point stands for {} ms: the least and the most within it.", step * 1e3),
     })
@@ -448,7 +448,7 @@ fn network(names: &[String]) -> Chart {
                 name: format!("{} → {}", nodes[a].name, nodes[b].name),
                 count,
                 rate_bps,
-                busy: each(&mut |i| if hot { 0.99 - 0.04 * i as f64 } else { 0.3 * noise.next() }),
+                utilization: each(&mut |i| if hot { 0.99 - 0.04 * i as f64 } else { 0.3 * noise.next() }),
                 drops: each(&mut |i| if hot && i < 2 { 3120.0 } else { 0.0 }),
                 marks: each(&mut |i| if hot && i >= 2 { 91234.0 } else { 0.0 }),
                 queue_max: each(&mut |i| if hot { 150.0 - 10.0 * i as f64 } else { 4.0 }),

@@ -153,12 +153,12 @@ pub struct Panel {
     /// Things that happened, drawn along the panel's lower edge.
     pub events: Vec<Events>,
     /// Values to compare with, drawn across the panel.
-    pub levels: Vec<Level>,
+    pub thresholds: Vec<Threshold>,
 }
 
 /// A value that a quantity is compared with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Level {
+pub struct Threshold {
     /// What it is, such as "K".
     pub name: String,
     /// In the unit of the panel.
@@ -347,7 +347,7 @@ pub struct Link {
     /// Rate of each, bit/s.
     pub rate_bps: f64,
     /// Fraction of time it transmitted, for each subject's run (mean over seeds; of several links the busiest).
-    pub busy: Vec<f64>,
+    pub utilization: Vec<f64>,
     /// Packets dropped, for each subject's run.
     pub drops: Vec<f64>,
     /// Marks set.

@@ -303,7 +303,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
     let waiting = if whole { 0.0 } else { waiting(config, report, plans, &factors) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     let all: f64 = counted.iter().sum();
-    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Behind];
+    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::HeadOfLine];
     let stalled = report.flows.iter().filter(|f| f.waited.is_some_and(|w| stalls.contains(&w.cause))).count();
     let end = duration.unwrap_or(now * length);
     // In step with its bytes.

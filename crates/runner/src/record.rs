@@ -59,7 +59,7 @@ impl Record {
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
-            cut: report.cut,
+            truncated: report.cut,
             remark: report.remark.clone(),
         });
         self.fingerprints.push(report.fingerprint);

@@ -36,13 +36,13 @@ pub fn event_lines(dir: &RunDir, of: Option<(&str, u32)>) -> Result<Vec<String>,
     let mut all: BTreeMap<Key, Event> = BTreeMap::new();
     for batch in &dir.table("events")? {
         let rows = Rows::new(batch);
-        let [variant, kind, what] = ["variant", "kind", "what"].map(|c| rows.text(c, str::to_owned));
-        let [run, time, until] = ["run", "time_ns", "until_ns"].map(|c| rows.int(c));
+        let [variant, kind, link] = ["variant", "kind", "link"].map(|c| rows.text(c, str::to_owned));
+        let [run, time, until] = ["run", "time_ns", "end_ns"].map(|c| rows.int(c));
         let [packets, flows, pairs] = ["packets", "flows", "unreachable_pairs"].map(|c| rows.int(c));
         for row in 0..rows.len() {
             let chosen = of.is_none_or(|(v, n)| variant.get(row).is_some_and(|x| x == v) && run.get(row) == Some(n.into()));
             let (Some(kind), Some(time)) = (kind.get(row).filter(|_| chosen), time.get(row)) else { continue };
-            let link = what.get(row).cloned().unwrap_or_default();
+            let link = link.get(row).cloned().unwrap_or_default();
             let event = all.entry((time, kind.clone(), link, until.get(row))).or_default();
             widen(&mut event.packets, packets.get(row));
             widen(&mut event.flows, flows.get(row));

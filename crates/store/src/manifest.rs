@@ -123,7 +123,7 @@ pub struct RunRecord {
     pub wall_s: f64,
     /// Whether it was ended before its end; `end_ns` is what it reached.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub cut: bool,
+    pub truncated: bool,
     /// How well the world could run it, in words, where that depends on the machine; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,

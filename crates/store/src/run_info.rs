@@ -26,11 +26,11 @@ pub struct RunInfo {
     port_names: IndexVec<PortId, String>,
     ports: IndexVec<PortId, PortConfig>,
     /// Lengths other than K at which queues begin to mark or drop, as `K of queue 0 65pkt, K of queue 1 20pkt`; empty without.
-    levels: IndexVec<PortId, String>,
+    thresholds: IndexVec<PortId, String>,
 }
 
 /// The lengths of a port's queue in words.
-fn levels(port: &PortConfig) -> String {
+fn thresholds(port: &PortConfig) -> String {
     let all = port.queue.levels().into_iter().map(|(name, length)| format!("{name} {length}"));
     all.collect::<Vec<_>>().join(", ")
 }
@@ -64,7 +64,7 @@ impl RunInfo {
             nodes,
             switches: config.network.nodes.iter().map(|n| !n.host).collect(),
             port_names,
-            levels: config.network.ports.iter().map(levels).collect(),
+            thresholds: config.network.ports.iter().map(thresholds).collect(),
             ports: config.network.ports.clone(),
         }
     }
@@ -96,8 +96,8 @@ impl RunInfo {
     }
 
     /// Lengths of a port's queue, other than K, at which it begins to mark or drop; `None` without.
-    pub(crate) fn levels(&self, port: PortId) -> Option<&str> {
-        self.levels.get(port).map(String::as_str).filter(|l| !l.is_empty())
+    pub(crate) fn thresholds(&self, port: PortId) -> Option<&str> {
+        self.thresholds.get(port).map(String::as_str).filter(|l| !l.is_empty())
     }
 
     /// Name of a port.

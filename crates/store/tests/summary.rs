@@ -41,9 +41,9 @@ fn numbers_of_a_run() {
     assert!((group("query completion p50").unwrap() - 6e-3).abs() < 1e-15);
     assert!((group("query completion p99").unwrap() - 9.92e-3).abs() < 1e-15);
     let running = |name: &str| group_value(&s.groups[GroupId::new(0)], name);
-    assert_eq!((running("fct_small_running"), running("fct_medium_running")), (Some(0.0), Some(1.0)));
-    assert_eq!((running("queries_running"), running("messages_running")), (Some(0.5), Some(0.5)));
-    assert_eq!((running("fct_small_known"), running("queries_known")), (Some(1.0), Some(0.0)));
+    assert_eq!((running("fct_small_unfinished"), running("fct_medium_unfinished")), (Some(0.0), Some(1.0)));
+    assert_eq!((running("queries_unfinished"), running("messages_unfinished")), (Some(0.5), Some(0.5)));
+    assert_eq!((running("fct_small_exact_quantile"), running("queries_exact_quantile")), (Some(1.0), Some(0.0)));
     for absent in ["deadlines missed", "goodput per long flow", "goodput per long flow / {first}", "message of a query, mean"] {
         assert_eq!(group(absent), None, "{absent}");
     }
@@ -186,7 +186,7 @@ fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
             }
         };
         let s = two(Vec::new(), (0..200).map(query).collect());
-        group_value(&s.groups[GroupId::new(0)], "queries_known")
+        group_value(&s.groups[GroupId::new(0)], "queries_exact_quantile")
     };
     assert_eq!(known(0, 50), Some(1.0));
     // One of 200 is beyond the 99th percentile whatever becomes of it, and moves the others by a place.
@@ -206,7 +206,7 @@ fn asked(workload: &str) -> [Option<f64>; 2] {
     let scenario = Scenario::from_text(forebay_backends::all(), &text, "test", Path::new("."), &[], None);
     let mut resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
     let s = of(&resolved.variants.remove(0).config, &crate::common::report(1));
-    ["flows_most", "queries_most"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
+    ["flows_max", "queries_max"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
 }
 
 #[test]

@@ -97,9 +97,9 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
 def most_bps(subject: Subject) -> float:
     """Return what the links of a group carry at the most."""
     table = subject.result.table("summary")
-    if "goodput_most_bps" not in table.columns:
+    if "goodput_max_bps" not in table.columns:
         return math.inf
-    values = np.asarray(table["goodput_most_bps"], dtype=float)[subject.rows(table)]
+    values = np.asarray(table["goodput_max_bps"], dtype=float)[subject.rows(table)]
     return max((float(v) for v in values if np.isfinite(v)), default=math.inf)
 
 

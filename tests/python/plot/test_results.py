@@ -97,7 +97,7 @@ def test_completion_times_by_size_are_those_of_the_summary(quickstart: fb.Result
 def test_intervals_are_those_of_the_printed_table(quickstart: fb.Result) -> None:
     for s in groups(quickstart):
         assert of_metric(s, "goodput_bps") == estimate(
-            by_run(quickstart, "goodput_bps", s.label), most=max(by_run(quickstart, "goodput_most_bps", s.label))
+            by_run(quickstart, "goodput_bps", s.label), most=max(by_run(quickstart, "goodput_max_bps", s.label))
         )
         assert of_metric(s, "goodput_bps").n == 3
 
@@ -106,7 +106,7 @@ def test_fairness_and_ratio_are_those_of_the_summary(meeting: fb.Result) -> None
     first, second = groups(meeting)
     assert (first.label, second.label) == ("newreno", "dctcp")
     a, b = long_flows(first), long_flows(second)
-    assert ratio(b, a).mean == pytest.approx(np.mean(by_run(meeting, "long_ratio", "dctcp")), rel=1e-6)
+    assert ratio(b, a).mean == pytest.approx(np.mean(by_run(meeting, "long_goodput_ratio", "dctcp")), rel=1e-6)
     assert index(b).mean == pytest.approx(np.mean(by_run(meeting, "long_fairness", "dctcp")), rel=1e-6)
     # The summary counts from the simulator's first window after the warm-up of 1 s, which the tables do not know: at
     # most the shortest delay later, 37.6 us of 1 s.

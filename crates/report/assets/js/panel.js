@@ -39,17 +39,17 @@ function readout(line, i, factor) {
   return Math.abs(up - down) < 1e-6 * Math.abs(up) ? y + " ±\u2009" + digits(up / factor) : y + " (" + band + ")";
 }
 
-// All levels of a panel in words, those out of sight too.
-function levelNames(levels, unit) {
-  return levels.length ? h("span", { class: "levels" }, levels.map(l => l.name + " " + show(unit, l.value)).join(" · ")) : null;
+// All thresholds of a panel in words, those out of sight too.
+function thresholdNames(thresholds, unit) {
+  return thresholds.length ? h("span", { class: "thresholds" }, thresholds.map(l => l.name + " " + show(unit, l.value)).join(" · ")) : null;
 }
 
 // How many times the largest value a level may be to be drawn.
-const LEVEL_REACH = 1.8;
+const THRESHOLD_REACH = 1.8;
 
 function panel(spec, zoom) {
   const { lines, events, x, y, height, last, points, hidden } = spec,
-    levels = spec.levels || [];
+    thresholds = spec.thresholds || [];
   const { columns, data } = align(lines);
   const unitName = h("span"),
     c = colours();
@@ -138,7 +138,7 @@ function panel(spec, zoom) {
     ctx.textBaseline = "bottom";
     ctx.lineWidth = k;
     ctx.setLineDash([4 * k, 3 * k]);
-    for (const l of levels) {
+    for (const l of thresholds) {
       if (!(l.value >= u.scales.y.min && l.value <= u.scales.y.max)) continue;
       const at = Math.round(u.valToPos(l.value, "y", true)) + 0.5;
       ctx.strokeStyle = ctx.fillStyle = c.dim;
@@ -162,7 +162,7 @@ function panel(spec, zoom) {
     // Panels of one quantity have one scale, so that they can be compared.
     if (spec.peers) [min, max] = spec.peers() || [min, max];
     // A level that the values come near is in sight; one far above would press them flat.
-    for (const l of levels) if (max != null && l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
+    for (const l of thresholds) if (max != null && l.value > max && l.value <= THRESHOLD_REACH * max) max = l.value;
     const inner = u.series.filter(
       (s, k) => k && s.show && columns[k - 1].part === "y" && s.min != null && Number.isFinite(s.min),
     );
@@ -200,7 +200,7 @@ function panel(spec, zoom) {
     unitName.textContent = scale.name;
   });
 
-  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName, levelNames(levels, y.unit)), names.el);
+  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName, thresholdNames(thresholds, y.unit)), names.el);
   const room = h("div");
   el.append(room);
   spec.host.append(el);

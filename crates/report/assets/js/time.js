@@ -72,7 +72,7 @@ function timeChart(ctx, chart) {
     }
     if (!(min <= max)) return null;
     for (const p of panels.filter(p => p.unit === unit))
-      for (const l of p.levels) if (l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
+      for (const l of p.thresholds) if (l.value > max && l.value <= THRESHOLD_REACH * max) max = l.value;
     return [min, max];
   };
   const several = unit => panels.filter(p => p.unit === unit).length > 1;
@@ -83,7 +83,7 @@ function timeChart(ctx, chart) {
         title: p.title,
         lines: p.lines,
         events: p.events,
-        levels: p.levels,
+        thresholds: p.thresholds,
         peers: several(p.unit) ? () => extremes(p.unit) : null,
         x: { unit: "seconds" },
         y: { unit: p.unit },

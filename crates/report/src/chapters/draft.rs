@@ -1,7 +1,7 @@
 //! Figures over time before their series are reduced: all drafts of a page are made first, because they share one budget of numbers.
 
 use super::reduce::{self, Series};
-use crate::page::{Chart, Dimension, Events, Figure, Level, Panel, TimeChart, View};
+use crate::page::{Chart, Dimension, Events, Figure, Threshold, Panel, TimeChart, View};
 use forebay_analysis::Data;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(super) struct DraftPanel {
     pub unit: Dimension,
     pub series: Vec<Series>,
     pub events: Vec<Events>,
-    pub levels: Vec<Level>,
+    pub thresholds: Vec<Threshold>,
 }
 
 /// The figures, with at most about `budget` numbers together.
@@ -43,7 +43,7 @@ pub(super) fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
                 widths.push(width);
                 line
             });
-            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events, levels: p.levels }
+            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events, thresholds: p.thresholds }
         };
         let panels = panels.into_iter().map(&mut panel).collect();
         Chart::Time(TimeChart { panels, note: reduce::note(widths.into_iter()) })

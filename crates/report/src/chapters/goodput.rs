@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, repetitions};
 use super::reduce::Series;
-use crate::page::{Dimension, Level};
+use crate::page::{Dimension, Threshold};
 use forebay_analysis::{Data, GoodputSeries};
 use std::collections::BTreeMap;
 
@@ -105,13 +105,13 @@ fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool)
         title,
         unit: Dimension::BitsPerSecond,
         series: of.iter().map(series).collect(),
-        levels: rate(data, &of).into_iter().collect(),
+        thresholds: rate(data, &of).into_iter().collect(),
         ..DraftPanel::default()
     }
 }
 
 /// The rate of the port, where all lines are of one, or of ports that are alike in all networks.
-fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
+fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Threshold> {
     let port = |g: &&GoodputSeries| {
         let network = data.runs[g.run].network;
         let port = data.ports.iter().find(|p| p.network == network && Some(&p.name) == g.port.as_ref())?;
@@ -119,7 +119,7 @@ fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
     };
     let mut rates = of.iter().map(port);
     let (name, value) = rates.next()??;
-    rates.all(|r| r.as_ref() == Some(&(name.clone(), value))).then(|| Level { name: format!("rate of {name}"), value })
+    rates.all(|r| r.as_ref() == Some(&(name.clone(), value))).then(|| Threshold { name: format!("rate of {name}"), value })
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     fn a_panel_for_each_network_with_a_line_for_each_workload() {
         let d = draft(&data(2)).unwrap();
         let panels = &d.views[0].1;
-        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].levels[0].value), (2, "v1, bottleneck", 1e10));
+        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].thresholds[0].value), (2, "v1, bottleneck", 1e10));
         let lines: Vec<(&str, &[i64])> = panels[0].series.iter().map(|s| (s.label.as_str(), &s.times[..])).collect();
         assert_eq!(lines, [("storage", &[2_000, 7_000][..]), ("tenants", &[2_000, 7_000])]);
     }
@@ -166,7 +166,7 @@ mod tests {
         let drawn = draft(&d).unwrap();
         let panels = &drawn.views[0].1;
         let titles: Vec<(&str, usize, Option<f64>)> =
-            panels.iter().map(|p| (p.title.as_str(), p.series.len(), p.levels.first().map(|l| l.value))).collect();
+            panels.iter().map(|p| (p.title.as_str(), p.series.len(), p.thresholds.first().map(|l| l.value))).collect();
         assert_eq!(titles, [("bottleneck", 2, Some(1e10)), ("all ports together", 1, None), ("back", 1, Some(4e10))]);
     }
 

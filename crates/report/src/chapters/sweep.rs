@@ -267,14 +267,14 @@ mod tests {
     fn no_band_goes_beyond_what_is_possible() {
         let numbers = [
             ("goodput_bps", 0.9e9, 0.5e9),
-            ("goodput_most_bps", 0.95e9, 0.95e9),
+            ("goodput_max_bps", 0.95e9, 0.95e9),
             ("flows", 200.0, 200.0),
             ("flows_completed", 199.0, 20.0),
             ("fct_small_p99_s", 0.001, 0.2),
             ("slowdown_p99", 1.5, 4.0),
             ("queue_mean_pkts", 10.0, 90.0),
-            ("queue_most_pkts", 100.0, 100.0),
-            ("busy", 0.99, 0.7),
+            ("queue_limit_pkts", 100.0, 100.0),
+            ("utilization", 0.99, 0.7),
         ];
         let mut s = sweep();
         for (i, p) in s.points.iter_mut().enumerate() {
@@ -299,7 +299,7 @@ mod tests {
             ("sweep-fct-small-p99-s", (0.0, f64::INFINITY)),
             ("sweep-slowdown-p99", (1.0, f64::INFINITY)),
             ("sweep-queue-mean-pkts", (0.0, 100.5)),
-            ("sweep-busy", (0.0, 1.0)),
+            ("sweep-utilization", (0.0, 1.0)),
         ];
         assert_eq!(drawn.iter().map(|d| d.0).collect::<Vec<_>>(), limits.map(|l| l.0), "and no chart of limits");
         for ((id, (low, high)), (_, (least, most))) in drawn.into_iter().zip(limits) {
@@ -322,7 +322,7 @@ mod tests {
         let mut s = sweep();
         for p in &mut s.points {
             let part = if p.at[0] == Value::Number(64.0) { 1.0 } else { 0.0 };
-            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_known".into(), 1.0 - part)];
+            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_exact_quantile".into(), 1.0 - part)];
         }
         let p = page(&s);
         let said = &p.headline.sentences;

@@ -345,7 +345,7 @@ mod tests {
     fn what_finished_nothing_comes_first_and_is_never_the_best() {
         let mut s = sweep(false);
         for p in s.points.iter_mut().filter(|p| p.at[0] == Value::Number(20.0)) {
-            p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_known".into(), 0.0)]);
+            p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_exact_quantile".into(), 0.0)]);
         }
         let said = sentences(&choices(&s));
         assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
@@ -359,7 +359,7 @@ mod tests {
         for p in &mut s.points {
             let p99 = p.metrics[0].1;
             let known = if p99 > 0.1 { 0.0 } else { 0.5 };
-            p.metrics.extend([("qct_p50_s".into(), p99 / 2.0), ("queries_known".into(), known)]);
+            p.metrics.extend([("qct_p50_s".into(), p99 / 2.0), ("queries_exact_quantile".into(), known)]);
         }
         assert!(
             sentences(&choices(&s))[0].starts_with(

@@ -150,7 +150,7 @@ pub(super) fn glossary(page: &Page) -> Vec<Term> {
     for (name, title) in [("cwnd", "congestion window"), ("alpha", "alpha"), ("srtt_ns", "smoothed round-trip time")] {
         add(has("connections"), column(&TCP, name, title));
     }
-    add(has("topology"), column(&PORTS, "busy", "busy"));
+    add(has("topology"), column(&PORTS, "utilization", "utilization"));
     add(has("topology"), column(&PORTS, "queue_max_pkts", "largest queue"));
     out
 }

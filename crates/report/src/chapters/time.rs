@@ -4,7 +4,7 @@ use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, finish, repetitions
 use super::goodput;
 use super::owner::colour;
 use super::reduce::{self, Series, events};
-use crate::page::{Dimension, EventKind, Events, Figure, Level};
+use crate::page::{Dimension, EventKind, Events, Figure, Threshold};
 use forebay_analysis::count;
 use forebay_analysis::{Data, Port, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
@@ -70,14 +70,14 @@ fn queues(data: &Data) -> Option<Draft> {
     let left = ports.len().saturating_sub(MAX_VIEWS);
     let more = if left > 0 { format!(" {} more are in the table `queue`.", count(left, "port")) } else { String::new() };
     let one = if ports.len() == 1 { format!(" at {}", ports[0]) } else { String::new() };
-    let partial = data.ports.iter().any(|p| ports.contains(&p.name.as_str()) && !p.levels.is_empty());
-    let levels =
+    let partial = data.ports.iter().any(|p| ports.contains(&p.name.as_str()) && !p.thresholds.is_empty());
+    let thresholds =
         if partial { " Lines at the threshold of a single queue, or of an average, are not of all that is drawn." } else { "" };
     let draft = Draft {
         id: "queue-over-time",
         title: "Queue over time",
         text: format!(
-            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{levels}{which}{more}"
+            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{thresholds}{which}{more}"
         ),
         choice: match (ports.len(), shown.len()) {
             (1, _) => "seed",
@@ -90,7 +90,7 @@ fn queues(data: &Data) -> Option<Draft> {
 }
 
 fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPanel {
-    let mut panel = DraftPanel { title, unit: Dimension::Packets, levels: levels(data, series), ..DraftPanel::default() };
+    let mut panel = DraftPanel { title, unit: Dimension::Packets, thresholds: thresholds(data, series), ..DraftPanel::default() };
     for q in series {
         let (network, end) = (data.runs[q.run].network, data.runs[q.run].end_ns);
         let subject = colour(data, network);
@@ -115,7 +115,7 @@ fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPane
 }
 
 /// Where the queues of a panel are marked and full, as far as all agree.
-fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
+fn thresholds(data: &Data, series: &[&QueueSeries]) -> Vec<Threshold> {
     let port = |q: &&QueueSeries| data.ports.iter().find(|p| p.network == data.runs[q.run].network && p.name == q.port);
     let ports: Vec<&Port> = series.iter().filter_map(port).collect();
     type Limit = fn(&Port) -> Option<f64>;
@@ -125,16 +125,16 @@ fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
         let first = get(ports.first()?)?;
         // Of queues that count bytes, packets are known on average only.
         let same = ports.iter().all(|p| get(p).is_some_and(|v| (v - first).abs() <= 0.05 * first));
-        same.then(|| Level { name: name.into(), value: reduce::significant(first, 4) })
+        same.then(|| Threshold { name: name.into(), value: reduce::significant(first, 4) })
     };
     // What queues of one discipline share; others have none of that name.
-    let named = |p: &Port, name: &str| p.levels.iter().find(|l| l.0 == name).map(|l| l.1);
+    let named = |p: &Port, name: &str| p.thresholds.iter().find(|l| l.0 == name).map(|l| l.1);
     let more = ports
         .first()
-        .map_or(&[][..], |p| &p.levels)
+        .map_or(&[][..], |p| &p.thresholds)
         .iter()
         .filter(|(name, first)| ports.iter().all(|p| named(p, name).is_some_and(|v| (v - first).abs() <= 0.05 * first)));
-    let more = more.map(|(name, value)| Level { name: name.clone(), value: reduce::significant(*value, 4) });
+    let more = more.map(|(name, value)| Threshold { name: name.clone(), value: reduce::significant(*value, 4) });
     names.into_iter().filter_map(level).chain(more).collect()
 }
 

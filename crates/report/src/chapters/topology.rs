@@ -84,7 +84,7 @@ fn draw(data: &Data, ports: &[&Port], networks: &[usize]) -> Topology {
     out.links = links(data, ports, networks, &vertices);
     if out.links.len() > MAX_LINKS {
         let left = out.links.len() - MAX_LINKS;
-        let busiest = |l: &Link| l.busy.iter().copied().fold(0.0, f64::max);
+        let busiest = |l: &Link| l.utilization.iter().copied().fold(0.0, f64::max);
         out.links.sort_by(|a, b| busiest(b).total_cmp(&busiest(a)));
         out.links.truncate(MAX_LINKS);
         notes.push(format!("{} with little to do are left out.", count(left, "link")));
@@ -259,8 +259,8 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
         let (Some(&from), Some(&to)) = (index.get(p.from.as_str()), index.get(p.to.as_str())) else { continue };
         let own = (p.name != format!("{}->{}", p.from, p.to)).then_some(p.name.as_str());
         let at = *known.entry((from, to, p.rate_bps as u64, own)).or_insert_with(|| {
-            let [busy, drops, marks, queue_max] = [nothing(), nothing(), nothing(), nothing()];
-            out.push(Link { from, to, name: p.name.clone(), count: 0, rate_bps: p.rate_bps, busy, drops, marks, queue_max });
+            let [utilization, drops, marks, queue_max] = [nothing(), nothing(), nothing(), nothing()];
+            out.push(Link { from, to, name: p.name.clone(), count: 0, rate_bps: p.rate_bps, utilization, drops, marks, queue_max });
             out.len() - 1
         });
         out[at].count += 1;
@@ -271,7 +271,7 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
         let link = &mut out[at];
         let network = &data.networks[p.network];
         for s in network.first..network.first + network.groups {
-            link.busy[s] = link.busy[s].max(short(p.busy));
+            link.utilization[s] = link.utilization[s].max(short(p.utilization));
             link.drops[s] = short(link.drops[s] + p.drops);
             link.marks[s] = short(link.marks[s] + p.marks);
             link.queue_max[s] = link.queue_max[s].max(short(p.queue_max));
@@ -307,7 +307,7 @@ mod tests {
                 from_switch,
                 to_switch,
                 rate_bps: 1e9,
-                busy: id as f64 / 1_000.0,
+                utilization: id as f64 / 1_000.0,
                 drops: 1.0,
                 seeds: 1,
                 ..Port::default()
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(nodes, [("s0 to s39", 40, false, 1.0), ("sw", 1, true, 0.0), ("recv", 1, false, 1.0)]);
         assert_eq!(t.links.len(), 4);
         let up = &t.links[0];
-        assert_eq!((up.count, up.drops.clone(), up.busy.clone()), (40, vec![40.0; 2], vec![0.078; 2]));
+        assert_eq!((up.count, up.drops.clone(), up.utilization.clone()), (40, vec![40.0; 2], vec![0.078; 2]));
         assert!(t.links.iter().any(|l| l.name == "bottleneck" && l.count == 1));
         assert!(t.note.contains("drawn as one"), "{}", t.note);
     }
@@ -379,11 +379,11 @@ mod tests {
         cable(&mut d, "a", "sw");
         d.networks.push(Network { first: 1, groups: 1, ..Network::default() });
         d.subjects.push(Subject::default());
-        let again: Vec<Port> = d.ports.iter().map(|p| Port { network: 1, busy: 0.5, ..p.clone() }).collect();
+        let again: Vec<Port> = d.ports.iter().map(|p| Port { network: 1, utilization: 0.5, ..p.clone() }).collect();
         d.ports.extend(again);
         let f = figure(&d).unwrap();
         let Chart::Topology(t) = &f.views[0].chart else { panic!() };
-        assert_eq!((f.views.len(), t.links[0].busy.clone()), (1, vec![0.0, 0.5]));
+        assert_eq!((f.views.len(), t.links[0].utilization.clone()), (1, vec![0.0, 0.5]));
         d.ports[2].rate_bps = 1e10;
         assert_eq!(figure(&d).unwrap().views.len(), 2);
     }

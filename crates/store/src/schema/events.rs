@@ -25,13 +25,13 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
              packet takes a way of its own",
         ),
         col(
-            "what",
+            "link",
             "",
             Name(|r, i| r.port.map(|p| i.port(p))),
             "the link, by the port of `ports` that names it: a failure concerns both directions; null: the whole network",
         ),
         col(
-            "until_ns",
+            "end_ns",
             "ns",
             Int(|r, _| r.until_ps.map(ns)),
             "when the link came back; null if it did not within the run, and for other events",

@@ -60,9 +60,9 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             "threshold K, where it is given in bytes; null for both: no such step",
         ),
         col(
-            "levels",
+            "thresholds",
             "",
-            Name(|r, i| i.levels(r.port)),
+            Name(|r, i| i.thresholds(r.port)),
             "other lengths from which on the queue may mark or drop early, such as `min of the average 30pkt, max of the average 90pkt` of RED, \
              `K of queue 0 65pkt` of queues by class; null without",
         ),
@@ -117,7 +117,7 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             Int(|r, _| Some(r.queue_max_pkts.into())),
             "largest queue, an accepted arrival included",
         ),
-        col("busy", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
+        col("utilization", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
     ],
 };
 

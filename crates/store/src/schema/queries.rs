@@ -47,9 +47,9 @@ pub const QUERIES: TableSchema<QueryRow> = TableSchema {
             Int(|r, _| r.slowest.and_then(count)),
             "row of `flows` that ended last, or the first of those that did not; null without any",
         ),
-        col("waited_for", "", Name(|r, _| r.waited.map(|w| w.cause.name())), "`waited_for` of that row"),
-        col("waited_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "`waited_ns` of that row"),
-        col("waited_at", "", Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))), "`waited_at` of that row"),
+        col("delay_cause", "", Name(|r, _| r.waited.map(|w| w.cause.name())), "`delay_cause` of that row"),
+        col("delay_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "`delay_ns` of that row"),
+        col("delay_port", "", Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))), "`delay_port` of that row"),
         col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "whether every response was complete before the run ended"),
     ],
 };

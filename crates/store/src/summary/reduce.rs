@@ -29,13 +29,13 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
         out.long_flows = own.len() as u64;
         out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
         out.fairness = fairness(&own);
-        out.goodput_most_bps = most::goodput_bps(g, config, report);
-        out.flows_most = most::asked(g, config, most::messages).filter(|_| out.flows > 0);
-        out.queries_most = most::asked(g, config, most::queries).filter(|_| out.queries > 0);
+        out.goodput_max_bps = most::goodput_bps(g, config, report);
+        out.flows_max = most::asked(g, config, most::messages).filter(|_| out.flows > 0);
+        out.queries_max = most::asked(g, config, most::queries).filter(|_| out.queries > 0);
     }
     let first = groups.first().and_then(|g| g.long_goodput_bps).filter(|bps| *bps > 0.0);
     if groups.len() > 1 {
-        groups.iter_mut().for_each(|g| g.long_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
+        groups.iter_mut().for_each(|g| g.long_goodput_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
     }
     let mut network = network(info, config, report);
     if groups.iter().filter(|g| g.long_goodput_bps.is_some()).count() > 1 {
@@ -245,11 +245,11 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
     let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
     NetworkSummary {
         port: port.map_or_else(String::new, |p| info.port(p.port).to_owned()),
-        queue_most: port.and_then(|p| most::queue_pkts(p, info)),
+        queue_limit: port.and_then(|p| most::queue_pkts(p, info)),
         queue_mean: port.map(|p| p.queue_mean_pkts),
         queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
         queue_max: port.map(|p| f64::from(p.queue_max_pkts)),
-        busy: port.map(|p| p.busy),
+        utilization: port.map(|p| p.busy),
         uncounted: false,
         drops: report.ports.iter().map(drops).sum(),
         marks: report.ports.iter().map(|p| p.marked).sum(),

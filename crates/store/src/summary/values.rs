@@ -27,7 +27,7 @@ pub struct GroupSummary {
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: Option<f64>,
     /// The most that the links between its hosts carry of it, bits per second.
-    pub goodput_most_bps: Option<f64>,
+    pub goodput_max_bps: Option<f64>,
     /// The run left no rows: its numbers are predictions, and what is counted is unknown.
     pub uncounted: bool,
     /// Endless flows that were active in the measured time.
@@ -35,13 +35,13 @@ pub struct GroupSummary {
     /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
     pub long_goodput_bps: Option<f64>,
     /// That over the first group's, where there are several groups.
-    pub long_ratio: Option<f64>,
+    pub long_goodput_ratio: Option<f64>,
     /// Jain's index of the goodputs of its endless flows, when there are at least two and all were active at one time.
     pub fairness: Option<f64>,
     /// Finite messages outside queries that started.
     pub flows: u64,
     /// The most of them that the workloads that it may have a part in ask for; `None` where one asks for no number.
-    pub flows_most: Option<u64>,
+    pub flows_max: Option<u64>,
     /// Of those, completed.
     pub flows_completed: u64,
     /// Messages with a deadline of which is known whether they met it.
@@ -52,7 +52,7 @@ pub struct GroupSummary {
     /// written, it counts for every group that its workload uses.
     pub queries: u64,
     /// As of flows: the most of them.
-    pub queries_most: Option<u64>,
+    pub queries_max: Option<u64>,
     /// Of those, completed.
     pub queries_completed: u64,
     /// Retransmission timeouts of all messages.
@@ -84,7 +84,7 @@ pub struct NetworkSummary {
     /// mean queue.
     pub port: String,
     /// The most packets that it can hold; `None` where it is unlimited.
-    pub queue_most: Option<f64>,
+    pub queue_limit: Option<f64>,
     /// Time average of its queue in packets.
     pub queue_mean: Option<f64>,
     /// Time-weighted 99th percentile of its queue in packets, where observed.
@@ -92,7 +92,7 @@ pub struct NetworkSummary {
     /// Its largest queue in packets.
     pub queue_max: Option<f64>,
     /// Fraction of time it transmitted.
-    pub busy: Option<f64>,
+    pub utilization: Option<f64>,
     /// As [`GroupSummary::uncounted`].
     pub uncounted: bool,
     /// Packets dropped at all ports.

@@ -165,7 +165,7 @@ impl Sender {
             self.remember_prior(c, false);
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
-            self.stats.losses.loss_cuts += 1;
+            self.stats.losses.loss_reductions += 1;
         } else if repeated && c.reduce == Reduce::Window {
             // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
             // TcpAgent::slowdown leaves a threshold of two.
