@@ -2,7 +2,7 @@
 
 use crate::data::{Data, Metric, metrics};
 use crate::dimension::Dimension;
-use crate::words::quantity;
+use crate::format::quantity;
 use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Cell {
     pub at_least: bool,
     /// A lower bound that would hardly be larger if what was running never ended.
     #[serde(skip)]
-    pub settled: bool,
+    pub tight: bool,
     /// Mean and half width of the natural logarithms, where every value is above zero.
     #[serde(skip)]
     pub log: Option<(f64, f64)>,
@@ -57,7 +57,7 @@ pub fn cell(values: &[f64]) -> Option<Cell> {
 /// Mean and interval over the seeds of a metric; `of` gives the values of any metric by its name.
 pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
     let at_least = m.bound.is_some_and(|b| b.holds(of(b.metric()).iter().copied().map(Some)));
-    let (least, most) = m.possible.range(|name| of(name).to_vec());
+    let (least, most) = m.range.limits(|name| of(name).to_vec());
     within(of(m.name), least, most).map(|c| Cell { at_least, ..c })
 }
 
@@ -65,7 +65,7 @@ pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
 pub(crate) fn within(values: &[f64], least: f64, most: f64) -> Option<Cell> {
     let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
-    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, settled: false, log })
+    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, tight: false, log })
 }
 
 /// A metric of all subjects.

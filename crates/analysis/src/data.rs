@@ -1,7 +1,7 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
 use forebay_experiment::waits::Cause;
-use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Possible};
+use forebay_store::summary::{Dimension, GROUP_METRICS, LowerBound, NETWORK_METRICS, ValueRange};
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -133,7 +133,7 @@ pub struct Flow {
     /// Index of the port at which it did; `None` for what is not waited for at a port.
     pub delay_port: Option<u32>,
     /// Where that was a message before it on its connection, what held that one up longest, and at which port.
-    pub behind: Option<(Cause, Option<u32>)>,
+    pub blocked_by: Option<(Cause, Option<u32>)>,
 }
 
 impl Flow {
@@ -170,7 +170,7 @@ pub struct Query {
     /// Index of the port at which it did; `None` for what is not waited for at a port.
     pub delay_port: Option<u32>,
     /// As of messages.
-    pub behind: Option<(Cause, Option<u32>)>,
+    pub blocked_by: Option<(Cause, Option<u32>)>,
     /// How long, s.
     pub delay_s: f64,
     /// Time that the largest of its messages needs over an empty path, s.
@@ -329,9 +329,9 @@ pub struct Metric {
     /// Whether it is of the network.
     pub shared: bool,
     /// When it is only a lower bound.
-    pub bound: Option<Bound>,
+    pub bound: Option<LowerBound>,
     /// What it can be.
-    pub possible: Possible,
+    pub range: ValueRange,
 }
 
 /// All metrics, in the order of the printed table.
@@ -344,7 +344,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: false,
         bound: m.bound,
-        possible: m.possible,
+        range: m.range,
     });
     let shared = NETWORK_METRICS.iter().map(|m| Metric {
         name: m.name,
@@ -354,7 +354,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: true,
         bound: m.bound,
-        possible: m.possible,
+        range: m.range,
     });
     own.chain(shared)
 }

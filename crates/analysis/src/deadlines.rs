@@ -1,9 +1,9 @@
 //! Deadlines that nothing could meet: the link needs longer than they are.
 
+use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
-use crate::standing::link_time;
-use crate::words::{bold, quantity};
+use crate::format::{bold, quantity};
 
 /// A sentence about the first workload whose queries need longer of the link into their receiver than any of their answers may take.
 pub(crate) fn hopeless(data: &Data) -> Option<String> {

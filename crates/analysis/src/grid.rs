@@ -1,10 +1,10 @@
 //! Results as a table of texts, which a terminal, a page and a program show alike.
 
 use crate::cells::Cell;
-use crate::classes::{Class, classes};
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
-use crate::words::{number, prefix, quantity};
+use crate::format::{number, prefix, quantity};
+use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
 /// A table.
@@ -50,7 +50,7 @@ impl GridCell {
 
 /// Each workload at the port that limits it; `None` where there is one only, of which everything else tells.
 pub fn workloads(data: &Data) -> Option<Grid> {
-    let all = classes(data);
+    let all = workload_shares(data);
     let of = |n: usize| all.iter().filter(move |c| data.subjects[c.subject].network == n).count();
     if (0..data.networks.len()).all(|n| of(n) < 2) {
         return None;
@@ -124,7 +124,7 @@ fn rounded(v: f64) -> f64 {
     if v.abs() >= 100.0 { v.round() } else { v }
 }
 
-fn row(data: &Data, c: &Class) -> Vec<GridCell> {
+fn row(data: &Data, c: &WorkloadShare) -> Vec<GridCell> {
     let done = match (c.count.of, c.count.queries) {
         (0, _) => GridCell::text("–"),
         (of, queries) => GridCell {
@@ -158,7 +158,7 @@ fn row(data: &Data, c: &Class) -> Vec<GridCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unfinished::tests::beside_tenants;
+    use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
     fn what_each_workload_got() {

@@ -5,21 +5,23 @@
 
 use crate::cells::Cell;
 use crate::cells::cells;
-use crate::classes::{Class, classes};
-use crate::contest::{Better, Standing, compare};
+use crate::censored_quantiles::mark_tight_bounds;
+use crate::comparison::{self, Comparison};
 use crate::data::{Data, Network, metrics};
 use crate::deadlines;
-use crate::describe;
 use crate::dimension::Dimension;
-use crate::endless;
-use crate::late;
+use crate::format::{bold, list, quantity};
+use crate::headline_metrics::{
+    BY_TRAFFIC, FAIRNESS, GOODPUT, HeadlineMetric, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS,
+};
+use crate::incomplete_workloads;
+use crate::late_messages;
 use crate::loads::loads;
-use crate::never;
-use crate::settled::settle;
-use crate::standing::{self, Contest};
-use crate::telling::{FAIRNESS, GOODPUT, JUDGED, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
-use crate::unfinished;
-use crate::words::{bold, list, quantity};
+use crate::long_flow_starvation;
+use crate::measurement_gaps;
+use crate::ranking::{Better, Ranking, compare};
+use crate::single_transport;
+use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
 /// What matters most.
@@ -59,30 +61,32 @@ const MAX_EVENTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
-    let mut judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    let mut judged: Vec<HeadlineMetric> =
+        BY_TRAFFIC.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
     // Whoever set a deadline wants to know about it first, where it was missed.
-    let missed = |t: &Telling| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > describe::LATE);
+    let missed =
+        |t: &HeadlineMetric| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > single_transport::LATE);
     judged.sort_by_key(|t| !missed(t));
     if let Some(nothing) = nothing(data) {
         return Headline { sentences: vec![nothing], charts: Vec::new() };
     }
     let mut sentences: Vec<String> = predicted(data).into_iter().collect();
-    sentences.extend(never::began(data));
+    sentences.extend(measurement_gaps::began(data));
     let loads = loads(data);
-    sentences.extend(unfinished::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
-    sentences.extend(endless::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
+    sentences.extend(incomplete_workloads::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
+    sentences.extend(long_flow_starvation::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
     let hopeless = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::hopeless(data));
     let at = sentences.len();
-    sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
-    // Behind how many are late.
+    sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
+    // BlockedMessages how many are late.
     hopeless.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
     // One transport alone has traffic, such as datagrams: no others to compare its losses with.
     let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
-        sentences.extend(describe::queue(data));
+        sentences.extend(single_transport::queue(data));
     }
     sentences.truncate(MAX_SENTENCES);
-    if let Some(warm) = never::warm(data) {
+    if let Some(warm) = measurement_gaps::warm(data) {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push(warm);
     }
@@ -103,7 +107,7 @@ fn events(data: &Data) -> Vec<String> {
     let more = lines.len().saturating_sub(MAX_EVENTS);
     lines.truncate(MAX_EVENTS);
     if more > 0 {
-        lines.push(format!("and {} more in the table `events`", crate::words::count(more, "event")));
+        lines.push(format!("and {} more in the table `events`", crate::format::count(more, "event")));
     }
     let sentence = |line: &String| format!("{}{}.", line[..1].to_uppercase(), &line[1..]);
     lines.iter().map(sentence).collect()
@@ -131,7 +135,7 @@ fn nothing(data: &Data) -> Option<String> {
     silent.then(|| format!("{}: no message started before the runs ended.", bold("Nothing was measured")))
 }
 
-fn present(data: &Data, t: &Telling) -> bool {
+fn present(data: &Data, t: &HeadlineMetric) -> bool {
     cells(data, t.metric).iter().any(Option::is_some)
 }
 
@@ -140,9 +144,9 @@ fn long_flows(data: &Data) -> bool {
     cells(data, "long_flows").iter().flatten().any(|c| c.mean > 0.0)
 }
 
-fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
+fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
     let mut out = Vec::new();
-    let (contests, seeds) = (contests(data), data.seeds());
+    let (comparisons, seeds) = (comparisons(data), data.seeds());
     let mut judged = judged.to_vec();
     if long_flows(data) && !data.shared() {
         judged.extend([GOODPUT, FAIRNESS]);
@@ -151,17 +155,17 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
         judged.push(GOODPUT);
     }
     for (i, t) in judged.iter().enumerate() {
-        for contest in &contests {
+        for comparison in &comparisons {
             let judged_by = t.metric;
-            let (t, cells) = known(data, t, &contest.members);
+            let (t, cells) = known(data, t, &comparison.members);
             let unit = unit_of(t.metric);
-            let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
-            let tail = if t.metric == judged_by { None } else { standing::longer_tail(data, &standing, judged_by) };
-            let sentence = standing::sentence(data, &standing, &cells, &t, unit, seeds);
-            out.push(contest.prefix.clone() + &sentence + &tail.unwrap_or_default());
+            let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
+            let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
+            let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
+            out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
-                out.extend(standing::why(data, contest, &standing));
-                out.extend(pays(data, &standing));
+                out.extend(comparison::why(data, comparison, &ranking));
+                out.extend(pays(data, &ranking));
             }
         }
     }
@@ -173,27 +177,29 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     }
     if out.is_empty() {
         // Nobody has what another has: each is described.
-        let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
+        let of = |s: usize| {
+            Some(format!("{}: {}", bold(&data.subjects[s].name), single_transport::traffic(data, s).into_iter().next()?))
+        };
         let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
         out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    if let Some(late) = late::sentence(data) {
-        out.insert(out.len().min(contests.len() + 1), late);
+    if let Some(late) = late_messages::sentence(data) {
+        out.insert(out.len().min(comparisons.len() + 1), late);
     }
     out.extend(queue(data));
     out
 }
 
 /// The metric and its cells; the median in its place where all that have a value were still running at that percentile.
-fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Cell>>) {
-    let settled = |metric: &str| {
+fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric, Vec<Option<Cell>>) {
+    let tight = |metric: &str| {
         let mut cells = cells(data, metric);
-        settle(data, metric, &mut cells);
+        mark_tight_bounds(data, metric, &mut cells);
         cells
     };
-    let own = settled(t.metric);
-    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least && !c.settled);
-    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, settled(m.metric)));
+    let own = tight(t.metric);
+    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least && !c.tight);
+    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, tight(m.metric)));
     match median.filter(|(_, of_median)| open(&own) && !open(of_median)) {
         Some(median) => median,
         None => (*t, own),
@@ -201,19 +207,20 @@ fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Ce
 }
 
 /// Which workload without an end has less with the best one than with another, where each has a network of its own.
-fn pays(data: &Data, s: &Standing) -> Option<String> {
-    if data.shared() || s.behind.is_empty() {
+fn pays(data: &Data, s: &Ranking) -> Option<String> {
+    if data.shared() || s.worse.is_empty() {
         return None;
     }
-    let all = classes(data);
-    let endless = |c: &&Class| c.count.of == 0;
-    let price = |own: &Class| {
+    let all = workload_shares(data);
+    let endless = |c: &&WorkloadShare| c.count.of == 0;
+    let price = |own: &WorkloadShare| {
         let others = all.iter().filter(endless).filter(|c| c.name == own.name && c.subject != own.subject);
         let (here, most) = (own.goodput?, others.max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))?);
         let less = here.mean < PAYS * mean_of(most) && !here.meets(&most.goodput?);
         less.then(|| {
-            let with =
-                |c: &Class| format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name);
+            let with = |c: &WorkloadShare| {
+                format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name)
+            };
             (here.mean / mean_of(most), format!("{} pays for it: {}, {}.", bold(&own.name), with(own), with(most)))
         })
     };
@@ -221,7 +228,7 @@ fn pays(data: &Data, s: &Standing) -> Option<String> {
     own.filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0)).map(|p| p.1)
 }
 
-fn mean_of(c: &Class) -> f64 {
+fn mean_of(c: &WorkloadShare) -> f64 {
     c.goodput.map_or(0.0, |g| g.mean)
 }
 
@@ -231,10 +238,10 @@ fn unit_of(metric: &str) -> crate::dimension::Dimension {
 
 /// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
 /// network: the one at the same place where all have equally many, as names follow the congestion control in use; else the one of the same name.
-fn contests(data: &Data) -> Vec<Contest> {
+fn comparisons(data: &Data) -> Vec<Comparison> {
     let all: Vec<usize> = (0..data.subjects.len()).collect();
     if !data.shared() || data.networks.len() == 1 {
-        return vec![Contest { prefix: String::new(), members: all }];
+        return vec![Comparison { prefix: String::new(), members: all }];
     }
     let alike = data.networks.iter().all(|n| n.groups == data.networks[0].groups);
     let key = |s: usize| if alike { (s - data.network_of(s).first).to_string() } else { data.subjects[s].group.clone() };
@@ -245,12 +252,12 @@ fn contests(data: &Data) -> Vec<Contest> {
             None => out.push((key(s), vec![s])),
         }
     }
-    let contest = |members: Vec<usize>| {
+    let comparison = |members: Vec<usize>| {
         let group = &data.subjects[members[0]].group;
         let named = members.iter().all(|m| data.subjects[*m].group == *group);
-        Contest { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
+        Comparison { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
     };
-    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(contest).collect()
+    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(comparison).collect()
 }
 
 /// How the groups of a network share it, by their long flows.
@@ -263,10 +270,10 @@ fn share(data: &Data, network: usize) -> Option<String> {
     let value = |i: &usize| cells[*i].map_or(f64::NAN, |c: Cell| c.mean);
     let text = |i: &usize| quantity(value(i), unit_of(SHARE.metric));
     let place = if n.name.is_empty() { "A".to_owned() } else { format!("{}: a", n.name) };
-    let mut out = match (s.behind.as_slice(), value(s.behind.last().unwrap_or(&s.best))) {
+    let mut out = match (s.worse.as_slice(), value(s.worse.last().unwrap_or(&s.best))) {
         ([], _) => {
-            let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(name).collect();
-            let (low, high) = (text(s.level.last().unwrap_or(&s.best)), text(&s.best));
+            let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(name).collect();
+            let (low, high) = (text(s.tied.last().unwrap_or(&s.best)), text(&s.best));
             format!(
                 "{place} long flow gets the same goodput in {}, as far as {} seeds can tell: {low} to {high}",
                 list(&names),
@@ -275,7 +282,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
         }
         (behind, least) if least > 0.0 => {
             let one =
-                |b: &usize| format!("{} that of one of {} ({})", standing::times(value(&s.best), value(b)), name(b), text(b));
+                |b: &usize| format!("{} that of one of {} ({})", comparison::times(value(&s.best), value(b)), name(b), text(b));
             let each: Vec<String> = behind.iter().take(3).map(one).collect();
             format!("{place} long flow of {} gets {}, {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&each))
         }
@@ -285,7 +292,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
         }
     };
     if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
-        out += &format!("; Jain's index over all of them is {}", crate::words::number(jain.mean));
+        out += &format!("; Jain's index over all of them is {}", crate::format::number(jain.mean));
     }
     Some(out + ".")
 }
@@ -294,17 +301,17 @@ fn share(data: &Data, network: usize) -> Option<String> {
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
     // Queues of a silence say nothing about those of traffic.
-    if !never::silent(data).is_empty() {
+    if !measurement_gaps::silent(data).is_empty() {
         return None;
     }
     let cells = cells(data, QUEUE.metric);
-    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| standing::matters(s, &cells))?;
+    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| comparison::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
     let name = |i: usize| data.network_label(data.subjects[i].network);
     let port = &data.network_of(s.best).port;
     let at = if port.is_empty() || data.networks.iter().any(|n| n.port != *port) { String::new() } else { format!(" at {port}") };
     let others: Vec<String> =
-        s.behind.iter().take(3).map(|&b| format!("{} with {}", crate::words::number(value(b)), name(b))).collect();
+        s.worse.iter().take(3).map(|&b| format!("{} with {}", crate::format::number(value(b)), name(b))).collect();
     Some(format!(
         "The queue{at} is shortest with {}: {} at its 99th percentile, against {}.",
         bold(&name(s.best)),
@@ -313,12 +320,12 @@ fn queue(data: &Data) -> Option<String> {
     ))
 }
 
-fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
-    let any = |t: &Telling| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
-    let mut chosen: Vec<Telling> = Vec::new();
+fn charts(data: &Data, judged: &[HeadlineMetric]) -> Vec<HeadlineChart> {
+    let any = |t: &HeadlineMetric| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
+    let mut chosen: Vec<HeadlineMetric> = Vec::new();
     for t in judged {
         chosen.push(*t);
-        if JUDGED[0].iter().any(|q| q.metric == t.metric) {
+        if BY_TRAFFIC[0].iter().any(|q| q.metric == t.metric) {
             chosen.push(TIMEOUTS);
         }
         if t.metric == "fct_small_p99_s" {

@@ -1,10 +1,10 @@
 //! From the tables of run directories to [`Data`].
 
-use crate::behind::Behind;
 use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
+use crate::head_of_line::BlockedMessages;
 use crate::names;
-use crate::place::{Finder, Groups, Place, numbered, too_long};
-use crate::series::{goodput, queues, senders, timeouts};
+use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
+use crate::time_series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::{Cause, SEEN_IN};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
@@ -43,8 +43,8 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
 }
 
 /// Subjects, networks and runs: the `summary` table and the manifest.
-fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreError> {
-    let mut finder = Finder { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
+fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, StoreError> {
+    let mut finder = NameIndex { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
     let manifest = dir.manifest();
     for r in &manifest.runs {
         let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
@@ -70,7 +70,7 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
         let rows = Rows::new(batch);
         let (group, port) = (rows.text("transport", str::to_owned), rows.text("port", str::to_owned));
         let columns: Vec<_> = metrics().map(|m| rows.float(m.name)).collect();
-        let mut place = Place::of(&rows, &finder);
+        let mut place = RowContext::of(&rows, &finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let network = data.runs[run].network;
@@ -95,7 +95,7 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
     Ok(finder)
 }
 
-fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreError> {
+fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreError> {
     let mut index: BTreeMap<(usize, u64), usize> = BTreeMap::new();
     for batch in &dir.table("ports")? {
         let rows = Rows::new(batch);
@@ -109,7 +109,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
         let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
         let thresholds = rows.text("thresholds", str::to_owned);
         let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let network = data.runs[run].network;
@@ -209,8 +209,8 @@ impl Receivers {
 }
 
 /// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
-fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "flows", of) {
+fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "flows", of) {
         return Ok(());
     }
     let observed: BTreeMap<(usize, i64), usize> =
@@ -245,7 +245,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "flow_id",
         "deadline_ns",
     ];
-    let mut behind = Behind::default();
+    let mut behind = BlockedMessages::default();
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
     dir.each("flows", &COLUMNS, &mut |batch| {
@@ -263,7 +263,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
         data.waits |= batch.column_by_name("delay_cause").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
         let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         data.flows.reserve(rows.len());
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
@@ -319,7 +319,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: cause,
                 delay_port: delay_port.get(row).copied(),
-                behind: None,
+                blocked_by: None,
             });
         }
     })?;
@@ -343,7 +343,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
         let (waited, delay_ns) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"));
         let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
@@ -362,7 +362,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 receiver: part.receivers.one(),
                 waited: cause,
                 delay_port: delay_port.get(row).copied(),
-                behind: None,
+                blocked_by: None,
                 delay_s: delay_ns.count(row) as f64 * 1e-9,
                 ideal_s: part.longest_ns as f64 * 1e-9,
             });

@@ -1,8 +1,8 @@
 //! What a sweep says in words: where nothing finished, the best point and the worst, and what the best one costs.
 
-use super::swept::{Sweep, Value, value};
+use super::sweep_data::{Sweep, Value, value};
 use crate::page::{Cell, Dimension, Grid, TitledGrid};
-use forebay_analysis::{GridCell, Metric, bold, judged, metrics, quantity};
+use forebay_analysis::{GridCell, Metric, bold, headline_metrics, metrics, quantity};
 use std::collections::BTreeMap;
 
 /// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.
@@ -33,7 +33,7 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
             out.iter().rev().take(64).position(|c| c.at == p.at && c.subject == p.subject).map(|back| out.len() - 1 - back);
         let at = known.unwrap_or_else(|| {
             let named = sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
-            let value = |(axis, v): (&super::swept::SweptAxis, &Value)| match v {
+            let value = |(axis, v): (&super::sweep_data::SweptAxis, &Value)| match v {
                 Value::Number(n) => format!("{} {}", axis.short, quantity(*n, axis.unit)).trim().to_owned(),
                 _ => format!("{} {}", axis.short, v.text()).trim().to_owned(),
             };
@@ -83,7 +83,7 @@ fn metric(name: &str) -> Option<Metric> {
 pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
     let several = |m: &Metric| all.iter().filter(|c| c.cell(m).is_some()).nth(1).is_some();
     let known = |m: &Metric| all.iter().any(|c| c.cell(m).is_some_and(|c| !c.at_least));
-    let (m, less) = judged().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
+    let (m, less) = headline_metrics().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
     let median = (less && !known(&m)).then(|| metric(&m.name.replace("_p99_", "_p50_"))).flatten().filter(known);
     Some((median.unwrap_or(m), less))
 }
@@ -280,7 +280,7 @@ fn distinct<'a>(of: &[&Choice<'a>], axis: usize) -> Vec<&'a Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::swept::{Point, SweptAxis};
+    use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
 
     /// K against the number of servers, for a group of services beside one of bulk traffic.
@@ -345,7 +345,11 @@ mod tests {
     fn what_finished_nothing_comes_first_and_is_never_the_best() {
         let mut s = sweep(false);
         for p in s.points.iter_mut().filter(|p| p.at[0] == Value::Number(20.0)) {
-            p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_exact_quantile".into(), 0.0)]);
+            p.metrics.extend([
+                ("queries".into(), 1.0),
+                ("queries_completed".into(), 0.0),
+                ("queries_exact_quantile".into(), 0.0),
+            ]);
         }
         let said = sentences(&choices(&s));
         assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");

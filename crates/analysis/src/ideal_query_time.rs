@@ -1,10 +1,10 @@
 //! What an empty network needs for a query, and which link it is that needs it.
 
+use crate::comparison::link_time;
 use crate::data::{Data, Flow, Query};
 use crate::dimension::Dimension;
+use crate::format::quantity;
 use crate::paths::Paths;
-use crate::standing::link_time;
-use crate::words::quantity;
 
 /// The slowest answer must need so many times as long as the link into the receiver to be what queries wait for. Our choice.
 const SLOWER: f64 = 1.1;

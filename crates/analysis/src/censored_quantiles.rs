@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A quantile that would be no more than so many times as large if what was running never ended is known well enough to be compared. Our
 /// choice: a small difference, as everywhere.
-const SETTLED: f64 = 1.05;
+const TIGHT: f64 = 1.05;
 
 /// What a metric is a quantile of.
 #[derive(Clone, Copy)]
@@ -27,11 +27,11 @@ const METRICS: [(&str, Of, f64); 6] = [
 ];
 
 /// Marks those of `cells`, which are of a metric, that hardly depend on what was still running.
-pub(crate) fn settle(data: &Data, metric: &str, cells: &mut [Option<Cell>]) {
+pub(crate) fn mark_tight_bounds(data: &Data, metric: &str, cells: &mut [Option<Cell>]) {
     let Some((_, of, p)) = METRICS.iter().find(|m| m.0 == metric) else { return };
     for (subject, cell) in cells.iter_mut().enumerate() {
         if let Some(c) = cell.as_mut().filter(|c| c.at_least) {
-            c.settled = most(data, subject, *of, *p).is_some_and(|most| most <= SETTLED * c.mean);
+            c.tight = most(data, subject, *of, *p).is_some_and(|most| most <= TIGHT * c.mean);
         }
     }
 }
@@ -63,8 +63,8 @@ fn most(data: &Data, subject: usize, of: Of, p: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::cells::tests::{Given, data as networks};
-    use crate::contest::{Better, compare};
     use crate::data::{Query, Run};
+    use crate::ranking::{Better, compare};
 
     /// The queries of `a` take 200 ms, those of `b` 6.5 ms; of each that many were still running.
     fn two(running: usize) -> (Data, Vec<Option<Cell>>) {
@@ -84,18 +84,18 @@ mod tests {
     fn one_of_hundreds_does_not_make_a_tail_unknown() {
         let (d, mut cells) = two(1);
         assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().best, 0);
-        settle(&d, "qct_p99_s", &mut cells);
+        mark_tight_bounds(&d, "qct_p99_s", &mut cells);
         let s = compare(&cells, &[0, 1], Better::Less).unwrap();
-        assert_eq!((s.best, s.behind, s.unknown), (1, vec![0], vec![]));
+        assert_eq!((s.best, s.worse, s.undecided), (1, vec![0], vec![]));
     }
 
     #[test]
     fn a_hundredth_that_runs_on_does() {
         let (d, mut cells) = two(20);
-        settle(&d, "qct_p99_s", &mut cells);
+        mark_tight_bounds(&d, "qct_p99_s", &mut cells);
         assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().unknown, [1]);
         // Nothing is known of what was not read.
-        settle(&Data { queries: Vec::new(), ..d }, "qct_p99_s", &mut cells);
-        assert!(!cells[1].unwrap().settled);
+        mark_tight_bounds(&Data { queries: Vec::new(), ..d }, "qct_p99_s", &mut cells);
+        assert!(!cells[1].unwrap().tight);
     }
 }

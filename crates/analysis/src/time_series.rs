@@ -1,13 +1,13 @@
 //! What results say over time: queues, senders, timeouts, goodput.
 
 use crate::data::{Data, GoodputSeries, QueueSeries, SenderSeries, Timeout};
-use crate::place::{Finder, Groups, Place, numbered, too_long};
+use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
 use forebay_store::rows::Rows;
 use forebay_store::{RunDir, StoreError};
 use std::collections::BTreeMap;
 
-pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "queue", of) {
+pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "queue", of) {
         return Ok(());
     }
     let mut index: BTreeMap<(usize, String), usize> = BTreeMap::new();
@@ -15,7 +15,7 @@ pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -
         let rows = Rows::new(batch);
         let port = rows.text("port", str::to_owned);
         let [time, pkts, drops, marks] = ["time_ns", "pkts", "drops", "marks"].map(|c| rows.int(c));
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         let mut last: Option<(usize, &String, usize)> = None;
         for row in 0..rows.len() {
             let (Some(run), Some(name)) = (place.run(row), port.get(row)) else { continue };
@@ -36,8 +36,8 @@ pub(crate) fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -
     })
 }
 
-pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "tcp", of) {
+pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "tcp", of) {
         return Ok(());
     }
     let mut index: BTreeMap<(usize, i64), usize> = BTreeMap::new();
@@ -45,7 +45,7 @@ pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
         let rows = Rows::new(batch);
         let [time, conn, srtt] = ["time_ns", "conn_id", "srtt_ns"].map(|c| rows.int(c));
         let (cwnd, alpha) = (rows.float("cwnd"), rows.float("alpha"));
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let (Some(run), Some(conn)) = (place.run(row), conn.get(row)) else { continue };
             let at = *index.entry((run, conn)).or_insert_with(|| {
@@ -63,8 +63,8 @@ pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
     })
 }
 
-pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "timeouts", of) {
+pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "timeouts", of) {
         return Ok(());
     }
     dir.each("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"], &mut |batch| {
@@ -73,7 +73,7 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str)
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
         // A probe is sent in the place of a timeout and is none: it is neither drawn nor counted.
         let probe = rows.text("kind", |kind| kind == "probe");
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row).filter(|_| probe.get(row) != Some(&true)) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
@@ -88,8 +88,8 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str)
     })
 }
 
-pub(crate) fn goodput(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "goodput", of) {
+pub(crate) fn goodput(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "goodput", of) {
         return Ok(());
     }
     let mut index: BTreeMap<(usize, usize, u32, Option<String>), usize> = BTreeMap::new();
@@ -102,7 +102,7 @@ pub(crate) fn goodput(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let port = rows.text("port", str::to_owned);
         let (start, end, bps) = (rows.int("start_ns"), rows.int("end_ns"), rows.float("goodput_bps"));
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let (Some(run), Some(&class), Some(bps)) = (place.run(row), class.get(row), bps.get(row)) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };

@@ -1,10 +1,10 @@
 //! Endless flows that others leave next to nothing. They have no time that could be late: what tells is their part of the link that they share.
 
 use crate::data::Data;
+use crate::format::bold;
+use crate::incomplete_workloads::{STARVED, TAKEN, rate};
 use crate::loads::{self, Load};
 use crate::paths::Paths;
-use crate::unfinished::{STARVED, TAKEN, rate};
-use crate::words::bold;
 use std::collections::BTreeMap;
 
 /// Part of a port that all together must fill for one to be kept from more by the others. Our choice.
@@ -139,7 +139,7 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
         let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
         let text = format!(
             "{whose}: of {name}, the flows of {} are **starved** by its others at {} ({} each, where an equal share is {}).",
-            crate::words::list(&hosts),
+            crate::format::list(&hosts),
             data.ports[port].name,
             rate(own),
             rate(fair)
@@ -156,8 +156,8 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::incomplete_workloads::tests::beside_tenants;
     use crate::loads::loads;
-    use crate::unfinished::tests::beside_tenants;
 
     /// Endless storage beside endless tenants, with so much each over the port of 10 Gbit/s.
     fn beside(storage: u64, tenants: u64) -> Data {

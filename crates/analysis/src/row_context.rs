@@ -28,7 +28,7 @@ pub fn limit_memory(bytes: u64, by: &'static str) {
 }
 
 /// Finds indices by the names that rows of a directory carry.
-pub(crate) struct Finder {
+pub(crate) struct NameIndex {
     /// Variant to network.
     pub networks: BTreeMap<String, usize>,
     /// Network and repetition to run.
@@ -38,17 +38,17 @@ pub(crate) struct Finder {
 }
 
 /// The columns that say which run a row belongs to.
-pub(crate) struct Place<'a> {
+pub(crate) struct RowContext<'a> {
     networks: Texts<'a, Option<usize>>,
     number: Ints<'a>,
     last: Option<((usize, i64), usize)>,
-    finder: &'a Finder,
+    finder: &'a NameIndex,
 }
 
-impl<'a> Place<'a> {
-    pub(crate) fn of(rows: &Rows<'a>, finder: &'a Finder) -> Place<'a> {
+impl<'a> RowContext<'a> {
+    pub(crate) fn of(rows: &Rows<'a>, finder: &'a NameIndex) -> RowContext<'a> {
         let networks = rows.text("variant", |v| finder.networks.get(v).copied());
-        Place { networks, number: rows.int("run"), last: None, finder }
+        RowContext { networks, number: rows.int("run"), last: None, finder }
     }
 
     /// Index of the run of a row; rows of one run follow each other, so it is rarely searched for.
@@ -69,7 +69,7 @@ impl<'a> Place<'a> {
 pub(crate) struct Groups<'a>(Texts<'a, BTreeMap<usize, usize>>);
 
 impl<'a> Groups<'a> {
-    pub(crate) fn of(rows: &Rows<'a>, data: &Data, finder: &Finder) -> Groups<'a> {
+    pub(crate) fn of(rows: &Rows<'a>, data: &Data, finder: &NameIndex) -> Groups<'a> {
         let subjects = |name: &str| {
             let find = |n: usize| Some((n, *finder.subjects.get(&(n, name.to_owned()))?));
             (0..data.networks.len()).filter_map(find).collect()
@@ -92,7 +92,7 @@ pub(crate) fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mu
 }
 
 /// Whether a table is left out, which is noted then.
-pub(crate) fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
+pub(crate) fn exceeds_row_limit(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
     let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
     let (most, each) = match table {
         "queue" | "tcp" => (LONGEST_SERIES, ROW[1]),

@@ -11,7 +11,7 @@ const TRIFLE: f64 = 0.5;
 
 /// What a workload got of its transport's network.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Class {
+pub struct WorkloadShare {
     /// Index of the subject that carries it.
     pub subject: usize,
     /// Name of the workload.
@@ -43,7 +43,7 @@ pub struct Count {
 }
 
 /// Every workload of every subject, in the order of subjects and workloads.
-pub fn classes(data: &Data) -> Vec<Class> {
+pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
     let loads = loads(data);
     let counts = counts(data);
     // Of all traffic, per port.
@@ -66,7 +66,7 @@ pub fn classes(data: &Data) -> Vec<Class> {
             // What the workload's transport can have at the most, headers left away, a part of it cannot exceed either.
             let most = data.values(subject, "goodput_max_bps").iter().copied().fold(0.0, f64::max);
             let goodput = within(&here, 0.0, if most > 0.0 { rate.min(most) } else { rate });
-            Class {
+            WorkloadShare {
                 subject,
                 name: data.class(class).unwrap_or_default().to_owned(),
                 port,
@@ -135,12 +135,12 @@ fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unfinished::tests::beside_tenants;
+    use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
     fn each_workload_at_the_link_that_they_share() {
         let d = beside_tenants(280_000_000, 9_120_000_000, false);
-        let c = classes(&d);
+        let c = workload_shares(&d);
         let got: Vec<_> = c.iter().map(|c| (c.name.as_str(), c.port, c.share.map(|s| (s * 1e4).round()))).collect();
         assert_eq!(got, [("storage", Some(0), Some(280.0)), ("tenants", Some(0), Some(9120.0))]);
         assert_eq!(c[0].count, Count { queries: true, done: 0, of: 1 });
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn shares_of_a_port_never_exceed_it() {
         let d = beside_tenants(5_000_000_000, 5_000_000_000, true);
-        let sum: f64 = classes(&d).iter().filter_map(|c| c.share).sum();
+        let sum: f64 = workload_shares(&d).iter().filter_map(|c| c.share).sum();
         assert!(sum <= 1.0, "{sum}");
     }
 }

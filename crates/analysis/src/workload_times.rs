@@ -2,11 +2,11 @@
 //! few messages that are all late vanish among many that are not.
 
 use crate::cells::{Cell, cell};
+use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
-use crate::needs;
-use crate::standing::link_time;
-use crate::words::{bold, number, quantity};
+use crate::format::{bold, number, quantity};
+use crate::ideal_query_time;
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ pub(crate) fn queries(data: &Data, subject: usize) -> Option<String> {
         } else {
             format!("one of {}", name(data, *class))
         };
-        Some(format!("{whose} {}{}", t.words()?, needs::words(data, subject, Some(*class))))
+        Some(format!("{whose} {}{}", t.words()?, ideal_query_time::words(data, subject, Some(*class))))
     };
     let each: Vec<String> = ranked(times)?.iter().enumerate().take(MAX_NAMED).filter_map(one).collect();
     Some(each.join("; "))

@@ -2,16 +2,16 @@
 
 use crate::cells::Cell;
 use crate::cells::cells;
-use crate::contest::{Better, Standing, compare};
 use crate::data::{Data, Query};
 use crate::dimension::Dimension;
-use crate::telling::Telling;
-use crate::words::{self, bold, factor, list, number, quantity};
+use crate::format::{self, bold, factor, list, number, quantity};
+use crate::headline_metrics::HeadlineMetric;
+use crate::ranking::{Better, Ranking, compare};
 use forebay_store::stats::quantile;
 
 /// Subjects that are compared with each other, and what a sentence about them begins with.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     /// Beginning of the sentences; may be empty.
     pub prefix: String,
     /// Indices of subjects.
@@ -50,67 +50,74 @@ pub(crate) fn times(large: f64, small: f64) -> String {
 }
 
 /// Who has the best value, by how much, and against whom nothing is known.
-pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Dimension, seeds: usize) -> String {
+pub(crate) fn sentence(
+    data: &Data,
+    s: &Ranking,
+    cells: &[Option<Cell>],
+    t: &HeadlineMetric,
+    unit: Dimension,
+    seeds: usize,
+) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
     let text = |i: usize| at_least(cells[i]) + &quantity(mean(cells, i), unit);
-    if s.behind.is_empty() {
-        let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(|i| name(data, *i)).collect();
-        let (a, b) = (text(s.best), s.level.last().map_or_else(String::new, |l| text(*l)));
+    if s.worse.is_empty() {
+        let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(|i| name(data, *i)).collect();
+        let (a, b) = (text(s.best), s.tied.last().map_or_else(String::new, |l| text(*l)));
         let range = if a == b { a } else { format!("{a} to {b}") };
         let open = unknown(data, s, cells, seeds, &text);
-        if s.level.is_empty() {
+        if s.tied.is_empty() {
             // Nobody is behind or level: all others were still running.
-            return format!("The {} of {} is {}{open}.", t.what, bold(&name(data, s.best)), bold(&text(s.best)));
+            return format!("The {} of {} is {}{open}.", t.phrase, bold(&name(data, s.best)), bold(&text(s.best)));
         }
-        let values = || std::iter::once(&s.best).chain(&s.level).map(|i| mean(cells, *i));
+        let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        return if s.certain && high > APART * low {
+        return if s.has_intervals && high > APART * low {
             // So far apart that nobody would believe that they are alike.
             let each: Vec<String> =
-                std::iter::once(&s.best).chain(&s.level).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
+                std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
             let word = if less { "lowest" } else { "highest" };
             format!(
                 "{seeds} seeds are too few to say who has the {word} {}: {}{open}. More of them (--runs) may tell.",
-                t.what,
+                t.phrase,
                 list(&each)
             )
-        } else if s.certain {
-            format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.what, list(&names))
+        } else if s.has_intervals {
+            format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.phrase, list(&names))
         } else {
-            format!("{} have the same {}: {range}{open}.", list(&names), t.what)
+            format!("{} have the same {}: {range}{open}.", list(&names), t.phrase)
         };
     }
     let value = |i: &usize| mean(cells, *i);
     if best > 0.0 && !matters(s, cells) {
-        let everybody = || std::iter::once(&s.best).chain(&s.level).chain(&s.behind);
+        let everybody = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
         let (low, high) = (everybody().map(value).fold(f64::INFINITY, f64::min), everybody().map(value).fold(0.0, f64::max));
-        return format!("The {} hardly differs: {} to {}.", t.what, quantity(low, unit), quantity(high, unit));
+        return format!("The {} hardly differs: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
     }
     let word = if less { "lowest" } else { "highest" };
     // With the interval where a statement without it is hard to believe.
     let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
-    let own = if s.level.is_empty() { String::new() } else { spread(s.best) };
-    let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
+    let own = if s.tied.is_empty() { String::new() } else { spread(s.best) };
+    let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.phrase, bold(&text(s.best)));
     // An index between 0 and 1 has no multiples.
     let index = unit == Dimension::Ratio && !less;
-    let comparable = best > 0.0 && !index && s.behind.iter().all(|b| value(b) > 0.0);
-    if s.behind.len() > MAX_NAMED {
-        let (first, last) = (s.behind[0], s.behind[s.behind.len() - 1]);
-        out += &format!(", against {} to {} of {} others", text(first), text(last), s.behind.len());
+    let comparable = best > 0.0 && !index && s.worse.iter().all(|b| value(b) > 0.0);
+    if s.worse.len() > MAX_NAMED {
+        let (first, last) = (s.worse[0], s.worse[s.worse.len() - 1]);
+        out += &format!(", against {} to {} of {} others", text(first), text(last), s.worse.len());
     } else if comparable {
         let one = |b: &usize| {
             let v = mean(cells, *b);
-            let by = at_least(cells[*b]) + &if less { words::less(best, v) } else { factor(best, v) };
+            let by = at_least(cells[*b]) + &if less { format::less(best, v) } else { factor(best, v) };
             format!("{} {} than {} ({})", bold(&by), if less { "less" } else { "more" }, name(data, *b), text(*b))
         };
-        out += &format!(", {}", list(&s.behind.iter().map(one).collect::<Vec<_>>()));
+        out += &format!(", {}", list(&s.worse.iter().map(one).collect::<Vec<_>>()));
     } else {
-        let each: Vec<String> = s.behind.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
+        let each: Vec<String> = s.worse.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
         out += &format!(", against {}", list(&each));
     }
-    if !s.level.is_empty() {
-        let names: Vec<String> = s.level.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
-        out += &if s.certain {
+    if !s.tied.is_empty() {
+        let names: Vec<String> = s.tied.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
+        out += &if s.has_intervals {
             format!("; against {} there is no difference that {seeds} seeds can show", list(&names))
         } else {
             format!("; {} the same", list(&names))
@@ -120,10 +127,10 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
 }
 
 /// Where medians are compared because no tail is known: that whoever has the best median has the longer tail, as far as that is known.
-pub(crate) fn longer_tail(data: &Data, s: &Standing, metric: &str) -> Option<String> {
+pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<String> {
     let tails = cells(data, metric);
     let shorter = |b: &&usize| APART * mean(&tails, **b) < mean(&tails, s.best);
-    let other = s.behind.iter().chain(&s.level).chain(&s.unknown).filter(shorter);
+    let other = s.worse.iter().chain(&s.tied).chain(&s.undecided).filter(shorter);
     let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
     let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
     Some(format!(
@@ -136,35 +143,35 @@ pub(crate) fn longer_tail(data: &Data, s: &Standing, metric: &str) -> Option<Str
 
 /// Of whom it is not known how they stand, as they were still running: some may have been better; of others it is only not certain that they
 /// are worse.
-fn unknown(data: &Data, s: &Standing, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {
-    let (less, more): (Vec<usize>, Vec<usize>) = s.unknown.iter().partition(|u| mean(cells, **u) < mean(cells, s.best));
+fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {
+    let (less, more): (Vec<usize>, Vec<usize>) = s.undecided.iter().partition(|u| mean(cells, **u) < mean(cells, s.best));
     let named = |of: &[usize]| list(&of.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect::<Vec<_>>());
     let mut out = String::new();
     if !less.is_empty() {
         out += &format!("; whether {} would take less is unknown: still running at the end", named(&less));
     }
     if !more.is_empty() {
-        let (take, few) = (if more.len() == 1 { "took" } else { "took each" }, words::count(seeds, "seed"));
+        let (take, few) = (if more.len() == 1 { "took" } else { "took each" }, format::count(seeds, "seed"));
         out += &format!("; {} {take} longer, but {few} are too few to be sure", named(&more));
     }
     out
 }
 
 /// Whether somebody is behind by more than a small difference, or by nobody knows how much.
-pub(crate) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
+pub(crate) fn matters(s: &Ranking, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
     let open = |b: &usize| cells[*b].is_some_and(|c| c.at_least);
-    !s.unknown.is_empty() || s.behind.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
+    !s.undecided.is_empty() || s.worse.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
 
 /// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
 /// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
-pub(crate) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
+pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Option<String> {
     let rates = cells(data, "rtos_per_query");
-    let standing = compare(&rates, &contest.members, Better::Less)?;
-    let spared = standing.best == times.best || standing.level.contains(&times.best);
+    let ranking = compare(&rates, &comparison.members, Better::Less)?;
+    let spared = ranking.best == times.best || ranking.tied.contains(&times.best);
     let guilty: Vec<usize> =
-        times.behind.iter().copied().filter(|b| standing.behind.contains(b) && mean(&rates, *b) >= 0.01).collect();
+        times.worse.iter().copied().filter(|b| ranking.worse.contains(b) && mean(&rates, *b) >= 0.01).collect();
     let first = *guilty.first().filter(|_| spared)?;
     let wait = median_wait(data, &guilty)?;
     let gap = mean_time(data, first)? - mean_time(data, times.best)?;

@@ -2,7 +2,7 @@
 //! network without them.
 
 use crate::data::Data;
-use crate::words::{bold, list};
+use crate::format::{bold, list};
 
 /// A sentence about workloads of which nothing was sent in any run. Results of older versions do not name them.
 pub(crate) fn began(data: &Data) -> Option<String> {
@@ -71,7 +71,7 @@ pub(crate) fn silent(data: &Data) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::data::GoodputSeries;
-    use crate::unfinished::tests::beside_tenants;
+    use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
     fn a_workload_that_never_began_is_named() {

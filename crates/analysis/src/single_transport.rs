@@ -1,15 +1,15 @@
 //! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
 
-use crate::by_class;
 use crate::cells::{Cell, cell, cells};
-use crate::classes::{Class, classes};
+use crate::comparison::median_wait;
 use crate::data::{Data, Flow, Query, Timeout};
 use crate::dimension::Dimension;
-use crate::late;
-use crate::needs;
-use crate::standing::median_wait;
-use crate::telling::MISSED;
-use crate::words::{bold, number, quantity};
+use crate::format::{bold, number, quantity};
+use crate::headline_metrics::MISSED;
+use crate::ideal_query_time;
+use crate::late_messages;
+use crate::workload_shares::{WorkloadShare, workload_shares};
+use crate::workload_times;
 use std::collections::BTreeMap;
 
 /// Part of missed deadlines from which on they are what matters most. Our choice: then the 99th percentile of what has one is late.
@@ -30,7 +30,7 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
         return Vec::new();
     }
     let mut out = traffic(data, 0);
-    out.extend(late::sentence(data).or_else(|| late::nothing_late(data)));
+    out.extend(late_messages::sentence(data).or_else(|| late_messages::nothing_late(data)));
     out.extend(queue(data));
     out
 }
@@ -77,8 +77,8 @@ impl One<'_> {
             return None;
         }
         let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
-        let takes = by_class::queries(self.data, self.subject).unwrap_or_else(|| {
-            let needs = needs::words(self.data, self.subject, None);
+        let takes = workload_times::queries(self.data, self.subject).unwrap_or_else(|| {
+            let needs = ideal_query_time::words(self.data, self.subject, None);
             format!("a query takes {p50} in the median, {p99} at the 99th percentile{needs}")
         });
         let takes = takes + &self.longest().unwrap_or_default();
@@ -102,8 +102,8 @@ impl One<'_> {
         let whole = data.runs[longest.run].end_ns as f64 * 1e-9;
         let time = took(longest);
         (time > FAR * self.value("qct_p99_s")? && time > TELLING_PART * whole).then(|| {
-            let waited = longest.waited.map(|cause| ((cause, longest.delay_port), longest.behind));
-            let cause = late::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(", for {c}"));
+            let waited = longest.waited.map(|cause| ((cause, longest.delay_port), longest.blocked_by));
+            let cause = late_messages::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(", for {c}"));
             let least = if longest.qct.is_some() { "" } else { "at least " };
             format!("; the longest of all {least}{}{cause}", bold(&seconds(time)))
         })
@@ -118,7 +118,7 @@ impl One<'_> {
         if self.value("flows_completed") == Some(0.0) {
             return None;
         }
-        if let Some(apart) = by_class::messages(self.data, self.subject) {
+        if let Some(apart) = workload_times::messages(self.data, self.subject) {
             return Some(apart);
         }
         let of = |class: &str| Some((self.time(&format!("fct_{class}_mean_s"))?, self.time(&format!("fct_{class}_p99_s"))?));
@@ -172,7 +172,7 @@ impl One<'_> {
         let name = |class| self.data.class(Some(class)).unwrap_or("?");
         let rate = |bps| quantity(bps, Dimension::BitsPerSecond);
         (least > 0.0 && most > UNEQUAL * least).then(|| {
-            let times = crate::standing::times(most, least);
+            let times = crate::comparison::times(most, least);
             format!("; one of {} gets {}, {times} that of one of {} ({})", bold(name(first)), rate(most), name(last), rate(least))
         })
     }
@@ -209,12 +209,12 @@ impl One<'_> {
 
     /// Long flows of several workloads whose tightest ports differ, each with what it got there: a sum would be more than any link carries.
     fn by_port(&self) -> Option<String> {
-        let endless = |c: &Class| c.subject == self.subject && c.count.of == 0 && c.port.is_some() && c.goodput.is_some();
-        let all: Vec<Class> = classes(self.data).into_iter().filter(endless).collect();
+        let endless = |c: &WorkloadShare| c.subject == self.subject && c.count.of == 0 && c.port.is_some() && c.goodput.is_some();
+        let all: Vec<WorkloadShare> = workload_shares(self.data).into_iter().filter(endless).collect();
         if all.iter().all(|c| c.port == all[0].port) {
             return None;
         }
-        let one = |c: &Class| {
+        let one = |c: &WorkloadShare| {
             let port = c.port.map(|p| self.data.ports[p].name.as_str()).unwrap_or_default();
             let share = c.share.map_or_else(String::new, |s| format!(", {} of it", quantity(s, Dimension::Fraction)));
             let goodput = quantity(c.goodput.map_or(0.0, |g| g.mean), Dimension::BitsPerSecond);

@@ -3,11 +3,11 @@
 //! Late is what lost more time to one cause than an empty network needs for it: a message than its bytes need over an empty path, a query
 //! than the link into its receiver needs for all of its answers. And what missed a deadline.
 
-use crate::behind::Held;
+use crate::comparison::link_rate;
 use crate::data::{Data, Flow};
 use crate::dimension::Dimension;
-use crate::standing::link_rate;
-use crate::words::{bold, count, list, quantity};
+use crate::format::{bold, count, list, quantity};
+use crate::head_of_line::DelayCause;
 use forebay_experiment::waits::Cause;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Late {
     late: usize,
     causes: Causes,
     /// Of those that waited for messages before them, what held those up.
-    behind: Causes,
+    blocked_by: Causes,
 }
 
 /// How many waited at which port; `None` for causes that are none's.
@@ -64,7 +64,7 @@ fn by_subject(data: &Data) -> Vec<Late> {
     let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
     for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
         all[f.subject].messages += 1;
-        all[f.subject].note(f.late, f.waited, f.delay_port, f.behind);
+        all[f.subject].note(f.late, f.waited, f.delay_port, f.blocked_by);
     }
     let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
@@ -76,7 +76,7 @@ fn by_subject(data: &Data) -> Vec<Late> {
         // A query that several subjects answer is slow for all of them.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             all[n.first + i].queries += 1;
-            all[n.first + i].note(late, q.waited, q.delay_port, q.behind);
+            all[n.first + i].note(late, q.waited, q.delay_port, q.blocked_by);
         }
     }
     all
@@ -87,13 +87,13 @@ impl Late {
         self.queries + self.messages
     }
 
-    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<Held>) {
+    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<DelayCause>) {
         self.late += usize::from(late);
         if !late {
             return;
         }
         cause.into_iter().for_each(|cause| add(&mut self.causes, (cause, at)));
-        behind.into_iter().for_each(|held| add(&mut self.behind, held));
+        behind.into_iter().for_each(|held| add(&mut self.blocked_by, held));
     }
 
     fn things(&self) -> String {
@@ -134,7 +134,7 @@ impl Late {
 
     /// What is added about those that waited for messages before them.
     fn held_up(&self, data: &Data, cause: Cause) -> String {
-        if cause == Cause::HeadOfLine { held_up(data, &self.behind) } else { String::new() }
+        if cause == Cause::HeadOfLine { held_up(data, &self.blocked_by) } else { String::new() }
     }
 
     fn part(&self, n: usize) -> String {
@@ -151,7 +151,7 @@ fn place(data: &Data, ports: &AtPorts) -> Option<String> {
     Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
 }
 
-fn add(causes: &mut Causes, (cause, at): Held) {
+fn add(causes: &mut Causes, (cause, at): DelayCause) {
     *causes.entry(cause).or_default().entry(at).or_default() += 1;
 }
 
@@ -166,7 +166,7 @@ fn held_up(data: &Data, behind: &Causes) -> String {
 
 /// What `waited` says, where more than half of those that say something say it: the cause in words, with its port, and of messages before
 /// them what held those up.
-pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (Held, Option<Held>)>) -> Option<String> {
+pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause, Option<DelayCause>)>) -> Option<String> {
     let (mut causes, mut before) = (Causes::new(), Causes::new());
     let mut all = 0;
     for (held, behind) in waited {

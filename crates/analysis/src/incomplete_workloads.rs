@@ -4,14 +4,14 @@
 //! Every run that ends at a given time ends in the midst of something. What had been running no longer than nearly all of its like took is
 //! nothing to speak of.
 
-use crate::behind::Held;
+use crate::comparison::link_rate;
 use crate::data::{Data, Flow, Query, Subject};
 use crate::dimension::Dimension;
-use crate::late;
+use crate::format::{bold, list, quantity};
+use crate::head_of_line::DelayCause;
+use crate::late_messages;
 use crate::loads::{self, Load};
 use crate::paths::Paths;
-use crate::standing::link_rate;
-use crate::words::{bold, list, quantity};
 use forebay_experiment::waits::Cause;
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ enum Kind {
 }
 
 /// A workload of a subject that the runs ended in the midst of.
-struct Unfinished {
+struct IncompleteWorkload {
     subject: usize,
     class: Option<u32>,
     kind: Kind,
@@ -61,24 +61,24 @@ struct Running {
     /// An empty network would have been done by then, or it had half of the run.
     due: bool,
     /// What it waited for longest, and at which port.
-    waited: Option<(Held, Option<Held>)>,
+    waited: Option<(DelayCause, Option<DelayCause>)>,
 }
 
 /// A sentence about each workload of which a telling part did not finish, those that finished least first. What is said of more than a few
 /// transports is said of all of them at once.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
-    let with = |u: Unfinished| {
+    let with = |u: IncompleteWorkload| {
         let starved = u.starved(data, loads);
         (u, starved)
     };
-    let mut found: Vec<(Unfinished, Option<Starved>)> =
+    let mut found: Vec<(IncompleteWorkload, Option<Starved>)> =
         (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).map(with).collect();
     // Of those that finished as little, first who was kept from it.
     found.sort_by(|a, b| a.0.part_done().total_cmp(&b.0.part_done()).then(a.1.is_none().cmp(&b.1.is_none())));
     let mut out: Vec<String> = Vec::new();
     let mut together: Vec<(Option<u32>, Kind)> = Vec::new();
     for (u, starved) in &found {
-        let alike: Vec<&(Unfinished, Option<Starved>)> =
+        let alike: Vec<&(IncompleteWorkload, Option<Starved>)> =
             found.iter().filter(|o| (o.0.class, o.0.kind) == (u.class, u.kind)).collect();
         let each = if alike.iter().any(|o| o.1.is_some()) { FEW } else { FEW - 1 };
         if alike.len() <= each {
@@ -95,16 +95,16 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
 type Starved = (f64, f64, String);
 
 /// A cause and its port, as the tables have them; and what held up the message before.
-type Waited = (Option<Cause>, Option<u32>, Option<Held>);
+type Waited = (Option<Cause>, Option<u32>, Option<DelayCause>);
 
-fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
+fn of_subject(data: &Data, subject: usize) -> Vec<IncompleteWorkload> {
     let Subject { network, .. } = data.subjects[subject];
     let bit = 1u64 << (subject - data.networks[network].first).min(63);
-    let mut out: Vec<Unfinished> = Vec::new();
+    let mut out: Vec<IncompleteWorkload> = Vec::new();
     let mut note =
         |class: Option<u32>, kind: Kind, took: Option<f64>, run: usize, (start_ns, needs): (i64, f64), waited: Waited| {
             let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
-                out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
+                out.push(IncompleteWorkload { subject, class, kind, done: Vec::new(), running: Vec::new() });
                 out.len() - 1
             });
             match took {
@@ -120,11 +120,11 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     data.queries.iter().filter(own).for_each(|q| {
         let needs =
             q.receiver.and_then(|r| link_rate(data, network, r)).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
-        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.delay_port, q.behind));
+        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs), (q.waited, q.delay_port, q.blocked_by));
     });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
     data.flows.iter().filter(own).for_each(|f| {
-        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.delay_port, f.behind));
+        note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.delay_port, f.blocked_by));
     });
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
     // One in each run is how a loop of rounds ends, wherever it does.
@@ -133,7 +133,7 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     out
 }
 
-impl Unfinished {
+impl IncompleteWorkload {
     fn of(&self) -> usize {
         self.done.len() + self.running.len()
     }
@@ -165,9 +165,9 @@ impl Unfinished {
     }
 
     /// What is said of `alike`, which did not finish the same workload.
-    fn all(&self, data: &Data, alike: &[&(Unfinished, Option<Starved>)]) -> String {
+    fn all(&self, data: &Data, alike: &[&(IncompleteWorkload, Option<Starved>)]) -> String {
         let class = data.class(self.class).unwrap_or("?");
-        let range = |get: fn(&Unfinished) -> usize| {
+        let range = |get: fn(&IncompleteWorkload) -> usize| {
             let (low, high) =
                 (alike.iter().map(|u| get(&u.0)).min().unwrap_or(0), alike.iter().map(|u| get(&u.0)).max().unwrap_or(0));
             if low == high { low.to_string() } else { format!("{low} to {high}") }
@@ -181,7 +181,7 @@ impl Unfinished {
             _ => format!("; {} **starved** by others", list(&starved)),
         };
         let (whose, done) = (bold(&format!("{} of {}", alike.len(), data.subjects.len())), bold(&range(|u| u.done.len())));
-        let (of, what) = (range(Unfinished::of), self.things());
+        let (of, what) = (range(IncompleteWorkload::of), self.things());
         format!("With {whose} transports {class} finished {done} of {of} {what} before the run ended{starved}.")
     }
 
@@ -201,7 +201,7 @@ impl Unfinished {
     /// What most of those waited for that did not finish.
     fn rest<'a>(&self, data: &Data, running: impl Iterator<Item = &'a Running>) -> String {
         let running: Vec<&Running> = running.collect();
-        let cause = late::shared_cause(data, running.iter().filter_map(|r| r.waited));
+        let cause = late_messages::shared_cause(data, running.iter().filter_map(|r| r.waited));
         let whose = if running.len() == 1 { "the other" } else { "most others" };
         let whose = if self.done.is_empty() { if running.len() == 1 { "it" } else { "most" } } else { whose };
         cause.map_or_else(String::new, |cause| format!("; {whose} waited longest for {cause}"))
@@ -277,5 +277,5 @@ pub(crate) fn rate(bps: f64) -> String {
 }
 
 #[cfg(test)]
-#[path = "unfinished_tests.rs"]
+#[path = "incomplete_workloads_tests.rs"]
 pub(crate) mod tests;

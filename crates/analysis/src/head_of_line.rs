@@ -2,18 +2,18 @@
 //! all others for the first.
 
 use crate::data::Data;
-use crate::place::{Finder, Place};
+use crate::row_context::{NameIndex, RowContext};
 use forebay_experiment::waits::Cause;
 use forebay_store::RunDir;
 use forebay_store::rows::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cause and the index of the port at which it was waited for.
-pub(crate) type Held = (Cause, Option<u32>);
+pub(crate) type DelayCause = (Cause, Option<u32>);
 
 /// Messages and queries that waited for earlier messages, and where those are.
 #[derive(Default)]
-pub(crate) struct Behind {
+pub(crate) struct BlockedMessages {
     /// Index of a message, and its number in its run.
     pub(crate) flows: Vec<(usize, i64)>,
     /// Index of a query, and the number of its slowest message.
@@ -26,16 +26,16 @@ pub(crate) struct Behind {
 struct Earlier {
     end_ns: i64,
     delay_ns: i64,
-    held: Held,
+    held: DelayCause,
 }
 
-impl Behind {
+impl BlockedMessages {
     /// Notes of each what the message before it that was held up longest waited for. The table is read again, for their connections alone.
     pub(crate) fn note(
         self,
         data: &mut Data,
         dir: &RunDir,
-        finder: &Finder,
+        finder: &NameIndex,
         places: &BTreeMap<String, u32>,
     ) -> Result<(), forebay_store::StoreError> {
         if self.conns.is_empty() {
@@ -44,14 +44,13 @@ impl Behind {
         const COLUMNS: [&str; 9] =
             ["variant", "run", "flow_id", "conn_id", "start_ns", "fct_ns", "delay_cause", "delay_ns", "delay_port"];
         let mut earlier: BTreeMap<(usize, i64), Vec<Earlier>> = BTreeMap::new();
-        let mut roots: BTreeMap<(usize, i64), Held> = BTreeMap::new();
+        let mut roots: BTreeMap<(usize, i64), DelayCause> = BTreeMap::new();
         dir.each("flows", &COLUMNS, &mut |batch| {
             let rows = Rows::new(batch);
-            let [id, conn, start, fct, delay_ns] =
-                ["flow_id", "conn_id", "start_ns", "fct_ns", "delay_ns"].map(|c| rows.int(c));
+            let [id, conn, start, fct, delay_ns] = ["flow_id", "conn_id", "start_ns", "fct_ns", "delay_ns"].map(|c| rows.int(c));
             let waited = rows.text("delay_cause", Cause::of);
             let delay_port = rows.text("delay_port", |name| places.get(name).copied());
-            let mut place = Place::of(&rows, finder);
+            let mut place = RowContext::of(&rows, finder);
             for row in 0..rows.len() {
                 let Some(key) = place.run(row).zip(conn.get(row)).filter(|key| self.conns.contains(key)) else { continue };
                 let (start, of) = (start.get(row).unwrap_or(0), earlier.entry(key).or_default());
@@ -73,10 +72,10 @@ impl Behind {
             }
         })?;
         for (index, id) in self.flows {
-            data.flows[index].behind = roots.get(&(data.flows[index].run, id)).copied();
+            data.flows[index].blocked_by = roots.get(&(data.flows[index].run, id)).copied();
         }
         for (index, id) in self.queries {
-            data.queries[index].behind = roots.get(&(data.queries[index].run, id)).copied();
+            data.queries[index].blocked_by = roots.get(&(data.queries[index].run, id)).copied();
         }
         Ok(())
     }
