@@ -1,7 +1,7 @@
 //! Rows as Arrow: the columns of a [`TableSchema`] become arrays with their units and descriptions as metadata. Every file is written from
 //! here, and Python reads the same arrays without a copy.
 
-use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, optional_texts, text_type, texts, with_metadata};
 use crate::column::{Column, Get, TableSchema};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;

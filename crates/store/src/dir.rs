@@ -2,8 +2,8 @@
 
 use crate::error::StoreError;
 use crate::file::{sync_together, what};
-use crate::leftovers;
 use crate::manifest::Manifest;
+use crate::stale_files;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -75,13 +75,13 @@ impl Target {
     /// are not removed.
     pub fn unnamed_results(&self) -> Vec<PathBuf> {
         let (folder, name) = self.folder_and_name();
-        leftovers::complete(&folder, &name)
+        stale_files::complete(&folder, &name)
     }
 
     /// Path of the sibling that is filled while the run goes on.
     fn staging(&self, attempt: u32) -> PathBuf {
         let (parent, name) = self.folder_and_name();
-        let mut name = leftovers::temporary_name(&name);
+        let mut name = stale_files::temporary_name(&name);
         if attempt > 0 {
             name.push(format!("-{attempt}"));
         }
@@ -117,7 +117,7 @@ fn occupant(path: &Path) -> Result<Occupant, StoreError> {
     if fs::read_dir(path).map_err(StoreError::io("read", path))?.next().is_none() {
         return Ok(Occupant::Nothing);
     }
-    Ok(if leftovers::is_complete(path) { Occupant::Run } else { Occupant::Other })
+    Ok(if stale_files::is_complete(path) { Occupant::Run } else { Occupant::Other })
 }
 
 /// A directory under construction; removed when dropped before [`Staging::publish`].
@@ -137,7 +137,7 @@ impl Staging {
         target.check()?;
         if let Some(parent) = target.staging(0).parent() {
             // No files are written here, only directories.
-            leftovers::remove(parent, OsStr::new(Manifest::FILE));
+            stale_files::remove(parent, OsStr::new(Manifest::FILE));
         }
         let mut attempt = 0;
         loop {
@@ -147,7 +147,7 @@ impl Staging {
             }
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let lock = leftovers::lock(&path);
+                    let lock = stale_files::lock(&path);
                     return Ok(Staging { path, target, published: false, since: Instant::now(), _lock: lock });
                 }
                 // Process ids repeat, after a crash or on another machine that shares the disk.

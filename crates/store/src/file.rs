@@ -1,7 +1,7 @@
 //! Files that appear when they are complete.
 
 use crate::error::StoreError;
-use crate::leftovers;
+use crate::stale_files;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -55,11 +55,11 @@ pub(crate) fn sync_together(files: &[(PathBuf, File)]) -> Result<(), StoreError>
     })
 }
 
-/// Writes a file as [`write_whole`], without waiting for the disk: what it holds can be made again from what is there.
+/// Writes a file as [`write_atomic`], without waiting for the disk: what it holds can be made again from what is there.
 ///
 /// # Errors
 /// As there.
-pub fn write_derived(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+pub fn write_atomic_unsynced(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, false)
 }
 
@@ -67,14 +67,14 @@ pub fn write_derived(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// When there is something else than a file, and when the system refuses.
-pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+pub fn write_atomic(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, true)
 }
 
 fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
-    leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
+    stale_files::remove(path.parent().unwrap_or(Path::new("")), &name);
     let options = forebay_platform::files::Options { mode: None, sync };
     forebay_platform::files::replace(path, contents, options).map_err(StoreError::io("write", path))
 }

@@ -11,7 +11,7 @@
 //!
 //! This is the only crate that knows Parquet; of Arrow, `crates/py` knows what it takes to hand tables to Python.
 
-mod arrow_parts;
+mod arrow_fields;
 mod batch;
 pub mod bins;
 mod column;
@@ -21,15 +21,15 @@ mod docs;
 mod error;
 mod events;
 mod file;
-mod leftovers;
 mod manifest;
-mod packed;
+mod parquet_bytes;
 mod parquet_file;
 mod read;
 pub mod rows;
 mod run_info;
 mod run_table;
 pub mod schema;
+mod stale_files;
 pub mod stats;
 pub mod summary;
 pub mod summary_table;
@@ -47,12 +47,12 @@ pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use events::event_lines;
-pub use file::{replaceable, write_derived, write_whole};
+pub use file::{replaceable, write_atomic, write_atomic_unsynced};
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,
 };
-pub use packed::{pack, unpack};
+pub use parquet_bytes::{pack, unpack};
 pub use read::RunDir;
 pub use run_info::RunInfo;
 pub use run_table::RunTable;
-pub use writer::{CutTable, Format, Pace, RunWriter};
+pub use writer::{Format, Pace, RunWriter, TruncatedTable};

@@ -1,7 +1,7 @@
 //! The summaries of runs as a table: one row per run and transport group, one column per metric.
 
 use crate::RunInfo;
-use crate::arrow_parts::{field, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, text_type, texts, with_metadata};
 use crate::schema::WORLD;
 use crate::summary::{Dimension, GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};

@@ -80,7 +80,7 @@ impl RunWriter {
         &mut self,
         (info, report, summary): (&RunInfo, &Report, &Summary),
         pace: &mut dyn FnMut() -> Pace,
-    ) -> Result<Vec<CutTable>, StoreError> {
+    ) -> Result<Vec<TruncatedTable>, StoreError> {
         let mut cut = Vec::new();
         for table in WRITING_ORDER {
             let file = &mut self.tables[table as usize];
@@ -88,8 +88,8 @@ impl RunWriter {
             let written = each_batch(table, (info, report, summary), &mut |batch| {
                 match pace() {
                     Pace::Abandon => return Err(Stopped::Store(StoreError::Interrupted)),
-                    Pace::Cut if !NEVER_CUT.contains(&table) => return Err(Stopped::Cut),
-                    Pace::Cut | Pace::Continue => {}
+                    Pace::Truncate if !NEVER_CUT.contains(&table) => return Err(Stopped::Cut),
+                    Pace::Truncate | Pace::Continue => {}
                 }
                 let batch = batch.map_err(|e| Stopped::Store(encode_error(&file.path, e.into())))?;
                 file.write(&batch).map_err(Stopped::Store)
@@ -98,7 +98,7 @@ impl RunWriter {
                 Ok(()) => {}
                 Err(Stopped::Store(e)) => return Err(e),
                 Err(Stopped::Cut) => {
-                    cut.push(CutTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
+                    cut.push(TruncatedTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
                 }
             }
         }
@@ -156,14 +156,14 @@ pub enum Pace {
     /// Write the next rows.
     Continue,
     /// Write no more rows, except of small tables: summary, ports, events and goodput.
-    Cut,
+    Truncate,
     /// Remove the results.
     Abandon,
 }
 
 /// A table that does not have all rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CutTable {
+pub struct TruncatedTable {
     /// The table.
     pub table: RunTable,
     /// Number of rows that were written, from the first one on.
@@ -174,7 +174,7 @@ pub struct CutTable {
 
 /// Reason why a table was not written completely.
 enum Stopped {
-    Cut,
+    Truncate,
     Store(StoreError),
 }
 

@@ -5,7 +5,9 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use forebay_store::summary::summarise;
-use forebay_store::{CutTable, Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, schema_of};
+use forebay_store::{
+    Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, TruncatedTable, schema_of,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -147,10 +149,10 @@ fn writing_is_cut_or_abandoned() {
     let mut batches = 0;
     let mut pace = || {
         batches += 1;
-        if batches > 12 { Pace::Cut } else { Pace::Continue }
+        if batches > 12 { Pace::Truncate } else { Pace::Continue }
     };
     let cut = writer.add_paced((&info, &report, &summary), &mut pace).unwrap();
-    let [CutTable { table: RunTable::Queue, written, rows }] = cut[..] else { panic!("{cut:?}") };
+    let [TruncatedTable { table: RunTable::Queue, written, rows }] = cut[..] else { panic!("{cut:?}") };
     assert!(rows == samples && written > 0 && written < samples && written % 8_192 == 0, "{cut:?}");
     assert_eq!(writer.add_paced((&info, &report, &summary), &mut || Pace::Continue).unwrap(), [], "the next run is written");
     let dir = RunDir::open(&writer.finish(Manifest::default()).unwrap()).unwrap();
@@ -159,7 +161,7 @@ fn writing_is_cut_or_abandoned() {
     assert_eq!(rows_of("flows"), 2 * report.flows.len() as u64);
 
     let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
-    let cut = writer.add_paced((&info, &report, &summary), &mut || Pace::Cut).unwrap();
+    let cut = writer.add_paced((&info, &report, &summary), &mut || Pace::Truncate).unwrap();
     assert!(cut.iter().all(|t| t.written == 0 && t.rows > 0) && cut.iter().any(|t| t.table == RunTable::Flows), "{cut:?}");
     drop(writer);
     let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();

@@ -18,23 +18,23 @@ pub struct Metric<S> {
     /// One sentence: what it is.
     pub doc: &'static str,
     /// When it is only a lower bound; `None` for what is always known.
-    pub bound: Option<Bound>,
+    pub bound: Option<LowerBound>,
     /// What it can be.
-    pub possible: Possible,
+    pub range: ValueRange,
 }
 
 /// What a number can be at all: no interval around its mean reaches beyond.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Possible {
+pub struct ValueRange {
     /// It is never less.
-    pub least: f64,
+    pub min: f64,
     /// It is never more.
-    pub most: Most,
+    pub max: UpperLimit,
 }
 
 /// How large a number can be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Most {
+pub enum UpperLimit {
     /// Nobody knows.
     Open,
     /// One, as parts of something and Jain's index.
@@ -43,26 +43,26 @@ pub enum Most {
     Metric(&'static str),
 }
 
-impl Possible {
+impl ValueRange {
     /// The smallest and the largest value that it can have, given the values of other metrics in its runs.
-    pub fn range(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
-        let most = match self.most {
-            Most::Open => None,
-            Most::One => Some(1.0),
-            Most::Metric(name) => of_runs(name).into_iter().reduce(f64::max),
+    pub fn limits(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
+        let most = match self.max {
+            UpperLimit::Unbounded => None,
+            UpperLimit::One => Some(1.0),
+            UpperLimit::Metric(name) => of_runs(name).into_iter().reduce(f64::max),
         };
-        (self.least, most.unwrap_or(f64::INFINITY))
+        (self.min, most.unwrap_or(f64::INFINITY))
     }
 }
 
 /// What a number in this unit can be, if nothing else is known.
-const fn possible(unit: Dimension) -> Possible {
-    Possible { least: 0.0, most: if matches!(unit, Dimension::Fraction) { Most::One } else { Most::Open } }
+const fn range(unit: Dimension) -> ValueRange {
+    ValueRange { min: 0.0, max: if matches!(unit, Dimension::Fraction) { UpperLimit::One } else { UpperLimit::Unbounded } }
 }
 
 /// When a number is only known to be at least as large as shown, because a part of what it was made of was still running.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
+pub enum LowerBound {
     /// A quantile: it would change if what was running never ended.
     Quantile {
         /// Metric that says up to which quantile they would not ([`super::Spread::known`]).
@@ -70,7 +70,7 @@ pub enum Bound {
         /// The quantile that the number is.
         quantile: f64,
     },
-    /// A mean: what was running is a part of its values that matters, more than `TELLING`.
+    /// A mean: what was running is a part of its values that matters, more than `MATERIAL`.
     Mean {
         /// Metric that gives the part.
         running: &'static str,
@@ -79,7 +79,7 @@ pub enum Bound {
 
 /// The part of its values that must have been running for a mean to be called a bound. Any part is one, strictly; but every run that ends at
 /// a given time ends in the midst of something. Our choice.
-const TELLING: f64 = 0.01;
+const MATERIAL: f64 = 0.01;
 
 pub(super) const fn metric<S>(
     name: &'static str,
@@ -88,7 +88,7 @@ pub(super) const fn metric<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: false, doc, bound: None, possible: possible(unit) }
+    Metric { name, label, unit, get, if_any: false, doc, bound: None, range: range(unit) }
 }
 
 /// A number of completion times.
@@ -97,7 +97,7 @@ pub(super) const fn time<S>(
     label: &'static str,
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
-    bound: Bound,
+    bound: LowerBound,
 ) -> Metric<S> {
     Metric {
         name,
@@ -107,20 +107,20 @@ pub(super) const fn time<S>(
         if_any: false,
         doc,
         bound: Some(bound),
-        possible: possible(Dimension::Seconds),
+        range: range(Dimension::Seconds),
     }
 }
 
-pub(super) const fn mean(running: &'static str) -> Bound {
-    Bound::Mean { running }
+pub(super) const fn mean(running: &'static str) -> LowerBound {
+    LowerBound::Mean { running }
 }
 
-pub(super) const fn median(known: &'static str) -> Bound {
-    Bound::Quantile { known, quantile: 0.5 }
+pub(super) const fn median(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 0.5 }
 }
 
-pub(super) const fn tail(known: &'static str) -> Bound {
-    Bound::Quantile { known, quantile: 0.99 }
+pub(super) const fn tail(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 0.99 }
 }
 
 /// A line that is left out where it says nothing but 0.
@@ -131,43 +131,43 @@ pub(super) const fn if_any<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: true, doc, bound: None, possible: possible(unit) }
+    Metric { name, label, unit, get, if_any: true, doc, bound: None, range: range(unit) }
 }
 
-impl Bound {
+impl LowerBound {
     /// The metric that decides.
     pub fn metric(self) -> &'static str {
         match self {
-            Bound::Quantile { known, .. } => known,
-            Bound::Mean { running } => running,
+            LowerBound::Quantile { known, .. } => known,
+            LowerBound::Mean { running } => running,
         }
     }
 
     /// Whether the number is a bound, given the values of that metric in its runs.
     pub fn holds(self, of_runs: impl IntoIterator<Item = Option<f64>>) -> bool {
         of_runs.into_iter().flatten().any(|v| match self {
-            Bound::Quantile { quantile, .. } => v < quantile,
-            Bound::Mean { .. } => v > TELLING,
+            LowerBound::Quantile { quantile, .. } => v < quantile,
+            LowerBound::Mean { .. } => v > MATERIAL,
         })
     }
 }
 
 impl<S> Metric<S> {
     /// The same number, which may be a bound.
-    pub(super) const fn at_least(mut self, bound: Bound) -> Metric<S> {
+    pub(super) const fn at_least(mut self, bound: LowerBound) -> Metric<S> {
         self.bound = Some(bound);
         self
     }
 
     /// The same number, which is never more than this.
-    pub(super) const fn at_most(mut self, most: Most) -> Metric<S> {
-        self.possible.most = most;
+    pub(super) const fn at_most(mut self, most: UpperLimit) -> Metric<S> {
+        self.range.max = most;
         self
     }
 
     /// The same number, which is never less than this.
     pub(super) const fn from(mut self, least: f64) -> Metric<S> {
-        self.possible.least = least;
+        self.range.min = least;
         self
     }
 }

@@ -1,6 +1,6 @@
 //! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
-use super::metric::{Dimension, Metric, Most, if_any, mean, median, metric, tail, time};
+use super::metric::{Dimension, Metric, UpperLimit, if_any, mean, median, metric, tail, time};
 use super::values::{GroupSummary, NetworkSummary};
 
 /// The value of a metric of groups by its name; `None` where the group has none, or there is no such metric.
@@ -37,7 +37,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
     )
-    .at_most(Most::Metric("goodput_max_bps")),
+    .at_most(UpperLimit::Metric("goodput_max_bps")),
     metric(
         "goodput_max_bps",
         "",
@@ -61,7 +61,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.long_goodput_ratio.and(g.long_goodput_bps),
         "mean goodput of the group's endless flows while each was active, where several groups share the network",
     )
-    .at_most(Most::Metric("goodput_max_bps")),
+    .at_most(UpperLimit::Metric("goodput_max_bps")),
     metric(
         "long_goodput_ratio",
         "goodput per long flow / {first}",
@@ -76,7 +76,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.fairness,
         "Jain's index of the goodputs of the group's endless flows: 1 when all are equal, 1/n when one has everything",
     )
-    .at_most(Most::One),
+    .at_most(UpperLimit::One),
     metric(
         "flows",
         "flows started",
@@ -84,7 +84,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.flows > 0, g.flows as f64),
         "finite messages outside queries that started",
     )
-    .at_most(Most::Metric("flows_max")),
+    .at_most(UpperLimit::Metric("flows_max")),
     if_any(
         "flows_max",
         "",
@@ -100,7 +100,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.flows > 0, g.flows_completed as f64),
         "of those, completed before the run ended",
     )
-    .at_most(Most::Metric("flows")),
+    .at_most(UpperLimit::Metric("flows")),
     metric(
         "deadlines_missed",
         "deadlines missed",
@@ -115,7 +115,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.queries > 0, g.queries as f64),
         "barrier rounds and exchanges of request and response",
     )
-    .at_most(Most::Metric("queries_max")),
+    .at_most(UpperLimit::Metric("queries_max")),
     if_any(
         "queries_max",
         "",
@@ -130,7 +130,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.queries > 0, g.queries_completed as f64),
         "of those, completed before the run ended",
     )
-    .at_most(Most::Metric("queries")),
+    .at_most(UpperLimit::Metric("queries")),
     metric(
         "rtos",
         "timeouts",
@@ -173,7 +173,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "mean completion time of messages up to 100 KB; what was still running counts as at least the time so far",
         mean("fct_small_unfinished"),
     ),
-    time("fct_small_p50_s", "FCT small (<= 100 KB) p50", |g| g.fct[0].map(|f| f.p50), "their median", median("fct_small_exact_quantile")),
+    time(
+        "fct_small_p50_s",
+        "FCT small (<= 100 KB) p50",
+        |g| g.fct[0].map(|f| f.p50),
+        "their median",
+        median("fct_small_exact_quantile"),
+    ),
     time(
         "fct_small_p99_s",
         "FCT small (<= 100 KB) p99",
@@ -191,7 +197,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         mean("fct_medium_unfinished"),
     ),
     time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", median("fct_medium_exact_quantile")),
-    time("fct_medium_p99_s", "FCT medium p99", |g| g.fct[1].map(|f| f.p99), "their 99th percentile", tail("fct_medium_exact_quantile")),
+    time(
+        "fct_medium_p99_s",
+        "FCT medium p99",
+        |g| g.fct[1].map(|f| f.p99),
+        "their 99th percentile",
+        tail("fct_medium_exact_quantile"),
+    ),
     running("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
     known("fct_medium_exact_quantile", |g| g.fct[1].map(|f| f.known)),
     time(
@@ -201,7 +213,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "mean completion time of messages of 10 MB and more, as of the small ones",
         mean("fct_large_unfinished"),
     ),
-    time("fct_large_p50_s", "FCT large (>= 10 MB) p50", |g| g.fct[2].map(|f| f.p50), "their median", median("fct_large_exact_quantile")),
+    time(
+        "fct_large_p50_s",
+        "FCT large (>= 10 MB) p50",
+        |g| g.fct[2].map(|f| f.p50),
+        "their median",
+        median("fct_large_exact_quantile"),
+    ),
     time(
         "fct_large_p99_s",
         "FCT large (>= 10 MB) p99",
@@ -263,7 +281,7 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.fairness,
         "Jain's index of the goodputs of all endless flows",
     )
-    .at_most(Most::One),
+    .at_most(UpperLimit::One),
     metric(
         "queue_mean_pkts",
         "queue mean",
@@ -271,7 +289,7 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.queue_mean,
         "time average of the packets waiting and in service",
     )
-    .at_most(Most::Metric("queue_limit_pkts")),
+    .at_most(UpperLimit::Metric("queue_limit_pkts")),
     metric(
         "queue_limit_pkts",
         "",
@@ -287,10 +305,16 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.queue_p99,
         "99th percentile of the queue, weighted by time",
     )
-    .at_most(Most::Metric("queue_limit_pkts")),
+    .at_most(UpperLimit::Metric("queue_limit_pkts")),
     metric("queue_max_pkts", "queue max", Dimension::Packets, |n: &NetworkSummary| n.queue_max, "largest queue")
-        .at_most(Most::Metric("queue_limit_pkts")),
-    metric("utilization", "utilization", Dimension::Fraction, |n| n.utilization, "part of the measured time in which the port transmitted"),
+        .at_most(UpperLimit::Metric("queue_limit_pkts")),
+    metric(
+        "utilization",
+        "utilization",
+        Dimension::Fraction,
+        |n| n.utilization,
+        "part of the measured time in which the port transmitted",
+    ),
     metric("drops", "drops, all ports", Dimension::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
     if_any(
         "marks",

@@ -1,6 +1,6 @@
 //! From the rows of a run to its summary.
 
-use super::most;
+use super::bounds;
 use super::values::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps};
@@ -29,9 +29,9 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
         out.long_flows = own.len() as u64;
         out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
         out.fairness = fairness(&own);
-        out.goodput_max_bps = most::goodput_bps(g, config, report);
-        out.flows_max = most::asked(g, config, most::messages).filter(|_| out.flows > 0);
-        out.queries_max = most::asked(g, config, most::queries).filter(|_| out.queries > 0);
+        out.goodput_max_bps = bounds::goodput_bps(g, config, report);
+        out.flows_max = bounds::asked(g, config, bounds::messages).filter(|_| out.flows > 0);
+        out.queries_max = bounds::asked(g, config, bounds::queries).filter(|_| out.queries > 0);
     }
     let first = groups.first().and_then(|g| g.long_goodput_bps).filter(|bps| *bps > 0.0);
     if groups.len() > 1 {
@@ -245,7 +245,7 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
     let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
     NetworkSummary {
         port: port.map_or_else(String::new, |p| info.port(p.port).to_owned()),
-        queue_limit: port.and_then(|p| most::queue_pkts(p, info)),
+        queue_limit: port.and_then(|p| bounds::queue_pkts(p, info)),
         queue_mean: port.map(|p| p.queue_mean_pkts),
         queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
         queue_max: port.map(|p| f64::from(p.queue_max_pkts)),

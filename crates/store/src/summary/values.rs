@@ -3,7 +3,7 @@
 use forebay_types::{GroupId, IndexVec};
 
 /// Mean, median and 99th percentile of completion times. What was still running at the end counts with the time that it had taken so far:
-/// its completion time is at least that long. A number that would be larger if it had never ended is at least as large as shown (`Bound`).
+/// its completion time is at least that long. A number that would be larger if it had never ended is at least as large as shown (`LowerBound`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Mean.

@@ -2,7 +2,7 @@
 
 use super::manifest::SweepManifest;
 use crate::error::StoreError;
-use crate::file::write_whole;
+use crate::file::write_atomic;
 use crate::manifest::Manifest;
 use crate::read::{manifest_text, parquet};
 use crate::unit::UnitStore;
@@ -122,7 +122,7 @@ impl SweepDir {
     /// # Errors
     /// When the system refuses.
     pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
-        write_whole(&self.path.join(name), contents)
+        write_atomic(&self.path.join(name), contents)
     }
 
     /// Results of the runs, by key.

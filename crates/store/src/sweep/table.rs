@@ -1,6 +1,6 @@
 //! All numbers of a sweep as one table: the `summary` of its runs, with the point, its values and the unit's key in front.
 
-use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, optional_texts, text_type, texts, with_metadata};
 use crate::csv_file::CsvFile;
 use crate::error::StoreError;
 use crate::manifest::TableRecord;

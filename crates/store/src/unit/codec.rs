@@ -1,9 +1,9 @@
 //! A unit's numbers as a file: Parquet with a sum over all of it, so that a torn file is told from a whole one.
 
-use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
-use crate::arrow_parts::text_type;
+use super::table_record::KeptTable;
+use crate::arrow_fields::text_type;
 use crate::summary_table;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -25,7 +25,7 @@ const NAMES: usize = 6;
 ///
 /// Our choice: plain values without statistics, dictionaries or compression, and without the schema's descriptions, which are many
 /// times longer than a row of numbers. A file has one row for each transport group, and a sweep has many files.
-pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[Kept]) -> Result<Vec<u8>, ParquetError> {
+pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> Result<Vec<u8>, ParquetError> {
     let rows: Vec<_> = record.rows().collect();
     let batch = RecordBatch::try_new(summary_table::arrow_schema(), summary_table::arrays(&rows)?)?;
     let mut facts = vec![
@@ -52,7 +52,7 @@ pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[Kept]) -> Resul
 }
 
 /// Reads a file that [`encode`] wrote for `key`; `None` for anything else.
-pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<Kept>)> {
+pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<KeptTable>)> {
     if !is_whole(&bytes) {
         return None;
     }
@@ -72,7 +72,7 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     record.packet_hops = fact("forebay.packet_hops")?.parse().ok()?;
     record.end_ns = fact("forebay.end_ns")?.parse().ok()?;
     record.measured_from_ns = fact("forebay.measured_from_ns")?.parse().ok()?;
-    let kept: Vec<Kept> = all("forebay.kept").map(|k| k.parse().ok()).collect::<Option<_>>()?;
+    let kept: Vec<KeptTable> = all("forebay.kept").map(|k| k.parse().ok()).collect::<Option<_>>()?;
     Some((record, kept))
 }
 

@@ -3,16 +3,16 @@
 //! before, in another sweep or before an interruption, finds it.
 
 mod codec;
-mod kept;
+mod files;
 mod key;
-mod named;
-mod packed;
 mod record;
+mod run_names;
 mod store;
+mod table_record;
 
-pub use kept::Kept;
+pub use files::UnitFiles;
 pub use key::{KeyHasher, UnitKey};
-pub use named::{RunNames, summary};
-pub use packed::Packed;
 pub use record::UnitRecord;
+pub use run_names::{RunNames, summary};
 pub use store::UnitStore;
+pub use table_record::KeptTable;

@@ -1,13 +1,13 @@
 //! A folder of results by key: `units/ab/<key>.parquet`, and beside it the tables that were kept, `<key>.flows.parquet`.
 
 use super::codec::decode;
-use super::kept::Kept;
+use super::files::UnitFiles;
 use super::key::{KeyHasher, UnitKey};
-use super::packed::Packed;
 use super::record::UnitRecord;
+use super::table_record::KeptTable;
 use crate::error::StoreError;
-use crate::leftovers;
 use crate::read::parquet_of;
+use crate::stale_files;
 use arrow_array::RecordBatch;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ impl UnitStore {
     /// The store in the folder `root`, which is created when the first result is put there. Removes what killed processes left half
     /// written.
     pub fn open(root: &Path) -> UnitStore {
-        leftovers::remove(&root.join(TEMPORARY), OsStr::new("unit"));
+        stale_files::remove(&root.join(TEMPORARY), OsStr::new("unit"));
         UnitStore { root: root.to_owned() }
     }
 
@@ -74,7 +74,7 @@ impl UnitStore {
     }
 
     /// The tables that were kept for a unit; none for one that is not there.
-    pub fn kept(&self, key: &UnitKey) -> Vec<Kept> {
+    pub fn kept(&self, key: &UnitKey) -> Vec<KeptTable> {
         fs::read(self.path(key)).ok().and_then(|b| decode(key, b)).map_or(Vec::new(), |d| d.1)
     }
 
@@ -86,7 +86,7 @@ impl UnitStore {
     pub fn table(&self, key: &UnitKey, table: &str, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
         let path = self.table_path(key, table);
         let kept = self.kept(key).into_iter().find(|k| k.table == table);
-        if kept.as_ref().is_some_and(Kept::is_empty) {
+        if kept.as_ref().is_some_and(KeptTable::is_empty) {
             return Ok(Vec::new());
         }
         let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
@@ -101,14 +101,14 @@ impl UnitStore {
     /// # Errors
     /// When the system refuses.
     pub fn put(&self, key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)], sync: bool) -> Result<(), StoreError> {
-        self.write_all(key, &Packed::new(key, record, tables)?, sync)
+        self.write_all(key, &UnitFiles::new(key, record, tables)?, sync)
     }
 
     /// Keeps what another process made.
     ///
     /// # Errors
     /// Files that are not those of this unit, or not whole; and when the system refuses.
-    pub fn put_packed(&self, key: &UnitKey, packed: &Packed, sync: bool) -> Result<(), StoreError> {
+    pub fn put_files(&self, key: &UnitKey, packed: &UnitFiles, sync: bool) -> Result<(), StoreError> {
         if !packed.is_whole(key) {
             return Err(StoreError::Damaged { path: self.path(key), message: "what another process sent is not whole".into() });
         }
@@ -116,15 +116,15 @@ impl UnitStore {
     }
 
     /// The files of a unit as they are in this store; `None` when it is not there or not whole.
-    pub fn packed(&self, key: &UnitKey) -> Option<Packed> {
+    pub fn packed(&self, key: &UnitKey) -> Option<UnitFiles> {
         let numbers = fs::read(self.path(key)).ok()?;
         let (_, kept) = decode(key, numbers.clone())?;
-        let file = |k: &Kept| Some((k.table.clone(), fs::read(self.table_path(key, &k.table)).ok()?));
+        let file = |k: &KeptTable| Some((k.table.clone(), fs::read(self.table_path(key, &k.table)).ok()?));
         let tables = kept.iter().filter(|k| !k.is_empty()).map(file).collect::<Option<_>>()?;
-        Some(Packed { tables, numbers }).filter(|p| p.is_whole(key))
+        Some(UnitFiles { tables, numbers }).filter(|p| p.is_whole(key))
     }
 
-    fn write_all(&self, key: &UnitKey, packed: &Packed, sync: bool) -> Result<(), StoreError> {
+    fn write_all(&self, key: &UnitKey, packed: &UnitFiles, sync: bool) -> Result<(), StoreError> {
         for (table, bytes) in &packed.tables {
             self.write(&self.table_path(key, table), bytes, sync)?;
         }

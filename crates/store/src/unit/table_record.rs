@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A table that was kept beside the numbers of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptTable {
     /// Its name, such as `flows`.
     pub table: String,
     /// Length of the file, bytes; 0: the table has no rows and no file.
@@ -17,10 +17,10 @@ pub struct Kept {
     pub rows: u64,
 }
 
-impl Kept {
+impl KeptTable {
     /// A table without rows, which needs no file.
-    pub(super) fn empty(table: &str) -> Kept {
-        Kept { table: table.to_owned(), bytes: 0, sum: KeyHasher::of(&[]), rows: 0 }
+    pub(super) fn empty(table: &str) -> KeptTable {
+        KeptTable { table: table.to_owned(), bytes: 0, sum: KeyHasher::of(&[]), rows: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -28,19 +28,19 @@ impl Kept {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for KeptTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} {}", self.table, self.bytes, self.sum, self.rows)
     }
 }
 
-impl FromStr for Kept {
+impl FromStr for KeptTable {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Kept, ()> {
+    fn from_str(text: &str) -> Result<KeptTable, ()> {
         let parts: Vec<&str> = text.split(' ').collect();
         let [table, bytes, sum, rows] = parts.as_slice() else { return Err(()) };
         let number = |text: &str| text.parse().map_err(|_| ());
-        Ok(Kept { table: (*table).to_owned(), bytes: number(bytes)?, sum: sum.parse()?, rows: number(rows)? })
+        Ok(KeptTable { table: (*table).to_owned(), bytes: number(bytes)?, sum: sum.parse()?, rows: number(rows)? })
     }
 }

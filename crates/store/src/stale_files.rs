@@ -111,7 +111,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn pipes_are_not_opened() {
-        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
         // A number that no process has.
         let pipe = place.path().join(format!("x.tmp-{}", u32::MAX));
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn complete_results_without_name_are_found() {
-        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
         let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
         for dir in [
             complete.clone(),
@@ -143,7 +143,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn pipes_and_links_are_left_alone() {
-        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-leftovers").unwrap();
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
         let path = |name: &str| place.path().join(format!("{name}.tmp-{}", u32::MAX));
         assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
         std::os::unix::fs::symlink(place.path(), path("link")).unwrap();

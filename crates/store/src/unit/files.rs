@@ -1,28 +1,28 @@
 //! The files of a unit as bytes: what is written into a store, or sent to the process that has it.
 
 use super::codec::{decode, encode};
-use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
+use super::table_record::KeptTable;
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
 use arrow_array::RecordBatch;
 
 /// The files of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packed {
+pub struct UnitFiles {
     /// The tables that were kept and have rows, by name.
     pub tables: Vec<(String, Vec<u8>)>,
     /// The numbers.
     pub numbers: Vec<u8>,
 }
 
-impl Packed {
+impl UnitFiles {
     /// The files of these numbers and tables.
     ///
     /// # Errors
     /// A table that cannot be written as a file.
-    pub fn new(key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)]) -> Result<Packed, StoreError> {
+    pub fn new(key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)]) -> Result<UnitFiles, StoreError> {
         let fail = |name: &str, e: &dyn std::fmt::Display| StoreError::Encode {
             path: format!("{key}.{name}").into(),
             message: e.to_string(),
@@ -30,11 +30,11 @@ impl Packed {
         let (mut kept, mut files) = (Vec::new(), Vec::new());
         for (name, batch) in tables {
             if batch.num_rows() == 0 {
-                kept.push(Kept::empty(name));
+                kept.push(KeptTable::empty(name));
                 continue;
             }
             let bytes = ParquetFile::in_memory(batch).map_err(|e| fail(name, &e))?;
-            kept.push(Kept {
+            kept.push(KeptTable {
                 table: (*name).to_owned(),
                 bytes: bytes.len() as u64,
                 sum: KeyHasher::of(&bytes),
@@ -43,13 +43,13 @@ impl Packed {
             files.push(((*name).to_owned(), bytes));
         }
         let numbers = encode(key, record, &kept).map_err(|e| fail("parquet", &e))?;
-        Ok(Packed { tables: files, numbers })
+        Ok(UnitFiles { tables: files, numbers })
     }
 
     /// Whether these are all files of this unit, as they were written.
     pub(super) fn is_whole(&self, key: &UnitKey) -> bool {
         let Some((_, kept)) = decode(key, self.numbers.clone()) else { return false };
-        let with_rows: Vec<&Kept> = kept.iter().filter(|k| !k.is_empty()).collect();
+        let with_rows: Vec<&KeptTable> = kept.iter().filter(|k| !k.is_empty()).collect();
         with_rows.len() == self.tables.len()
             && with_rows.iter().zip(&self.tables).all(|(k, (name, bytes))| k.table == *name && k.sum == KeyHasher::of(bytes))
     }

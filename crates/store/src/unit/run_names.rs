@@ -1,7 +1,7 @@
 //! The rows of a unit under the names of whoever asks for them: the same run may be called otherwise where it was made.
 
 use super::record::UnitRecord;
-use crate::arrow_parts::texts;
+use crate::arrow_fields::texts;
 use crate::summary_table::{Row, arrays, arrow_schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
