@@ -1,10 +1,10 @@
 //! The report, of results wherever they are.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use crate::results::Results;
 use forebay_platform::files::TempDir;
-use forebay_runner::{ExplainError, Which};
+use forebay_runner::{ExplainError, MessageSelector};
 use forebay_store::{Format, RunDir, Target, file_name};
 use forebay_types::QueryId;
 use pyo3::exceptions::PyValueError;
@@ -52,7 +52,7 @@ pub(crate) fn explain(
     detached(py, || {
         let mut scratch = Scratch::default();
         let dir = dir_of(results, &mut scratch)?;
-        let which = Which { flow, query: query.map(QueryId::new), variant, run };
+        let which = MessageSelector { flow, query: query.map(QueryId::new), variant, run };
         forebay_runner::explain(forebay_backends::all(), &dir, &which).map_err(|e| match e {
             ExplainError::Store(e) => errors::store(&e),
             ExplainError::Scenario(e) => errors::scenario(&e),

@@ -4,9 +4,9 @@
 //! trajectory, which its fingerprint proves.
 
 use crate::job::Job;
+use crate::message_timeline::{Routes, timeline};
+use crate::routes::{Endpoints, routes};
 use crate::simulate::simulate;
-use crate::story::{Ways, story};
-use crate::ways::{Ends, ways};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::RunError;
 use forebay_experiment::world::World;
@@ -18,9 +18,9 @@ use forebay_types::{PortId, QueryId, Time};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Which messages of a result.
+/// MessageSelector messages of a result.
 #[derive(Debug, Clone, Default)]
-pub struct Which {
+pub struct MessageSelector {
     /// This one, by its `flow_id`.
     pub flow: Option<u64>,
     /// The slowest of this query.
@@ -52,7 +52,7 @@ impl From<StoreError> for ExplainError {
 
 /// How many messages are explained where none is named.
 const WORST: usize = 3;
-/// Samples of a queue while a message is on its way, and most in the whole run.
+/// Samples of a queue while a message is on its route, and most in the whole run.
 const SAMPLES: u64 = 200;
 const MAX_SAMPLES: u64 = 200_000;
 
@@ -60,7 +60,7 @@ const MAX_SAMPLES: u64 = 200_000;
 ///
 /// # Errors
 /// Results that cannot be read or run again, and messages that they do not have.
-pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<String, ExplainError> {
+pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -> Result<String, ExplainError> {
     let manifest = dir.manifest();
     let variant = match &which.variant {
         Some(v) => v.clone(),
@@ -74,7 +74,7 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<S
     };
     let wanted = chosen(dir, which, &variant)?;
     let mut config = configured(worlds, manifest, &variant)?;
-    let ways = observe(&mut config.1, record, &wanted);
+    let routes = observe(&mut config.1, record, &wanted);
     let again =
         simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), &|| ControlFlow::Continue(()))
             .map_err(ExplainError::Run)?;
@@ -91,10 +91,10 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<S
     for line in event_lines(dir, Some((&variant, which.run)))? {
         out += &format!("{line}\n");
     }
-    for (wanted, way) in wanted.iter().zip(&ways) {
+    for (wanted, route) in wanted.iter().zip(&routes) {
         let row = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i));
         out += "\n";
-        out += &row.map_or_else(String::new, |f| story(f, &again, way));
+        out += &row.map_or_else(String::new, |f| timeline(f, &again, route));
     }
     Ok(out)
 }
@@ -114,7 +114,7 @@ struct Wanted {
 }
 
 /// The messages.
-fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
+fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
     let mut flow = which.flow;
     if let Some(query) = which.query {
         for batch in &dir.columns("queries", &["variant", "run", "query_id", "slowest_flow_id"])? {
@@ -180,8 +180,8 @@ fn configured(
     Ok((resolved.world, v.config))
 }
 
-/// Has every ACK of the connections observed, every timeout, and the queues of the ports on their ways. Returns the ways.
-fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Ways> {
+/// Has every ACK of the connections observed, every timeout, and the queues of the ports on their routes. Returns the routes.
+fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Routes> {
     config.seed = record.seed;
     config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
     config.observe.timeouts = true;
@@ -190,15 +190,15 @@ fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Ve
     let node = |name: &str| network.nodes.enumerate().find(|(_, n)| n.name == name).map(|(id, _)| id);
     let ends = |w: &Wanted| {
         let (start, took) = (Time(w.start.saturating_mul(1_000)), (w.took.max(0) as u64).saturating_mul(1_000));
-        Some(Ends { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
+        Some(Endpoints { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
     };
-    let ways: Vec<Ways> = wanted.iter().map(|w| ends(w).map_or_else(Ways::default, |e| ways(network, &e))).collect();
+    let routes: Vec<Routes> = wanted.iter().map(|w| ends(w).map_or_else(Routes::default, |e| routes(network, &e))).collect();
     // Often enough for the shortest of them, but not more often than a run can keep.
     let shortest = wanted.iter().map(|w| w.took.max(0) as u64).min().unwrap_or(0).saturating_mul(1_000) / SAMPLES;
     let every = Time(shortest.max(record.end_ns.saturating_mul(1_000) / MAX_SAMPLES).max(1));
-    let mut all: Vec<PortId> = ways.iter().flat_map(|w| w.each.iter().flat_map(|way| way.ports.iter().copied())).collect();
+    let mut all: Vec<PortId> = routes.iter().flat_map(|w| w.each.iter().flat_map(|route| route.ports.iter().copied())).collect();
     all.sort_unstable();
     all.dedup();
     config.observe.queue_series = all.into_iter().map(|p| (p, every)).collect();
-    ways
+    routes
 }

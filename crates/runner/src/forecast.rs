@@ -1,15 +1,15 @@
 //! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
 
+mod backlog;
 mod clock;
 mod outlook;
-mod pile;
 mod plan;
 mod rates;
 mod timeouts;
 
+use self::backlog::{in_flight, served, waiting};
 use self::clock::{Spent, Stopwatch, share};
 pub use self::outlook::{Outlook, RealTime, outlook};
-use self::pile::{in_flight, served, waiting};
 use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, planned, planned_bytes};
 use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
@@ -148,7 +148,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     let busy = sum(&|p| p.start + p.transmissions / p.speed.max(1.0));
     let together = threads.clamp(1, runs.max(1) as usize) as u64;
     let rows = |p: &Pilot| {
-        // Packed until the run is over; then a list of them all beside what the allocator keeps of that, sorted by keys. Measured.
+        // UnitFiles until the run is over; then a list of them all beside what the allocator keeps of that, sorted by keys. Measured.
         let messages = p.messages * (size_of::<FlowRow>() as f64 * 1.35 + 24.0);
         let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
         (messages + p.stalled * STALLED + queries) as u64
@@ -377,7 +377,7 @@ fn samples(length: f64, every: f64) -> f64 {
 }
 
 /// Whether a scenario is too small for a forecast: its links could not carry enough to fill any memory.
-pub fn surely_small(resolved: &Resolved) -> bool {
+pub fn needs_no_forecast(resolved: &Resolved) -> bool {
     resolved.variants.iter().all(|v| {
         let network = &v.config.network;
         let rate: f64 = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate.0 as f64).sum();

@@ -5,23 +5,23 @@
 //! numbers. [`sweep`] runs many scenarios, and keeps their results by what they are results of. Both do their work on one pool
 //! (`pool.rs`), which an executor on many machines would replace.
 
-pub mod align;
 mod defect;
 mod explain;
 mod forecast;
 mod job;
 pub mod memory;
+mod message_timeline;
 mod pool;
 mod record;
+mod routes;
 mod runs;
 mod simulate;
-mod story;
 pub mod sweep;
-mod ways;
+pub mod trace_diff;
 
 pub use defect::caught;
-pub use explain::{ExplainError, Which, explain};
-pub use forecast::{Forecast, Outlook, RealTime, outlook, surely_small};
+pub use explain::{ExplainError, MessageSelector, explain};
+pub use forecast::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};
 pub use job::{Job, State};
 pub use record::Record;
 pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};

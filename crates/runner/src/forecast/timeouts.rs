@@ -1,8 +1,8 @@
 //! How many retransmission timers will run out. None can before the shortest timeout has passed, so that the first moments of a run may show
 //! nothing of them: what has lost packets is looked at again, for longer, and where that does not reach far enough, a number is a lower bound.
 
+use super::backlog::fills;
 use super::clock::Stopwatch;
-use super::pile::fills;
 use super::plan::begins;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};

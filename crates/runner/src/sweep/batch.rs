@@ -5,7 +5,7 @@ use super::find::{resolve, run_unit};
 use super::plan::{Plan, Unit};
 use crate::job::Job;
 use forebay_scenario::Scenario;
-use forebay_store::unit::{Packed, UnitKey};
+use forebay_store::unit::{UnitFiles, UnitKey};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// # Errors
 /// What [`super::run_units`] fails for; and a key that no unit of these points has, because this program, or a file that the scenario
 /// names, is not the one that the caller has.
-pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
+pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {
     let Some(sweep) = scenario.sweep()? else { return Err(SweepError::Foreign) };
     run_keys(scenario, &Plan::of_points(scenario, sweep, points, stop)?, keys, stop)
 }
@@ -30,11 +30,11 @@ pub fn run_once(
     keep: Vec<String>,
     keys: &[UnitKey],
     stop: &AtomicBool,
-) -> Result<Vec<Packed>, SweepError> {
+) -> Result<Vec<UnitFiles>, SweepError> {
     run_keys(scenario, &Plan::once(scenario, seeds, keep, stop)?, keys, stop)
 }
 
-fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
+fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {
     let mut packed = Vec::with_capacity(keys.len());
     let mut last: Option<(u32, _)> = None;
     for key in keys {
@@ -46,7 +46,7 @@ fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBoo
         let job = Job::new(unit.variant as usize, unit.run, unit.seed);
         job.start(Duration::ZERO);
         let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
-        packed.push(Packed::new(key, &record, &tables)?);
+        packed.push(UnitFiles::new(key, &record, &tables)?);
         last = Some((unit.point, resolved));
     }
     Ok(packed)

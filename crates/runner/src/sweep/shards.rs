@@ -105,7 +105,7 @@ pub fn merge(
         }
         // A file that is damaged in one place may be whole in another.
         match parts.iter().find_map(|p| p.packed(&unit.key)) {
-            Some(packed) => into.put_packed(&unit.key, &packed, true)?,
+            Some(packed) => into.put_files(&unit.key, &packed, true)?,
             None => missing += 1,
         }
     }

@@ -13,62 +13,62 @@ const MAX_EVENTS: usize = 24;
 const PIECE: usize = 1 << 16;
 
 /// The ports that the packets of a message passed, in order.
-pub(crate) struct Way {
+pub(crate) struct Route {
     /// When they began to take it, ps.
     pub from: u64,
     pub ports: Vec<PortId>,
 }
 
-/// The ways of a message, one after the other: those of a network in which links fail change.
+/// The routes of a message, one after the other: those of a network in which links fail change.
 #[derive(Default)]
-pub(crate) struct Ways {
-    pub each: Vec<Way>,
-    /// Each packet takes a way of its own, and these are an example.
+pub(crate) struct Routes {
+    pub each: Vec<Route>,
+    /// Each packet takes a route of its own, and these are an example.
     pub sprayed: bool,
 }
 
-impl Ways {
-    /// A line for each hop of each way.
+impl Routes {
+    /// A line for each hop of each route.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         if self.sprayed {
-            out += "  each packet takes one of the shortest ways at random; this is one of them\n";
+            out += "  each packet takes one of the shortest routes at random; this is one of them\n";
         }
-        for (number, way) in self.each.iter().enumerate() {
+        for (number, route) in self.each.iter().enumerate() {
             let until = self.each.get(number + 1).map_or(end, |next| next.from);
             if number > 0 {
-                let at = stamp(way.from.saturating_sub(start));
-                let _ = writeln!(out, "  from {at} on by another way, because a link failed or came back:");
+                let at = stamp(route.from.saturating_sub(start));
+                let _ = writeln!(out, "  from {at} on by another route, because a link failed or came back:");
             }
-            if way.ports.is_empty() {
-                out += "  hop none: there is no way\n";
+            if route.ports.is_empty() {
+                out += "  hop none: there is no route\n";
             }
-            out += &way.hops(run, (way.from.max(start), until));
+            out += &route.hops(run, (route.from.max(start), until));
         }
         out
     }
 }
 
-impl Way {
+impl Route {
     /// A line for each hop: how long its queue was from `start` to `end`, and what that is in time.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         for port in &self.ports {
             let Some(config) = run.info.port_config(*port) else { continue };
-            let mut seen = Seen::default();
+            let mut seen = QueueStats::default();
             let own = |q: &&QueueRow| q.port == *port && (start..=end).contains(&q.time_ps);
             let read = run.report.queue.pieces(PIECE, &mut |rows| {
                 rows.iter().filter(own).for_each(|q| seen.add(q));
                 Ok::<(), io::Error>(())
             });
             if read.is_err() {
-                seen = Seen::default();
+                seen = QueueStats::default();
             }
             let wait = |bytes: f64| time((bytes * 8.0 / config.rate.0 as f64 * 1e12) as u64);
             let name = format!("{} ({}):", run.info.port(*port), config.rate);
             let what = match seen {
-                Seen { samples: 0, .. } => "its queue was not seen".to_owned(),
-                Seen { packets_max: 0 | 1, .. } => "nothing waits".to_owned(),
+                QueueStats { samples: 0, .. } => "its queue was not seen".to_owned(),
+                QueueStats { packets_max: 0 | 1, .. } => "nothing waits".to_owned(),
                 s => {
                     let n = s.samples as f64;
                     let (packets, bytes) = (s.packets as f64 / n, s.bytes as f64 / n);
@@ -86,9 +86,9 @@ impl Way {
     }
 }
 
-/// A queue while a message was on its way.
+/// A queue while a message was on its route.
 #[derive(Default)]
-struct Seen {
+struct QueueStats {
     samples: u64,
     packets: u64,
     bytes: u64,
@@ -96,7 +96,7 @@ struct Seen {
     bytes_max: u64,
 }
 
-impl Seen {
+impl QueueStats {
     fn add(&mut self, q: &QueueRow) {
         self.samples += 1;
         self.packets += u64::from(q.pkts);
@@ -107,7 +107,7 @@ impl Seen {
 }
 
 /// What happened to one message, in order of time.
-pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
+pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String {
     let info: &RunInfo = &run.info;
     let end = f.end.ps().unwrap_or(run.report.end.0);
     let took = end.saturating_sub(f.start.0);
@@ -122,7 +122,7 @@ pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
     );
     let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
     let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start.0), time(took), time(f.ideal.0));
-    out += &ways.hops(run, (f.start.0, end));
+    out += &routes.hops(run, (f.start.0, end));
     let (events, more) = shortened(events(f, run, took));
     for e in &events {
         let _ = writeln!(out, "  {:>10}  {}", stamp(e.at.saturating_sub(f.start.0)), e.what);
@@ -141,13 +141,13 @@ pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
 struct Event {
     /// When, ps.
     at: u64,
-    weight: Weight,
+    priority: Priority,
     what: String,
 }
 
 /// What is left out first where there is too much to tell, the last one here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum Priority {
     /// Timers, pauses, beginning and end.
     Always,
     /// A loss is noticed.
@@ -159,7 +159,7 @@ enum Weight {
 /// The events in order of time, without the latest of the least telling ones where they are too many, and how many those are.
 fn shortened(mut events: Vec<Event>) -> (Vec<Event>, usize) {
     let more = events.len().saturating_sub(MAX_EVENTS);
-    events.sort_by_key(|e| (e.weight, e.at));
+    events.sort_by_key(|e| (e.priority, e.at));
     events.truncate(MAX_EVENTS);
     events.sort_by_key(|e| e.at);
     (events, more)
@@ -170,14 +170,14 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     // An ACK at the moment when it was written is of what came before.
     let own = |time: u64| time > f.start.0 && time <= last;
     let mut events: Vec<Event> = Vec::new();
-    let event = |at: u64, weight: Weight, what: String| Event { at, weight, what };
+    let event = |at: u64, priority: Priority, what: String| Event { at, priority, what };
     let of_flow = |t: &TimeoutRow| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id;
     let timers: Vec<TimeoutRow> = run.report.timeouts.iter().filter(of_flow).collect();
     for t in &timers {
         let after = time(t.rto_ps);
         events.push(event(
             t.time_ps,
-            Weight::Always,
+            Priority::Always,
             match t.kind {
                 TimeoutKind::Syn => format!("no answer to the SYN for {after}: it is sent again"),
                 TimeoutKind::Probe => "tail loss probe".to_owned(),
@@ -204,10 +204,10 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
         let pause = s.time_ps - before;
         if pause > took / 10 && pause > 1_000_000_000 {
             let what = format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd);
-            events.push(event(s.time_ps, Weight::Always, what));
+            events.push(event(s.time_ps, Priority::Always, what));
         } else if before == f.start.0 {
             let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
-            events.push(event(s.time_ps, Weight::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
+            events.push(event(s.time_ps, Priority::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
         }
         let mut again = s.retrans.saturating_sub(seen.unwrap_or(0));
         // One left with each timer since the last ACK, and not with this one.
@@ -225,7 +225,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
         }
         if s.ca_state == 3 && state != 3 {
             let what = format!("a loss is noticed: fast recovery, window {:.1} segments", s.cwnd);
-            events.push(event(s.time_ps, Weight::Loss, what));
+            events.push(event(s.time_ps, Priority::Loss, what));
         }
         (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
     }
@@ -241,10 +241,10 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     for (from, until, segments) in resent {
         let s = if segments == 1 { "" } else { "s" };
         let within = if until > from { format!(", within {}", time(until - from)) } else { String::new() };
-        events.push(event(from, Weight::Resent, format!("{segments} segment{s} sent again{within}")));
+        events.push(event(from, Priority::Resent, format!("{segments} segment{s} sent again{within}")));
     }
-    events.extend(f.end.ps().map(|end| event(end, Weight::Always, "the last byte is delivered".to_owned())));
-    events.extend(f.acked.ps().map(|acked| event(acked, Weight::Always, "the sender learns that all has arrived".to_owned())));
+    events.extend(f.end.ps().map(|end| event(end, Priority::Always, "the last byte is delivered".to_owned())));
+    events.extend(f.acked.ps().map(|acked| event(acked, Priority::Always, "the sender learns that all has arrived".to_owned())));
     events
 }
 
@@ -284,15 +284,15 @@ mod tests {
     /// However many segments were sent again, the timers are printed, and the end.
     #[test]
     fn what_matters_is_not_crowded_out() {
-        let event = |at, weight| Event { at, weight, what: String::new() };
-        let mut all: Vec<Event> = (0..100).map(|at| event(at, Weight::Resent)).collect();
-        all.extend((0..10).map(|n| event(5 + 10 * n, Weight::Loss)));
-        all.extend([event(40, Weight::Always), event(1_000, Weight::Always)]);
+        let event = |at, priority| Event { at, priority, what: String::new() };
+        let mut all: Vec<Event> = (0..100).map(|at| event(at, Priority::Resent)).collect();
+        all.extend((0..10).map(|n| event(5 + 10 * n, Priority::Loss)));
+        all.extend([event(40, Priority::Always), event(1_000, Priority::Always)]);
         let (told, more) = shortened(all);
         assert_eq!((told.len(), more), (MAX_EVENTS, 112 - MAX_EVENTS));
         assert!(told.is_sorted_by_key(|e| e.at));
-        let of = |weight| told.iter().filter(|e| e.weight == weight).count();
-        assert_eq!((of(Weight::Always), of(Weight::Loss), of(Weight::Resent)), (2, 10, MAX_EVENTS - 12));
+        let of = |priority| told.iter().filter(|e| e.priority == priority).count();
+        assert_eq!((of(Priority::Always), of(Priority::Loss), of(Priority::Resent)), (2, 10, MAX_EVENTS - 12));
     }
 
     #[test]

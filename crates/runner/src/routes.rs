@@ -1,13 +1,13 @@
-//! Which ports the packets of a message pass, and when they change: around links that fail, by the tables that the switches have then.
+//! MessageSelector ports the packets of a message pass, and when they change: around links that fail, by the tables that the switches have then.
 
-use crate::story::{Way, Ways};
+use crate::message_timeline::{Route, Routes};
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{NodeId, PortId, Time};
 
 /// From where to where, and when.
-pub(crate) struct Ends {
+pub(crate) struct Endpoints {
     pub conn: u64,
     pub src: NodeId,
     pub dst: NodeId,
@@ -15,10 +15,10 @@ pub(crate) struct Ends {
     pub end: Time,
 }
 
-/// The ways of a message, as far as switches choose by the hash of its connection.
-pub(crate) fn ways(network: &Network, ends: &Ends) -> Ways {
+/// The routes of a message, as far as switches choose by the hash of its connection.
+pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
     let sprayed = network.faults.balance == Balance::Packet;
-    let Ok(intact) = Fib::new(network) else { return Ways::default() };
+    let Ok(intact) = Fib::new(network) else { return Routes::default() };
     let hash = u32::from(intact.flow_hash(ends.conn, ends.src, ends.dst));
     let at = |time: Time| -> Vec<PortId> {
         let avoided = avoided(network, time);
@@ -28,17 +28,17 @@ pub(crate) fn ways(network: &Network, ends: &Ends) -> Ways {
         // The run was possible, so these tables are.
         let around = intact.around(network, &|port| !avoided.contains(&port));
         let ports = around.map_or_else(|_| Vec::new(), |(fib, _)| fib.path(network, ends.src, ends.dst, hash));
-        // Where no way is left packets are lost at the dead link.
+        // Where no route is left packets are lost at the dead link.
         if ports.iter().any(|p| avoided.contains(p)) { Vec::new() } else { ports }
     };
-    let mut each = vec![Way { from: ends.start.0, ports: at(ends.start) }];
+    let mut each = vec![Route { from: ends.start.0, ports: at(ends.start) }];
     for time in changes(network).into_iter().filter(|t| *t > ends.start && *t < ends.end) {
         let ports = at(time);
-        if each.last().is_some_and(|way| way.ports != ports) {
-            each.push(Way { from: time.0, ports });
+        if each.last().is_some_and(|route| route.ports != ports) {
+            each.push(Route { from: time.0, ports });
         }
     }
-    Ways { each, sprayed }
+    Routes { each, sprayed }
 }
 
 /// When switches learn something, in order.
