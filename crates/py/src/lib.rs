@@ -5,12 +5,12 @@
 
 mod buffer;
 mod concat;
-mod elsewhere;
+mod detach;
 mod errors;
-mod guard;
-mod listen;
+mod listener;
 mod model;
 mod registry;
+mod remote;
 mod report;
 mod results;
 mod run;
@@ -25,14 +25,14 @@ mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
     #[pymodule_export]
-    use crate::elsewhere::{BegunSweep, run_batch, run_once};
-    #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,
         model_shares, model_trim, model_trim_flows, model_trim_queue, model_trim_wait, model_weight,
     };
     #[pymodule_export]
     use crate::registry::registry;
+    #[pymodule_export]
+    use crate::remote::{BegunSweep, run_batch, run_once};
     #[pymodule_export]
     use crate::report::{answer, explain, report};
     #[pymodule_export]

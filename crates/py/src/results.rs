@@ -1,8 +1,8 @@
 //! Results: in memory after a run, or in a directory.
 
 use crate::concat::concat_batches;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, pack, schema_of, unpack};

@@ -1,8 +1,8 @@
 //! Runs scenarios on all cores, with the interpreter's lock released, and listens to Ctrl-C meanwhile.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::results::Results;
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;

@@ -1,7 +1,7 @@
 //! Scenarios: a text, changes to it, and what they mean once checked.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use forebay_model::backend::{Head, evaluate};
 use forebay_runner::sweep::explain;
 use forebay_scenario::Resolved;

@@ -1,9 +1,9 @@
 //! One scenario after another on one pool, results from a store of units: what reproductions of papers stand on.
 
 use crate::concat::concat_batches;
-use crate::elsewhere::keep;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
+use crate::remote::keep;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;

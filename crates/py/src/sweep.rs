@@ -1,9 +1,9 @@
 //! Sweeps: many scenarios out of one, into a directory that can be continued.
 
 use crate::concat::concat_batches;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;

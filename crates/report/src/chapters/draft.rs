@@ -1,7 +1,7 @@
 //! Figures over time before their series are reduced: all drafts of a page are made first, because they share one budget of numbers.
 
 use super::reduce::{self, Series};
-use crate::page::{Chart, Dimension, Events, Figure, Threshold, Panel, TimeChart, View};
+use crate::page::{Chart, Dimension, Events, Figure, Panel, Threshold, TimeChart, View};
 use forebay_analysis::Data;
 use std::collections::BTreeSet;
 

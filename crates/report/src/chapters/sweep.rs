@@ -2,9 +2,9 @@
 
 use super::reduce::short;
 use super::sweep_answer as answer;
+pub use super::sweep_data::{Point, Sweep, SweptAxis, Value};
+use super::sweep_data::{Seeds, value};
 use super::sweep_load;
-pub use super::swept::{Point, Sweep, SweptAxis, Value};
-use super::swept::{Seeds, value};
 use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,

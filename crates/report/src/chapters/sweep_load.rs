@@ -2,7 +2,7 @@
 //! would be where least is asked.
 
 use super::sweep_answer::{Choice, telling};
-use super::swept::{Sweep, Value};
+use super::sweep_data::{Sweep, Value};
 use forebay_analysis::{bold, list, number};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,7 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::sweep_answer::choices;
-    use super::super::swept::{Point, SweptAxis};
+    use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
     use crate::page::Dimension;
 

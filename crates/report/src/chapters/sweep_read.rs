@@ -1,6 +1,6 @@
 //! From the directory of a sweep to what its page is made of.
 
-use super::swept::{Point, Sweep, SweptAxis, Value};
+use super::sweep_data::{Point, Sweep, SweptAxis, Value};
 use crate::page::{Dimension, Fact, Page, ScenarioText};
 use forebay_analysis::count;
 use forebay_analysis::metrics;

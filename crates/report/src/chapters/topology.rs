@@ -260,7 +260,17 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
         let own = (p.name != format!("{}->{}", p.from, p.to)).then_some(p.name.as_str());
         let at = *known.entry((from, to, p.rate_bps as u64, own)).or_insert_with(|| {
             let [utilization, drops, marks, queue_max] = [nothing(), nothing(), nothing(), nothing()];
-            out.push(Link { from, to, name: p.name.clone(), count: 0, rate_bps: p.rate_bps, utilization, drops, marks, queue_max });
+            out.push(Link {
+                from,
+                to,
+                name: p.name.clone(),
+                count: 0,
+                rate_bps: p.rate_bps,
+                utilization,
+                drops,
+                marks,
+                queue_max,
+            });
             out.len() - 1
         });
         out[at].count += 1;

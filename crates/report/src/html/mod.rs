@@ -6,9 +6,9 @@ mod figures;
 mod grid;
 mod headline;
 mod number;
+mod prose;
 mod symbols;
 mod table;
-mod words;
 
 use crate::page::Page;
 use escape::{json, text};
@@ -43,7 +43,7 @@ pub fn render(page: &Page) -> String {
     let plain = |id: &str, title: &str, html: String| open(id, title) + &html + "</section>";
 
     let short =
-        format!("<section id=\"headline\" aria-label=\"In short\">{}{}</section>", headline::render(page), words::notes(page));
+        format!("<section id=\"headline\" aria-label=\"In short\">{}{}</section>", headline::render(page), prose::notes(page));
     add("headline", "In short", short);
     for s in sections {
         add(&s.id, &s.title, figures::section(s));
@@ -55,13 +55,13 @@ pub fn render(page: &Page) -> String {
         add(&s.id, &s.title, figures::section(s));
     }
     if !page.scenarios.is_empty() {
-        add("scenario", "Scenario", plain("scenario", "Scenario", words::scenarios(page)));
+        add("scenario", "Scenario", plain("scenario", "Scenario", prose::scenarios(page)));
     }
     if !page.glossary.is_empty() {
-        add("glossary", "What the numbers mean", plain("glossary", "What the numbers mean", words::glossary(page)));
+        add("glossary", "What the numbers mean", plain("glossary", "What the numbers mean", prose::glossary(page)));
     }
     if !page.facts.is_empty() {
-        add("about", "About this report", plain("about", "About this report", words::facts(page)));
+        add("about", "About this report", plain("about", "About this report", prose::facts(page)));
     }
 
     write!(

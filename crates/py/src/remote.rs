@@ -1,12 +1,13 @@
 //! Sweeps whose units run in other processes: which are missing, and their results as they come; and the other side, which runs some.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::scenario::Scenario;
 use crate::sweep::{request, with_axes};
 use forebay_runner::sweep::{
-    Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys, run_once as run_keys_once,
+    Begun, Plan, Status, UnitFiles, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys,
+    run_once as run_keys_once,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -73,8 +74,8 @@ pub(crate) fn keep(
 ) -> PyResult<()> {
     let key = parsed(key)?;
     let tables = tables.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
-    let packed = Packed { tables, numbers: numbers.to_vec() };
-    detached(py, || store.put_packed(&key, &packed, false))?.map_err(|e| errors::store(&e))
+    let packed = UnitFiles { tables, numbers: numbers.to_vec() };
+    detached(py, || store.put_files(&key, &packed, false))?.map_err(|e| errors::store(&e))
 }
 
 /// The files of a unit: its tables by name, and its numbers.
@@ -111,7 +112,7 @@ pub(crate) fn run_once<'py>(
     Ok(files(py, &made))
 }
 
-fn files<'py>(py: Python<'py>, made: &[Packed]) -> Vec<Files<'py>> {
+fn files<'py>(py: Python<'py>, made: &[UnitFiles]) -> Vec<Files<'py>> {
     let bytes = |b: &[u8]| PyBytes::new(py, b);
     made.iter().map(|p| (p.tables.iter().map(|(n, b)| (n.clone(), bytes(b))).collect(), bytes(&p.numbers))).collect()
 }
