@@ -64,7 +64,7 @@ def test_a_chart_by_keys_alone(visit, image, until):
     expect(value).to_be_empty()
 
 
-def test_lines_are_hidden_in_all_panels_by_click_and_key(visit, image, until):
+def test_legend_hides_lines_in_all_panels(visit, image, until):
     page = visit("small")
     tcp = chart(page, "tcp")
     before = [image(c) for c in tcp.locator("canvas").all()]
@@ -89,7 +89,7 @@ def test_bars_are_hidden_by_their_names(visit):
     expect(bars).to_have_count(5)
 
 
-def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, until):
+def test_drag_zooms_double_click_resets(visit, image, until):
     page = visit("small")
     figure = chart(page, "tcp")
     over = figure.locator(".u-over").nth(1)
@@ -111,7 +111,7 @@ def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, unti
     expect(reset).to_be_disabled()
 
 
-def test_the_cursor_reads_the_numbers_of_the_data(visit, until):
+def test_cursor_shows_data_values(visit, until):
     page = visit("small")
     over = chart(page, "queue-cdf").locator(".u-over")
     over.scroll_into_view_if_needed()
@@ -126,7 +126,7 @@ def test_the_cursor_reads_the_numbers_of_the_data(visit, until):
     assert value == pytest.approx(100 / (1 + math.exp(-(int(x) - 140 / 3) / 7)), abs=0.01)
 
 
-def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit, until):
+def test_wheel_scrolls_or_zooms(visit, until):
     page = visit("small")
     over = chart(page).locator(".u-over")
     over.hover()
@@ -142,7 +142,7 @@ def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit, until):
     expect(reset).to_be_enabled()
 
 
-def test_two_fingers_pinch_and_one_moves_the_cursor(visit, until):
+def test_pinch_zooms_touch_moves_cursor(visit, until):
     page = visit("small", has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
     over = chart(page).locator(".u-over")
     over.scroll_into_view_if_needed()
@@ -169,7 +169,7 @@ def test_two_fingers_pinch_and_one_moves_the_cursor(visit, until):
 
 
 @pytest.mark.parametrize("figure", ["fct", "topology"])
-def test_shapes_explain_themselves_to_focus_and_pointer(visit, until, figure):
+def test_shapes_have_tooltips(visit, until, figure):
     page = visit("small")
     shapes = chart(page, figure).locator("[data-hit]")
     assert shapes.evaluate_all("l => l.filter(e => e.tabIndex === 0).length") == 1
@@ -187,7 +187,7 @@ def test_shapes_explain_themselves_to_focus_and_pointer(visit, until, figure):
     expect(tip).to_be_visible()
 
 
-def test_a_link_is_compared_in_all_runs(visit):
+def test_link_compared_across_runs(visit):
     page = visit("small")
     rows = chart(page, "topology").locator(".about tbody tr")
     assert rows.count() == 3
@@ -218,7 +218,7 @@ def test_a_preference_for_dark_is_followed(visit):
     expect(body).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
-def test_what_is_shown_can_be_taken_along(visit):
+def test_shown_data_can_be_exported(visit):
     page = visit("small")
 
     def save(figure):
@@ -255,7 +255,7 @@ def test_contents_follow_the_reader(visit):
 
 
 @pytest.mark.parametrize("name", ["small", "twelve"])
-def test_everything_that_can_be_used_has_a_name(visit, name):
+def test_controls_have_accessible_names(visit, name):
     page = visit(name)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, select, input, a, summary, [role]:not([aria-hidden]), [tabindex='0']")]

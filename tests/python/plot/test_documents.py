@@ -49,7 +49,7 @@ def test_the_notebook_is_kept_without_outputs() -> None:
             assert cell.execution_count is None
 
 
-def test_the_ten_lines_of_the_incast_curve(root: Path) -> None:
+def test_incast_curve_in_ten_lines(root: Path) -> None:
     space = runpy.run_path(str(ROOT / "docs/snippets/incast_curve.py"))
     ax = space["ax"]
     assert (root / "incast.svg").stat().st_size > 10_000
@@ -62,7 +62,7 @@ def test_the_ten_lines_of_the_incast_curve(root: Path) -> None:
     plt.close("all")
 
 
-def test_the_readme_shows_the_same_ten_lines() -> None:
+def test_readme_shows_incast_curve() -> None:
     code = (ROOT / "docs/snippets/incast_curve.py").read_text().split('"""\n\n', 1)[1]
     assert f"```python\n{code}```\n" in (ROOT / "README.md").read_text()
 
