@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_hundreds_does_not_make_a_tail_unknown() {
+    fn one_running_query_leaves_quantile_tight() {
         let (d, mut cells) = two(1);
         assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().best, 0);
         mark_tight_bounds(&d, "qct_p99_s", &mut cells);

@@ -75,14 +75,9 @@ pub(crate) fn sentence(
             // So far apart that nobody would believe that they are alike.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
-            let word = if less { "lowest" } else { "highest" };
-            format!(
-                "{seeds} seeds are too few to say who has the {word} {}: {}{open}. More of them (--runs) may tell.",
-                t.phrase,
-                list(&each)
-            )
+            format!("{seeds} seeds are too few to rank the {}: {}{open}. Use more seeds (--runs).", t.phrase, list(&each))
         } else if s.has_intervals {
-            format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.phrase, list(&names))
+            format!("No significant difference in the {} between {} over {seeds} seeds: {range}{open}.", t.phrase, list(&names))
         } else {
             format!("{} have the same {}: {range}{open}.", list(&names), t.phrase)
         };
@@ -91,7 +86,7 @@ pub(crate) fn sentence(
     if best > 0.0 && !matters(s, cells) {
         let everybody = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
         let (low, high) = (everybody().map(value).fold(f64::INFINITY, f64::min), everybody().map(value).fold(0.0, f64::max));
-        return format!("The {} hardly differs: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
+        return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
     }
     let word = if less { "lowest" } else { "highest" };
     // With the interval where a statement without it is hard to believe.
@@ -118,9 +113,9 @@ pub(crate) fn sentence(
     if !s.tied.is_empty() {
         let names: Vec<String> = s.tied.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
         out += &if s.has_intervals {
-            format!("; against {} there is no difference that {seeds} seeds can show", list(&names))
+            format!("; the difference from {} is not significant over {seeds} seeds", list(&names))
         } else {
-            format!("; {} the same", list(&names))
+            format!("; equal: {}", list(&names))
         };
     }
     out + &unknown(data, s, cells, seeds, &text) + "."
@@ -134,7 +129,7 @@ pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<Stri
     let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
     let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
     Some(format!(
-        " Its 99th percentile is longer, as far as that is known: {}, against {} of {}.",
+        " Its 99th percentile is longer, as far as it is known: {}, against {} of {}.",
         bold(&text(s.best)),
         text(other),
         name(data, other)
@@ -148,11 +143,14 @@ fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text:
     let named = |of: &[usize]| list(&of.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect::<Vec<_>>());
     let mut out = String::new();
     if !less.is_empty() {
-        out += &format!("; whether {} would take less is unknown: still running at the end", named(&less));
+        out += &format!(
+            "; {} {} still running at the end and may be lower",
+            named(&less),
+            if less.len() == 1 { "was" } else { "were" }
+        );
     }
     if !more.is_empty() {
-        let (take, few) = (if more.len() == 1 { "took" } else { "took each" }, format::count(seeds, "seed"));
-        out += &format!("; {} {take} longer, but {few} are too few to be sure", named(&more));
+        out += &format!("; {} took longer, but {} cannot confirm it", named(&more), format::count(seeds, "seed"));
     }
     out
 }
@@ -182,7 +180,7 @@ pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Opti
     let each: Vec<String> =
         guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
     let needs = link_time(data, times.best, None)
-        .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Dimension::Seconds)));
+        .map_or_else(String::new, |s| format!("; an unloaded query takes {}", quantity(s, Dimension::Seconds)));
     let few: Vec<String> = guilty
         .iter()
         .map(|g| (queries(data, *g), *g))
@@ -194,10 +192,9 @@ pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Opti
             },
         )
         .collect();
-    let reason =
-        if few.is_empty() { "The reason is".into() } else { format!("As far as {} can show, the reason is", list(&few)) };
+    let cause = if few.is_empty() { "Cause".into() } else { format!("Likely cause, from only {}", list(&few)) };
     Some(format!(
-        "{reason} timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
+        "{cause}: timeouts per query: {}, {} with {}. A timeout costs {} (median){needs}.",
         bold(&list(&each)),
         number(mean(&rates, times.best)),
         name(data, times.best),

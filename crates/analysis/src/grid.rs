@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_and_its_interval_have_one_unit() {
+    fn mean_and_interval_share_a_unit() {
         let text =
             |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, ..Cell::default() }), unit).text;
         assert_eq!(text(0.012, Some((0.011, 0.013)), Dimension::Seconds), "≥ 12 ± 1 ms");

@@ -75,11 +75,11 @@ pub fn headline(data: &Data) -> Headline {
     let loads = loads(data);
     sentences.extend(incomplete_workloads::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
     sentences.extend(long_flow_starvation::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
-    let hopeless = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::hopeless(data));
+    let infeasible = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::infeasible(data));
     let at = sentences.len();
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
     // BlockedMessages how many are late.
-    hopeless.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
+    infeasible.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
     // One transport alone has traffic, such as datagrams: no others to compare its losses with.
     let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
@@ -92,7 +92,7 @@ pub fn headline(data: &Data) -> Headline {
     }
     if data.seeds() == 1 && data.subjects.len() > 1 && predicted(data).is_none() {
         sentences.truncate(MAX_SENTENCES - 1);
-        sentences.push("There is one seed only: how much of this is chance is unknown.".into());
+        sentences.push("Only one seed was run: differences may be due to chance.".into());
     }
     // What happened to the network stands beside what came of it.
     sentences.extend(events(data));
@@ -107,7 +107,7 @@ fn events(data: &Data) -> Vec<String> {
     let more = lines.len().saturating_sub(MAX_EVENTS);
     lines.truncate(MAX_EVENTS);
     if more > 0 {
-        lines.push(format!("and {} more in the table `events`", crate::format::count(more, "event")));
+        lines.push(format!("{} more in the table `events`", crate::format::count(more, "event")));
     }
     let sentence = |line: &String| format!("{}{}.", line[..1].to_uppercase(), &line[1..]);
     lines.iter().map(sentence).collect()
@@ -121,7 +121,7 @@ fn predicted(data: &Data) -> Option<String> {
     let whose = if all.len() == data.networks.len() {
         "These numbers are".to_owned()
     } else {
-        format!("Those of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
+        format!("The numbers of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
     };
     Some(format!("{whose} a {} of closed forms (world {world}): nothing was simulated.", bold("prediction")))
 }
@@ -221,7 +221,7 @@ fn pays(data: &Data, s: &Ranking) -> Option<String> {
             let with = |c: &WorkloadShare| {
                 format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name)
             };
-            (here.mean / mean_of(most), format!("{} pays for it: {}, {}.", bold(&own.name), with(own), with(most)))
+            (here.mean / mean_of(most), format!("{} loses goodput in return: {}, {}.", bold(&own.name), with(own), with(most)))
         })
     };
     let own = all.iter().filter(endless).filter(|c| c.subject == s.best);
@@ -275,7 +275,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
             let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(name).collect();
             let (low, high) = (text(s.tied.last().unwrap_or(&s.best)), text(&s.best));
             format!(
-                "{place} long flow gets the same goodput in {}, as far as {} seeds can tell: {low} to {high}",
+                "{place} long flow gets the same goodput in {} within the accuracy of {} seeds: {low} to {high}",
                 list(&names),
                 data.seeds()
             )
@@ -292,7 +292,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
         }
     };
     if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
-        out += &format!("; Jain's index over all of them is {}", crate::format::number(jain.mean));
+        out += &format!("; Jain's fairness index over all long flows is {}", crate::format::number(jain.mean));
     }
     Some(out + ".")
 }
@@ -313,7 +313,7 @@ fn queue(data: &Data) -> Option<String> {
     let others: Vec<String> =
         s.worse.iter().take(3).map(|&b| format!("{} with {}", crate::format::number(value(b)), name(b))).collect();
     Some(format!(
-        "The queue{at} is shortest with {}: {} at its 99th percentile, against {}.",
+        "The queue{at} is shortest with {}: {} at the 99th percentile, against {}.",
         bold(&name(s.best)),
         bold(&quantity(value(s.best), unit_of(QUEUE.metric))),
         list(&others)

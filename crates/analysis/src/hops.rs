@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn many_searches_at_once_find_what_one_search_each_does() {
+    fn multi_source_search_equals_single_searches() {
         let mut rng = Rng::stream(8, &[]);
         for nodes in [1, 2, 63, 64, 65, 200] {
             for links in [0, nodes / 2, 2 * nodes, 5 * nodes] {

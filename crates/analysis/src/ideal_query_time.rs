@@ -19,16 +19,16 @@ pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
     let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
     let (sum, n) = ended.fold((0.0, 0u64), |(sum, n), q| (sum + q.ideal_s, n + 1));
     let slowest = sum / n.max(1) as f64;
-    let link_words = || format!(", where the link needs {}", quantity(link, Dimension::Seconds));
+    let link_words = || format!(", compared with {} on an unloaded link", quantity(link, Dimension::Seconds));
     if slowest <= SLOWER * link {
         return link_words();
     }
     let slowest_words =
-        format!(", where an empty network needs {} for the slowest answer", quantity(slowest, Dimension::Seconds));
+        format!(", compared with {} for the slowest response on an unloaded network", quantity(slowest, Dimension::Seconds));
     match narrowest(data, subject, class) {
         // A few bytes: what the way itself takes is longer than their time on the link.
         None => slowest_words,
-        Some((port, rate)) => format!("{slowest_words}: {port} has {} only", quantity(rate, Dimension::BitsPerSecond)),
+        Some((port, rate)) => format!("{slowest_words}: {port} carries only {}", quantity(rate, Dimension::BitsPerSecond)),
     }
 }
 

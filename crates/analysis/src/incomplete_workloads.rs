@@ -176,13 +176,13 @@ impl IncompleteWorkload {
             alike.iter().filter(|u| u.1.is_some()).map(|u| data.subjects[u.0.subject].name.clone()).collect();
         let starved = match starved.len() {
             0 => self.rest(data, alike.iter().flat_map(|u| &u.0.running)),
-            n if n == alike.len() => "; all **starved** by others".to_owned(),
-            n if n > FEW => format!("; {n} of them **starved** by others"),
-            _ => format!("; {} **starved** by others", list(&starved)),
+            n if n == alike.len() => "; all **starved** by other traffic".to_owned(),
+            n if n > FEW => format!("; {n} of them **starved** by other traffic"),
+            _ => format!("; {} **starved** by other traffic", list(&starved)),
         };
         let (whose, done) = (bold(&format!("{} of {}", alike.len(), data.subjects.len())), bold(&range(|u| u.done.len())));
         let (of, what) = (range(IncompleteWorkload::of), self.things());
-        format!("With {whose} transports {class} finished {done} of {of} {what} before the run ended{starved}.")
+        format!("With {whose} transports, {class} finished {done} of {of} {what} before the run ended{starved}.")
     }
 
     fn sentence(&self, data: &Data, starved: Option<&Starved>) -> String {
@@ -192,19 +192,17 @@ impl IncompleteWorkload {
         let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
         match starved {
             Some((own, others, port)) => {
-                format!("{finished}; **starved** by others at {port} ({} against {}).", rate(*own), rate(*others))
+                format!("{finished}; **starved** by other traffic at {port} ({} against {}).", rate(*own), rate(*others))
             }
             None => format!("{finished} before the run ended{}.", self.rest(data, self.running.iter())),
         }
     }
 
-    /// What most of those waited for that did not finish.
+    /// Cause that delayed more than half of the unfinished work, as the end of a sentence.
     fn rest<'a>(&self, data: &Data, running: impl Iterator<Item = &'a Running>) -> String {
         let running: Vec<&Running> = running.collect();
         let cause = late_messages::shared_cause(data, running.iter().filter_map(|r| r.waited));
-        let whose = if running.len() == 1 { "the other" } else { "most others" };
-        let whose = if self.done.is_empty() { if running.len() == 1 { "it" } else { "most" } } else { whose };
-        cause.map_or_else(String::new, |cause| format!("; {whose} waited longest for {cause}"))
+        cause.map_or_else(String::new, |cause| format!("; main cause of delay: {cause}"))
     }
 
     fn has(&self, f: &Flow) -> bool {

@@ -66,12 +66,12 @@ fn first(d: &Data) -> String {
 fn who_starved_beside_whom_comes_first() {
     assert_eq!(
         first(&beside_tenants(280_000_000, 9_120_000_000, false)),
-        "**dctcp**: storage finished **0** of 1 queries; **starved** by others at bottleneck (280 Mbit/s against 9.12 Gbit/s)."
+        "**dctcp**: storage finished **0** of 1 queries; **starved** by other traffic at bottleneck (280 Mbit/s against 9.12 Gbit/s)."
     );
 }
 
 #[test]
-fn what_had_its_share_is_not_called_starved() {
+fn fair_share_is_not_starvation() {
     // A third of what the others have.
     let said = first(&beside_tenants(2_400_000_000, 7_200_000_000, false));
     assert_eq!(said, "**dctcp**: storage finished **0** of 1 queries before the run ended.");
@@ -87,7 +87,7 @@ fn what_finished_is_not_spoken_of() {
 }
 
 #[test]
-fn the_last_of_many_rounds_is_nothing_to_speak_of() {
+fn last_unfinished_round_is_ignored() {
     let mut d = beside_tenants(280_000_000, 9_120_000_000, true);
     let round = |start_ns: i64, qct| Query {
         run: 0,

@@ -45,7 +45,13 @@ pub(crate) fn sentence(data: &Data) -> Option<String> {
         [one] => Some(one.alone(data, data.subjects.len() > 1)),
         several => {
             let each: Vec<String> = several.iter().take(MAX_SUBJECTS).map(|l| l.beside_others(data)).collect();
-            Some(format!("What was late waited longest for {}.", each.join("; ")))
+            let (queries, messages) = (all.iter().any(|l| l.queries > 0), all.iter().any(|l| l.messages > 0));
+            let kind = match (queries, messages) {
+                (true, false) => "queries",
+                (true, true) => "queries and messages",
+                _ => "messages",
+            };
+            Some(format!("Main cause of late {kind}: {}.", each.join("; ")))
         }
     }
 }
@@ -56,8 +62,9 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     let sum = |part: fn(&Late) -> usize| all.iter().map(part).sum::<usize>();
     let whole = Late { queries: sum(|l| l.queries), messages: sum(|l| l.messages), ..Late::default() };
     let unfinished = data.queries.iter().any(|q| q.qct.is_none()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
-    (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished)
-        .then(|| format!("None of {} lost more time to one cause than an empty network needs for it.", whole.things()))
+    (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished).then(|| {
+        format!("None of {} is late: no cause delayed one by more than its time on an unloaded network.", whole.things())
+    })
 }
 
 fn by_subject(data: &Data) -> Vec<Late> {
@@ -106,19 +113,24 @@ impl Late {
 
     fn alone(&self, data: &Data, named: bool) -> String {
         let prefix = if named { format!("{}: ", bold(&data.subjects[self.subject].name)) } else { String::new() };
-        let part = |(i, (cause, n)): (usize, &(String, usize))| {
+        let one = |(i, (cause, n)): (usize, &(String, usize))| {
             let part = self.part(*n);
-            if i == 0 { format!("{} waited longest for {cause}", bold(&part)) } else { format!("{part} for {cause}") }
+            if i == 0 { format!("{} ({part})", bold(cause)) } else { format!("{cause} ({part})") }
         };
-        let parts: Vec<String> = self.named(data).iter().enumerate().map(part).collect();
+        let causes: Vec<String> = self.named(data).iter().enumerate().map(one).collect();
         let (late, things) = (bold(&self.late.to_string()), self.things());
-        format!("{prefix}{late} of {things} lost more time to one cause than an empty network needs; of these {}.", list(&parts))
+        let (are, main) =
+            (if self.late == 1 { "is" } else { "are" }, if causes.len() == 1 { "Main cause" } else { "Main causes" });
+        format!(
+            "{prefix}{late} of {things} {are} late: one cause cost more than the time on an unloaded network. {main}: {}.",
+            causes.join(", ")
+        )
     }
 
     fn beside_others(&self, data: &Data) -> String {
         let name = &data.subjects[self.subject].name;
         let most = &self.named(data)[0];
-        format!("{} with {name} ({} of {})", bold(&most.0), self.part(most.1), self.late)
+        format!("{name}: {} ({} of {})", bold(&most.0), self.part(most.1), self.late)
     }
 
     /// Causes that matter in words, and how many waited for each: most frequent first. At least one, where something is late and its cause known.
@@ -128,8 +140,8 @@ impl Late {
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
         let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
-        let said = |cause: Cause, ports: &AtPorts| words(cause, place(data, ports).as_deref()) + &self.held_up(data, cause);
-        matters.map(|(_, (cause, n, ports))| (said(*cause, ports), *n)).collect()
+        let text = |cause: Cause, ports: &AtPorts| cause_text(cause, place(data, ports).as_deref()) + &self.held_up(data, cause);
+        matters.map(|(_, (cause, n, ports))| (text(*cause, ports), *n)).collect()
     }
 
     /// What is added about those that waited for messages before them.
@@ -159,9 +171,7 @@ fn add(causes: &mut Causes, (cause, at): DelayCause) {
 fn held_up(data: &Data, behind: &Causes) -> String {
     let all: usize = behind.values().flat_map(AtPorts::values).sum();
     let most = behind.iter().find(|c| 2 * c.1.values().sum::<usize>() > all);
-    most.map_or_else(String::new, |(cause, ports)| {
-        format!(", which waited longest for {}", words(*cause, place(data, ports).as_deref()))
-    })
+    most.map_or_else(String::new, |(cause, ports)| format!(" (delayed by {})", cause_text(*cause, place(data, ports).as_deref())))
 }
 
 /// What `waited` says, where more than half of those that say something say it: the cause in words, with its port, and of messages before
@@ -175,23 +185,16 @@ pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause
         all += 1;
     }
     let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
-    let at = place(data, ports);
-    let at = at.as_deref();
-    Some(match (cause, at) {
-        (Cause::Share, Some(port)) if all == 1 => format!("its share of {port}"),
-        (Cause::SwitchQueue, Some(_)) => words(*cause, at),
-        (Cause::HeadOfLine, _) => (if all == 1 { cause.of_one() } else { cause.words() }).to_owned() + &held_up(data, &before),
-        _ if all == 1 => cause.of_one().to_owned(),
-        _ => words(*cause, at),
-    })
+    let blocked = if *cause == Cause::HeadOfLine { held_up(data, &before) } else { String::new() };
+    Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked)
 }
 
-/// The cause, and the port where it is one's.
-fn words(cause: Cause, at: Option<&str>) -> String {
+/// Name of a cause in a sentence, with its port where it has one.
+fn cause_text(cause: Cause, at: Option<&str>) -> String {
     match (cause, at) {
-        (Cause::SwitchQueue, Some(port)) => format!("the queue of {port}"),
-        (Cause::Share, Some(port)) => format!("their share of {port}"),
-        _ => cause.words().to_owned(),
+        (Cause::SwitchQueue, Some(port)) => format!("queue of {port}"),
+        (Cause::Share, Some(port)) => format!("bandwidth share of {port}"),
+        _ => cause.text().to_owned(),
     }
 }
 
@@ -222,23 +225,23 @@ mod tests {
         flows.extend(vec![message(0, false, None); 8]);
         assert_eq!(
             sentence(&with(flows, 1)).unwrap(),
-            "**12** of 20 messages lost more time to one cause than an empty network needs; of these **75 %** waited longest for the \
-             retransmission timer and 25 % for their share of bottleneck."
+            "**12** of 20 messages are late: one cause cost more than the time on an unloaded network. Main causes: **retransmission \
+             timeout** (75 %), bandwidth share of bottleneck (25 %)."
         );
     }
 
     #[test]
-    fn a_port_at_which_few_waited_is_not_named_alone() {
+    fn minority_port_counts_others() {
         let at = |port: u32| Flow { delay_port: Some(port), ..message(0, true, Some(Cause::Share)) };
         let mut d = with((0..12).map(|i| at(i % 4)).collect(), 1);
         d.places = (0..4).map(|i| format!("spine{i}")).collect();
         assert!(
-            sentence(&d).unwrap().ends_with("waited longest for their share of spine0 and 3 other ports."),
+            sentence(&d).unwrap().ends_with("Main cause: **bandwidth share of spine0 and 3 other ports** (100 %)."),
             "{:?}",
             sentence(&d)
         );
         d.flows.extend(vec![at(2); 8]);
-        assert!(sentence(&d).unwrap().ends_with("waited longest for their share of spine2."), "{:?}", sentence(&d));
+        assert!(sentence(&d).unwrap().ends_with("Main cause: **bandwidth share of spine2** (100 %)."), "{:?}", sentence(&d));
     }
 
     #[test]
@@ -247,13 +250,12 @@ mod tests {
         flows.extend(vec![message(1, true, Some(Cause::SwitchQueue)); 4]);
         assert_eq!(
             sentence(&with(flows, 2)).unwrap(),
-            "What was late waited longest for **the retransmission timer** with a (100 % of 2); **the queue of bottleneck** with b \
-             (100 % of 4)."
+            "Main cause of late messages: a: **retransmission timeout** (100 % of 2); b: **queue of bottleneck** (100 % of 4)."
         );
     }
 
     #[test]
-    fn a_query_is_late_when_its_slowest_message_lost_more_than_the_link_needs_for_all() {
+    fn query_late_beyond_link_time() {
         let mut d = with(vec![Flow { in_query: true, ..message(0, true, Some(Cause::Share)) }; 40], 1);
         d.runs.push(Run::default());
         d.hosts.push("r0".into());
@@ -270,27 +272,26 @@ mod tests {
         };
         d.queries = vec![query(Cause::Share, 0.031)];
         assert_eq!(sentence(&d), None, "its answers took turns on the link");
-        assert!(nothing_late(&d).unwrap().starts_with("None of 1 query lost"));
+        assert!(nothing_late(&d).unwrap().starts_with("None of 1 query is late"));
         d.queries.push(query(Cause::Timeout, 0.2));
         let said = sentence(&d).unwrap();
         assert!(
-            said.starts_with("**1** of 2 queries lost")
-                && said.ends_with("**100 %** waited longest for the retransmission timer."),
+            said.starts_with("**1** of 2 queries is late") && said.ends_with("**retransmission timeout** (100 %)."),
             "{said}"
         );
         assert_eq!(nothing_late(&d), None);
     }
 
     #[test]
-    fn where_nothing_is_late_it_says_so() {
+    fn no_late_messages_sentence() {
         let d = with(vec![message(0, false, Some(Cause::Window)); 3], 1);
         assert_eq!(sentence(&d), None);
         assert_eq!(
             nothing_late(&d).unwrap(),
-            "None of 3 messages lost more time to one cause than an empty network needs for it."
+            "None of 3 messages is late: no cause delayed one by more than its time on an unloaded network."
         );
         assert_eq!(nothing_late(&with(Vec::new(), 1)), None, "nothing that could have been late");
         let running = Flow { fct: None, ..message(0, false, None) };
-        assert_eq!(nothing_late(&with(vec![running], 1)), None, "nobody knows");
+        assert_eq!(nothing_late(&with(vec![running], 1)), None, "a message still runs");
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let sentence = |&((subject, class), (own, others, port, _)): &(Own, Share)| {
         let name = data.class(class).unwrap_or("?");
         let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
-        format!("{whose}: {name} is **starved** by others at {port} ({} against {}).", rate(own), rate(others))
+        format!("{whose}: {name} is **starved** by other traffic at {port} ({} against {}).", rate(own), rate(others))
     };
     let mut out: Vec<String> = worst.iter().map(sentence).collect();
     out.extend(among(data, loads, &ways, &all, &seeds));
@@ -138,7 +138,7 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
         let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
         let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
         let text = format!(
-            "{whose}: of {name}, the flows of {} are **starved** by its others at {} ({} each, where an equal share is {}).",
+            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the equal share is {}).",
             crate::format::list(&hosts),
             data.ports[port].name,
             rate(own),
@@ -172,15 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_next_to_nothing_is_starved() {
+    fn tiny_share_is_starvation() {
         assert_eq!(
             said(&beside(280_000_000, 9_120_000_000)),
-            ["**dctcp**: storage is **starved** by others at bottleneck (280 Mbit/s against 9.12 Gbit/s)."]
+            ["**dctcp**: storage is **starved** by other traffic at bottleneck (280 Mbit/s against 9.12 Gbit/s)."]
         );
     }
 
     #[test]
-    fn flows_of_one_workload_that_starve_beside_its_others_are_named() {
+    fn starved_flows_within_workload() {
         let mut d = beside(4_700_000_000, 4_700_000_000);
         assert_eq!(said(&d), [""; 0], "equal shares");
         // One of forty servers has a hundredth of what the others have.
@@ -189,12 +189,12 @@ mod tests {
         let host = d.host(d.flows[first].from).unwrap().to_owned();
         let said = said(&d);
         assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with(&format!("**dctcp**: of storage, the flows of {host} to ")), "{said:?}");
-        assert!(said[0].contains("are **starved** by its others at bottleneck ("), "{said:?}");
+        assert!(said[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{said:?}");
+        assert!(said[0].contains("are **starved** by other flows of storage at bottleneck ("), "{said:?}");
     }
 
     #[test]
-    fn an_equal_share_among_many_is_no_starvation() {
+    fn equal_share_is_not_starvation() {
         // One of 41 flows.
         assert_eq!(said(&beside(9_160_000_000, 240_000_000)), [""; 0]);
         // The link has room.

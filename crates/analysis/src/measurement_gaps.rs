@@ -21,7 +21,7 @@ pub(crate) fn began(data: &Data) -> Option<String> {
     let never: Vec<String> = (0..sent.len()).filter(|&c| !sent[c] && known(c)).map(|c| bold(&data.classes[c])).collect();
     (!never.is_empty() && sent.contains(&true)).then(|| {
         format!(
-            "{} never began: nothing of it was sent before the runs ended. The rest is what happened without it.",
+            "{} never started: no packet was sent before the runs ended. All other results are without this traffic.",
             list(&never)
         )
     })
@@ -36,25 +36,25 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     if let Some(first) = silent.first() {
         if outlasted.is_none() && silent.len() == data.networks.len() {
             return Some(format!(
-                "The warm-up of {} outlasted all traffic: goodput, queue and drops are those of the idle time after it. Use a shorter `warmup` \
-                 or longer traffic to measure the traffic.",
+                "All traffic ended within the warm-up of {}: goodput, queue and drops describe the idle time after it. Use a shorter \
+                 `warmup` or longer traffic.",
                 data.networks[*first].warmup
             ));
         }
         let names: Vec<String> = silent.iter().map(|n| bold(&data.networks[*n].name)).collect();
         let (of, others) = match outlasted {
-            Some(_) => (String::new(), ", of the others those of the whole run"),
+            Some(_) => (String::new(), ", those of the others the whole run,"),
             None => (format!(" of {}", list(&names)), ""),
         };
         return Some(format!(
-            "The warm-up of {} outlasted all traffic{of}: goodput, queue and drops of {} are those of the idle time after it{others}, and are not \
+            "All traffic{of} ended within the warm-up of {}: goodput, queue and drops of {} describe the idle time after it{others} and are not \
              comparable. Use a shorter `warmup` or longer traffic.",
             data.networks[*first].warmup,
             list(&names)
         ));
     }
     let run = outlasted?;
-    Some(format!("The warm-up of {} outlasted all traffic: the numbers are those of the whole run.", network(run).warmup))
+    Some(format!("All traffic ended within the warm-up of {}: the numbers describe the whole run.", network(run).warmup))
 }
 
 /// Networks whose warm-up ended when all of their traffic was over.
@@ -74,19 +74,19 @@ mod tests {
     use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
-    fn a_workload_that_never_began_is_named() {
+    fn unstarted_workload_is_named() {
         let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
         assert_eq!(began(&d), None, "older results do not know");
         d.classes.push("backup".into());
         let series = |class, bps: f64| GoodputSeries { class, bps: vec![bps], ..GoodputSeries::default() };
         d.goodput = vec![series(0, 5e9), series(1, 4e9), series(2, 0.0)];
-        assert!(began(&d).unwrap().starts_with("**backup** never began"));
+        assert!(began(&d).unwrap().starts_with("**backup** never started"));
         d.goodput[2].bps[0] = 1.0;
         assert_eq!(began(&d), None);
     }
 
     #[test]
-    fn a_warm_up_that_outlasted_the_traffic_is_remarked() {
+    fn long_warmup_is_noted() {
         let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
         assert_eq!(warm(&d), None);
         d.networks[0].warmup = "400ms".into();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_after_the_traffic_is_not_compared() {
+    fn idle_measurement_is_not_compared() {
         let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
         assert_eq!(silent(&d), [0; 0]);
         d.runs[0].measured_from_ns = 400_000_000;
@@ -106,7 +106,7 @@ mod tests {
         assert!(
             warm(&d)
                 .unwrap()
-                .starts_with("The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the idle time")
+                .starts_with("All traffic ended within the warm-up of 400ms: goodput, queue and drops describe the idle time")
         );
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn as_short_as_can_be_and_unique() {
+    fn names_short_and_unique() {
         assert_eq!(named(&["a"], &[(0, "reno", &["reno"]), (0, "dctcp", &["dctcp"])]), ["reno", "dctcp"]);
         assert_eq!(named(&["a"], &[(0, "v", &["old", "new"])]), ["old", "new"]);
         assert_eq!(named(&["a"], &[(0, "x", &["old", "new"]), (0, "y", &["old"])]), ["x/old", "x/new", "y/old"]);

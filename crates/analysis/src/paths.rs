@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_way_divides_the_ports_are_known_among_which_is_chosen() {
+    fn ecmp_choice_lists_ports() {
         let link =
             |(from, to): (&str, &str)| Port { name: format!("{from}{to}"), from: from.into(), to: to.into(), ..Port::default() };
         let ports = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b"), ("l", "c")].map(link).to_vec();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equally_short_ways_both_ends_are_known() {
+    fn ecmp_paths_share_both_ends() {
         let leaf_spine = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b")];
         assert_eq!(named(&leaf_spine, "a", "b"), ["al", "mb"]);
         assert!(named(&[("a", "x"), ("y", "b")], "a", "b").is_empty(), "no way");

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_is_not_certain_and_one_subject_no_contest() {
+    fn one_seed_has_no_interval() {
         let c = cells(&[(10.0, None), (10.0, None), (11.0, None)]);
         let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();
         assert_eq!(s, Ranking { best: 0, tied: vec![1], worse: vec![2], undecided: vec![], has_intervals: false });
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_still_running_is_never_the_best() {
+    fn unfinished_is_never_best() {
         let mut c = cells(&[(20.0, None), (33.2, None), (50.0, None)]);
         (c[0], c[2]) = (c[0].map(|c| Cell { at_least: true, ..c }), c[2].map(|c| Cell { at_least: true, ..c }));
         // At least 20 may be more than 33.2; at least 50 is.

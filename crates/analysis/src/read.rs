@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(named_lengths("", 1_500.0), []);
     }
     #[test]
-    fn a_query_has_one_receiver_or_none() {
+    fn query_receiver_is_unique() {
         let of = |hosts: &[Option<u32>]| {
             let mut all = Receivers::default();
             hosts.iter().for_each(|host| all.note(*host));

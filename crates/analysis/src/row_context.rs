@@ -101,18 +101,18 @@ pub(crate) fn exceeds_row_limit(data: &mut Data, dir: &RunDir, table: &str, of: 
     };
     let most = most.min(MEMORY.load(Relaxed) / each);
     if rows > most {
-        data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
+        data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are omitted."));
         if table == "flows" {
             let by = *MEMORY_BY.lock().unwrap_or_else(PoisonError::into_inner);
             let (room, remedy) = if most < MAX_ROWS {
-                let room = format!("there is room for {most} in the memory that {by}");
-                (room, "Allow more, or write the page by `forebay report` with more memory")
+                let room = format!("the memory that {by} holds {most}");
+                (room, "Allow more memory, or run `forebay report` where more is available")
             } else {
-                (format!("{most} are read"), "A shorter `duration`, or fewer messages, leave less")
+                (format!("at most {most} are read"), "Use a shorter `duration` or fewer messages")
             };
             data.unread.push(format!(
-                "**Messages were not looked at**: the table `flows`{of} has {rows} rows, and {room}; what starved, what it waited for and \
-                 who got what is not said here. {remedy}."
+                "**Messages were not analysed**: the table `flows`{of} has {rows} rows, and {room}. Starvation, causes of delay and shares of \
+                 workloads are unknown. {remedy}."
             ));
         }
     }

@@ -79,12 +79,12 @@ impl One<'_> {
         let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
         let takes = workload_times::queries(self.data, self.subject).unwrap_or_else(|| {
             let needs = ideal_query_time::words(self.data, self.subject, None);
-            format!("a query takes {p50} in the median, {p99} at the 99th percentile{needs}")
+            format!("a query takes {p50} (median), {p99} (99th percentile){needs}")
         });
         let takes = takes + &self.longest().unwrap_or_default();
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
-                let each = format!("Each timeout is a wait of {} in the median.", seconds(wait));
+                let each = format!("A timeout costs {} (median).", seconds(wait));
                 format!("{}: {takes}. {each}", bold(&format!("{} timeouts per query", number(rate))))
             }
             _ => format!("A{}.", &takes[1..]),
@@ -103,9 +103,10 @@ impl One<'_> {
         let time = took(longest);
         (time > FAR * self.value("qct_p99_s")? && time > TELLING_PART * whole).then(|| {
             let waited = longest.waited.map(|cause| ((cause, longest.delay_port), longest.blocked_by));
-            let cause = late_messages::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(", for {c}"));
+            let cause =
+                late_messages::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(" (main cause: {c})"));
             let least = if longest.qct.is_some() { "" } else { "at least " };
-            format!("; the longest of all {least}{}{cause}", bold(&seconds(time)))
+            format!("; the longest query takes {least}{}{cause}", bold(&seconds(time)))
         })
     }
 
@@ -141,11 +142,10 @@ impl One<'_> {
             return Some(apart);
         }
         let goodput = quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond);
-        let fair =
-            self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's index of fairness is {}", number(f)));
-        let flows = if n == 1.0 { "1 long flow".into() } else { format!("{} long flows", number(n)) };
+        let fair = self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's fairness index is {}", number(f)));
+        let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
         let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
-        Some(format!("{flows}, and a goodput of {} in all{fair}{apart}{waits}.", bold(&goodput)))
+        Some(format!("{flows} goodput of {}{fair}{apart}{waits}.", bold(&goodput)))
     }
 
     /// Endless flows that go on to the end.
@@ -173,7 +173,13 @@ impl One<'_> {
         let rate = |bps| quantity(bps, Dimension::BitsPerSecond);
         (least > 0.0 && most > UNEQUAL * least).then(|| {
             let times = crate::comparison::times(most, least);
-            format!("; one of {} gets {}, {times} that of one of {} ({})", bold(name(first)), rate(most), name(last), rate(least))
+            format!(
+                "; a flow of {} gets {}, {times} that of a flow of {} ({})",
+                bold(name(first)),
+                rate(most),
+                name(last),
+                rate(least)
+            )
         })
     }
 
@@ -190,10 +196,7 @@ impl One<'_> {
         };
         let part = own.map(waited).sum::<f64>() / all;
         (part > WAITING).then(|| {
-            format!(
-                "; they wait {} of the time for the retransmission timer",
-                bold(&quantity(part.min(1.0), Dimension::Fraction))
-            )
+            format!("; they spend {} of the time in retransmission timeouts", bold(&quantity(part.min(1.0), Dimension::Fraction)))
         })
     }
 
@@ -221,7 +224,7 @@ impl One<'_> {
             format!("{} gets {} at {port}{share}", c.name, bold(&goodput))
         };
         let each: Vec<String> = all.iter().take(4).map(one).collect();
-        Some(format!("Long flows meet at different ports: {}.", each.join("; ")))
+        Some(format!("Long flows have different bottlenecks: {}.", each.join("; ")))
     }
 
     fn goodput(&self) -> Option<String> {
@@ -240,12 +243,12 @@ pub(crate) fn queue(data: &Data) -> Option<String> {
     // Drops are those of all ports.
     let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
     let there = |all: f64| match own {
-        Some(own) if all - own >= 0.5 => format!(", {} of them there", number(own)),
+        Some(own) if all - own >= 0.5 => format!(", {} of them at this port", number(own)),
         _ => String::new(),
     };
     let drops = value("drops").filter(|d| *d > 0.0).map_or_else(
-        || "; nothing is dropped".to_owned(),
-        |d| format!("; {} packets are dropped in a run{}", number(d), there(d)),
+        || "; no packet is dropped".to_owned(),
+        |d| format!("; {} packets are dropped per run{}", number(d), there(d)),
     );
     Some(format!(
         "The queue{at} holds {} on average{p99}, {} at most{drops}.",

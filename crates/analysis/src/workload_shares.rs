@@ -138,7 +138,7 @@ mod tests {
     use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
-    fn each_workload_at_the_link_that_they_share() {
+    fn workloads_at_shared_link() {
         let d = beside_tenants(280_000_000, 9_120_000_000, false);
         let c = workload_shares(&d);
         let got: Vec<_> = c.iter().map(|c| (c.name.as_str(), c.port, c.share.map(|s| (s * 1e4).round()))).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_a_port_never_exceed_it() {
+    fn port_shares_sum_to_one() {
         let d = beside_tenants(5_000_000_000, 5_000_000_000, true);
         let sum: f64 = workload_shares(&d).iter().filter_map(|c| c.share).sum();
         assert!(sum <= 1.0, "{sum}");

@@ -53,7 +53,7 @@ impl Times {
     /// Median and 99th percentile as a part of a sentence.
     fn words(&self) -> Option<String> {
         let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, Dimension::Seconds));
-        Some(format!("{} in the median, {} at the 99th percentile", text(self.quantile(0.5)?), text(self.quantile(0.99)?)))
+        Some(format!("{} (median), {} (99th percentile)", text(self.quantile(0.5)?), text(self.quantile(0.99)?)))
     }
 
     fn median_slowness(&self) -> f64 {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_all_queries_is_not_told() {
+    fn query_times_by_workload() {
         let mut d = one();
         let query = |class, bytes, qct| Query {
             class: Some(class),
@@ -163,8 +163,8 @@ mod tests {
         d.queries.push(query(1, 12_500_000, 0.3));
         assert_eq!(
             queries(&d, 0).unwrap(),
-            "a query of **scan** takes **300 ms** in the median, **300 ms** at the 99th percentile, where the link needs 100 ms; one of \
-             lookup **20 µs** in the median, **20 µs** at the 99th percentile, where the link needs 10 µs"
+            "a query of **scan** takes **300 ms** (median), **300 ms** (99th percentile), compared with 100 ms on an unloaded link; \
+             one of lookup **20 µs** (median), **20 µs** (99th percentile), compared with 10 µs on an unloaded link"
         );
         d.queries.retain(|q| q.class == Some(0));
         assert_eq!(queries(&d, 0), None);
@@ -181,8 +181,8 @@ mod tests {
         d.flows.push(Flow { start_ns: 900_000_000, fct: None, ..message(1, 0.0) });
         assert_eq!(
             messages(&d, 0).unwrap(),
-            "Messages of **scan** take **10 ms** in the median, at least **98.2 ms** at the 99th percentile, 1000 times as long as on an \
-             empty network; those of lookup **20 µs** in the median, **20 µs** at the 99th percentile, 2 times."
+            "Messages of **scan** take **10 ms** (median), at least **98.2 ms** (99th percentile), 1000 times as long as on an empty \
+             network; those of lookup **20 µs** (median), **20 µs** (99th percentile), 2 times."
         );
     }
 }

@@ -83,29 +83,18 @@ impl Cause {
         Cause::ALL.into_iter().find(|c| c.name() == name)
     }
 
-    /// In words, behind "waited for".
-    pub fn words(self) -> &'static str {
+    /// Name in a sentence.
+    pub fn text(self) -> &'static str {
         match self {
-            Cause::Timeout => "the retransmission timer",
-            Cause::Probe => "a tail loss probe",
-            Cause::Syn => "the timer of a lost SYN",
-            Cause::DelayedAck => "a delayed ACK",
-            Cause::HostQueue => "the queue of their own host's interface",
-            Cause::SwitchQueue => "the queue of a switch port",
-            Cause::Share => "their share of the link",
-            Cause::Window => "their window",
-            Cause::HeadOfLine => "earlier messages of their connection",
-        }
-    }
-
-    /// The same of a single message.
-    pub fn of_one(self) -> &'static str {
-        match self {
-            Cause::HostQueue => "the queue of its own host's interface",
-            Cause::Share => "its share of the link",
-            Cause::Window => "its congestion or receive window, or its pacing",
-            Cause::HeadOfLine => "earlier messages of its connection",
-            other => other.words(),
+            Cause::Timeout => "retransmission timeout",
+            Cause::Probe => "tail loss probe",
+            Cause::Syn => "SYN retransmission timeout",
+            Cause::DelayedAck => "delayed ACK",
+            Cause::HostQueue => "queue of the sending host",
+            Cause::SwitchQueue => "switch queue",
+            Cause::Share => "bandwidth share",
+            Cause::Window => "congestion or receive window, or pacing",
+            Cause::HeadOfLine => "earlier messages of the connection",
         }
     }
 }
