@@ -81,13 +81,12 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -
     let fingerprint = format!("{:016x}", again.report.fingerprint);
     if fingerprint != record.fingerprint {
         let text = format!(
-            "the run takes another course now ({fingerprint} instead of {}): a file it reads has changed, or forebay {} wrote it",
+            "the repeated run differs (fingerprint {fingerprint} instead of {}): one of its files has changed, or another version, forebay {}, wrote the results",
             record.fingerprint, manifest.forebay
         );
         return Err(ExplainError::Other(text));
     }
-    let mut out =
-        format!("variant {variant}, seed {}; the run was repeated, with the same course ({fingerprint})\n", record.seed);
+    let mut out = format!("variant {variant}, seed {}; repeated run with the same fingerprint ({fingerprint})\n", record.seed);
     for line in event_lines(dir, Some((&variant, which.run)))? {
         out += &format!("{line}\n");
     }
@@ -153,7 +152,7 @@ fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wa
         }
     }
     if all.is_empty() {
-        let text = flow.map_or("it has no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
+        let text = flow.map_or("the results have no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
         return Err(ExplainError::Other(text));
     }
     // What lost most against an empty path first; what did not end has lost at least the time so far.

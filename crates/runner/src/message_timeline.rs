@@ -32,16 +32,16 @@ impl Routes {
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         if self.sprayed {
-            out += "  each packet takes one of the shortest routes at random; this is one of them\n";
+            out += "  each packet takes one of the shortest paths at random; this is one of them\n";
         }
         for (number, route) in self.each.iter().enumerate() {
             let until = self.each.get(number + 1).map_or(end, |next| next.from);
             if number > 0 {
                 let at = stamp(route.from.saturating_sub(start));
-                let _ = writeln!(out, "  from {at} on by another route, because a link failed or came back:");
+                let _ = writeln!(out, "  from {at} on another path, because a link failed or came back:");
             }
             if route.ports.is_empty() {
-                out += "  hop none: there is no route\n";
+                out += "  no path\n";
             }
             out += &route.hops(run, (route.from.max(start), until));
         }
@@ -67,13 +67,13 @@ impl Route {
             let wait = |bytes: f64| time((bytes * 8.0 / config.rate.0 as f64 * 1e12) as u64);
             let name = format!("{} ({}):", run.info.port(*port), config.rate);
             let what = match seen {
-                QueueStats { samples: 0, .. } => "its queue was not seen".to_owned(),
-                QueueStats { packets_max: 0 | 1, .. } => "nothing waits".to_owned(),
+                QueueStats { samples: 0, .. } => "no samples of its queue".to_owned(),
+                QueueStats { packets_max: 0 | 1, .. } => "queue empty".to_owned(),
                 s => {
                     let n = s.samples as f64;
                     let (packets, bytes) = (s.packets as f64 / n, s.bytes as f64 / n);
                     format!(
-                        "{packets:.1} packets in the queue on average, {} to get through; at most {}, {}",
+                        "queue {packets:.1} packets on average (delay {}), {} at most ({})",
                         wait(bytes),
                         s.packets_max,
                         wait(s.bytes_max as f64)
@@ -128,11 +128,11 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
         let _ = writeln!(out, "  {:>10}  {}", stamp(e.at.saturating_sub(f.start.0)), e.what);
     }
     if more > 0 {
-        let _ = writeln!(out, "  and {more} more events, of recovery from losses");
+        let _ = writeln!(out, "  {more} more events of loss recovery");
     }
     if let Some(w) = f.waited {
         let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
-        let _ = writeln!(out, "  waited most for {}{at}: {} of {}", w.cause.of_one(), time(w.time_ps), time(took));
+        let _ = writeln!(out, "  main cause of delay: {}{at}, {} of {}", w.cause.text(), time(w.time_ps), time(took));
     }
     out
 }
@@ -179,15 +179,15 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             t.time_ps,
             Priority::Always,
             match t.kind {
-                TimeoutKind::Syn => format!("no answer to the SYN for {after}: it is sent again"),
+                TimeoutKind::Syn => format!("SYN retransmitted after {after}"),
                 TimeoutKind::Probe => "tail loss probe".to_owned(),
                 TimeoutKind::Head => {
-                    format!("the retransmission timer of {after} runs out, before the first window is acknowledged")
+                    format!("retransmission timeout after {after}, before the first window is acknowledged")
                 }
                 TimeoutKind::Tail => {
-                    format!("the retransmission timer of {after} runs out, with the tail of the message missing")
+                    format!("retransmission timeout after {after}, with the tail of the message unacknowledged")
                 }
-                TimeoutKind::Other => format!("the retransmission timer of {after} runs out"),
+                TimeoutKind::Other => format!("retransmission timeout after {after}"),
             },
         ));
     }
@@ -203,11 +203,11 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
         }
         let pause = s.time_ps - before;
         if pause > took / 10 && pause > 1_000_000_000 {
-            let what = format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd);
+            let what = format!("ACK after {} without any; cwnd {:.1} segments", time(pause), s.cwnd);
             events.push(event(s.time_ps, Priority::Always, what));
         } else if before == f.start.0 {
-            let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
-            events.push(event(s.time_ps, Priority::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
+            let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed RTT {}", time(rtt)));
+            events.push(event(s.time_ps, Priority::Always, format!("first ACK; cwnd {:.1} segments{rtt}", s.cwnd)));
         }
         let mut again = s.retrans.saturating_sub(seen.unwrap_or(0));
         // One left with each timer since the last ACK, and not with this one.
@@ -224,7 +224,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             _ => {}
         }
         if s.ca_state == 3 && state != 3 {
-            let what = format!("a loss is noticed: fast recovery, window {:.1} segments", s.cwnd);
+            let what = format!("loss detected: fast recovery, cwnd {:.1} segments", s.cwnd);
             events.push(event(s.time_ps, Priority::Loss, what));
         }
         (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
@@ -241,10 +241,10 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     for (from, until, segments) in resent {
         let s = if segments == 1 { "" } else { "s" };
         let within = if until > from { format!(", within {}", time(until - from)) } else { String::new() };
-        events.push(event(from, Priority::Resent, format!("{segments} segment{s} sent again{within}")));
+        events.push(event(from, Priority::Resent, format!("{segments} segment{s} retransmitted{within}")));
     }
-    events.extend(f.end.ps().map(|end| event(end, Priority::Always, "the last byte is delivered".to_owned())));
-    events.extend(f.acked.ps().map(|acked| event(acked, Priority::Always, "the sender learns that all has arrived".to_owned())));
+    events.extend(f.end.ps().map(|end| event(end, Priority::Always, "last byte delivered".to_owned())));
+    events.extend(f.acked.ps().map(|acked| event(acked, Priority::Always, "last byte acknowledged".to_owned())));
     events
 }
 
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_have_a_digit_more_than_durations() {
+    fn timestamps_have_extra_digit() {
         assert_eq!((time(1_223_400_000_000), stamp(1_223_400_000_000)), ("1.22 s".to_owned(), "+1.223 s".to_owned()));
         assert_eq!((time(207_400_000_000), stamp(207_400_000_000)), ("207 ms".to_owned(), "+207.4 ms".to_owned()));
     }

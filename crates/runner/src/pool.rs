@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_the_receiver_stops_everything_and_it_is_not_called_again() {
+    fn receiver_failure_stops_workers() {
         let mut calls = 0;
         let work = Numbers { next: AtomicUsize::new(0), of: Ok };
         let result = run(&work, 2, &AtomicBool::new(false), &mut |_| {

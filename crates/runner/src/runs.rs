@@ -213,7 +213,7 @@ mod tests {
 
     /// Progress is also reported by time, so a slow callback is called at other moments of the run.
     #[test]
-    fn results_do_not_depend_on_progress_reports() {
+    fn results_independent_of_progress() {
         let text = "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 8\n\
                     access = { rate = \"10Gbps\", delay = \"5us\" }\n\
                     bottleneck = { rate = \"10Gbps\", delay = \"5us\", buffer = \"100pkt\" }\n\
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
+    fn panic_reaches_caller() {
         let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
                     access = { rate = \"1Gbps\", delay = \"25us\" }\n\
                     bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_difference_of_either_direction_counts_and_picoseconds_do_not() {
+    fn first_difference_in_either_direction() {
         let a = [
             packet(1_000, 4, false, 1),
             packet(2_500, 4, false, 1_001),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_run_lacks_is_a_difference() {
+    fn missing_packet_is_difference() {
         let a = [packet(1_000, 7, false, 1), packet(4_000, 7, false, 1_001)];
         let found = &align(&report(&a, 1.0), &report(&a[..1], 1.0), Time::ZERO)[0];
         let first = found.first.as_ref().unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_time_what_differs_is_another_packet() {
+    fn tolerance_ignores_small_delays() {
         let a = [packet(1_000, 4, false, 1), packet(2_000, 4, false, 1_001), packet(900_000, 4, false, 2_001)];
         let mut b = a;
         (b[0].time_ps, b[1].time_ps, b[2].number) = (3_000, 4_000, 1);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_behind_the_last_ack_is_a_packet_of_its_own() {
+    fn fin_after_last_ack() {
         let fin = |time_ps, number| PacketRow { fin: true, ..packet(time_ps, 4, true, number) };
         let kernel = [packet(1_000, 4, true, 1_002), fin(1_000, 1_002)];
         let found = |other: &[PacketRow]| align(&report(&kernel, 1.0), &report(other, 1.0), Time::ZERO)[0].first.is_none();

@@ -4,7 +4,7 @@ use forebay_runner::caught;
 use std::thread;
 
 #[test]
-fn the_message_is_that_of_the_thread_that_panicked_first() {
+fn first_panic_message_is_kept() {
     let said = caught(|| {
         thread::scope(|scope| {
             scope.spawn(|| panic!("two packets too many"));

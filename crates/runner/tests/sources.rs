@@ -47,7 +47,7 @@ impl Drop for Tree {
 }
 
 #[test]
-fn every_change_of_a_source_changes_it() {
+fn source_changes_change_digest() {
     let tree = Tree::new("changed");
     let mut seen = vec![tree.digest()];
     let mut differs = |what: &str| {
@@ -94,7 +94,7 @@ fn columns_of_tables_are_apart() {
 }
 
 #[test]
-fn where_the_sources_lie_and_how_their_lines_end_does_not() {
+fn location_and_line_ends_ignored() {
     let (a, b) = (Tree::new("here"), Tree::new("there"));
     b.write("crates/top/src/lib.rs", "mod a;\r\n");
     b.write("crates/other/src/lib.rs", "fn unrelated() {}\n");

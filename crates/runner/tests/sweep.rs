@@ -57,13 +57,13 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn every_table_of_a_run_can_be_kept() {
+fn all_tables_can_be_kept() {
     let tables: Vec<&str> = RunTable::ALL.into_iter().filter(|t| *t != RunTable::Summary).map(RunTable::name).collect();
     assert_eq!(KEEPABLE, tables);
 }
 
 #[test]
-fn units_in_order_on_any_number_of_threads() {
+fn unit_order_independent_of_threads() {
     let s = Scratch::new("order");
     let text = format!(
         "{}[sweep]\ntopology.senders = [{}]\nseeds = 2\n",
@@ -143,7 +143,7 @@ impl Watcher for Looks {
 }
 
 #[test]
-fn ended_before_it_looked_it_knows_what_is_there() {
+fn early_end_reports_cached_runs() {
     let s = Scratch::new("looks");
     let text = format!("{BASE}[sweep]\ntopology.senders = [2, 3, 4]\nseeds = 2\n");
     let scenario =

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_those_of_a_fair_machine() {
+    fn cpu_share_of_fair_machine() {
         let of = |busy: u64, wall: u64| Spent { busy: Duration::from_millis(busy), wall: Duration::from_millis(wall) };
         // Alone on two processors; a third and a fourth thread have to share.
         assert_eq!((share(of(100, 100), 2, 2), share(of(95, 100), 2, 4)), (1.0, 0.5));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_is_not_busy() {
+    fn sleeping_thread_uses_no_cpu() {
         let watch = Stopwatch::start();
         std::thread::sleep(Duration::from_millis(30));
         let seen = watch.spent();

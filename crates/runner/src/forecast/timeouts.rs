@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_grows_goes_on_growing() {
+    fn growing_rate_is_extrapolated() {
         // The n-th of them at the root of n: twice as many in the second second as in the first would be three times as many in all.
         let seen: Vec<f64> = (0..400).map(|i| 0.2 + (f64::from(i) / 2_500.0).sqrt()).collect();
         let of = |end: f64| grown(&seen, 0.6, end);

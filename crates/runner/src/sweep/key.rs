@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_a_key_and_what_does_not() {
+    fn key_inputs() {
         let echo = json!({"name": "a", "seed": 1, "runs": 2, "topology": {"senders": 4, "rate": 0.1}, "observe": []});
         let base = key("1", "w", &echo, b"x", 1);
         // On every machine; computed from the layout by other means.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_table_matter_to_those_who_keep_it() {
+    fn kept_table_columns_change_key() {
         let program = |tables: &str, keep: &[&str]| {
             program_of("1", "0123", tables, &keep.iter().map(|k| (*k).to_owned()).collect::<Vec<_>>()).key()
         };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_every_table_that_can_be_kept_are_known() {
+    fn kept_table_columns_have_digests() {
         let known: Vec<&str> = TABLE_SOURCES.split(' ').filter_map(|t| Some(t.split_once('=')?.0)).collect();
         let mut keepable = forebay_scenario::KEEPABLE.to_vec();
         keepable.sort_unstable();
