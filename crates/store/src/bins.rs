@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_is_in_one_bin_and_no_bin_is_empty() {
+    fn bins_cover_sizes_without_gaps() {
         let lists = [vec![], vec![5], vec![0, 1, 1, 1], spread(7), spread(30), spread(1_000), vec![100_000, 100_001, 10_000_000]];
         for sizes in lists {
             for rule in Rule::ALL {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_says_what_it_chose_and_why() {
+    fn automatic_rule_notes_choice() {
         let blocks = Rule::Automatic.cut(&[vec![64_000; 50], vec![256_000; 50]].concat());
         assert!(blocks.bins.len() == 2 && blocks.note.contains("length"), "{blocks:?}");
         let few = Rule::Automatic.cut(&spread(30));

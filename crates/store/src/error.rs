@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_names_path_and_remedy() {
+    fn full_disk_error_and_help() {
         let e = StoreError::io("write", Path::new("out/x/flows.parquet"))(io::Error::from(io::ErrorKind::StorageFull));
         assert!(e.to_string().contains("out/x/flows.parquet"), "{e}");
         assert!(e.help().contains("--out") && e.help().contains("space"), "{}", e.help());

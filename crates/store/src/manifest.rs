@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_depend_on_order_and_a_single_one_stays() {
+    fn fingerprint_combination() {
         assert_eq!(combined_fingerprint(&[42]), 42);
         assert_ne!(combined_fingerprint(&[1, 2]), combined_fingerprint(&[2, 1]));
     }

@@ -125,7 +125,7 @@ mod tests {
     use forebay_types::Time;
 
     #[test]
-    fn values_nulls_and_columns_that_are_not_there() {
+    fn missing_columns_read_as_null() {
         let rows = [FlowRow::default(), FlowRow { end: Time(2_000).into(), rtos: 3, ..FlowRow::default() }];
         let mut info = RunInfo::default();
         (info.variant, info.seed) = ("v".into(), 7);

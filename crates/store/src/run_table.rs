@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_found_by_its_name_and_no_other_name_is_a_table() {
+    fn table_names_roundtrip() {
         for (place, table) in RunTable::ALL.into_iter().enumerate() {
             assert_eq!((table as usize, RunTable::of(table.name())), (place, Some(table)));
         }

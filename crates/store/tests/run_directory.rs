@@ -61,7 +61,7 @@ fn read(path: &Path) -> Vec<RecordBatch> {
 }
 
 #[test]
-fn parquet_keeps_values_nulls_units_and_descriptions() {
+fn parquet_roundtrip() {
     let scratch = Scratch::new("parquet");
     let dir = write(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
     let flows = &read(&dir.join("flows.parquet"))[0];
@@ -87,7 +87,7 @@ fn parquet_keeps_values_nulls_units_and_descriptions() {
 }
 
 #[test]
-fn csv_is_quoted_and_manifest_lists_the_tables() {
+fn csv_quoting_and_manifest_tables() {
     let scratch = Scratch::new("csv");
     let dir = write(exact(scratch.0.join("deep/er/r"), false), Format::Csv).unwrap();
     let flows = fs::read_to_string(dir.join("flows.csv")).unwrap();
@@ -174,7 +174,7 @@ fn writing_is_cut_or_abandoned() {
 }
 
 #[test]
-fn results_are_only_replaced_by_force_and_foreign_directories_never() {
+fn force_replaces_only_results() {
     let scratch = Scratch::new("force");
     let path = scratch.0.join("r");
     write(exact(path.clone(), false), Format::Parquet).unwrap();
@@ -203,7 +203,7 @@ fn default_directories_are_numbered() {
 }
 
 #[test]
-fn a_file_in_the_way_is_named() {
+fn blocking_file_is_named() {
     let scratch = Scratch::new("file");
     fs::write(scratch.0.join("f"), "x").unwrap();
     let error = write(exact(scratch.0.join("f/r"), false), Format::Csv).unwrap_err();

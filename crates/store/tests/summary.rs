@@ -83,7 +83,7 @@ fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
 }
 
 #[test]
-fn long_flows_are_compared_by_what_they_got_while_active() {
+fn long_flow_goodput_while_active() {
     // Old: 1.25 MB and 3.75 MB in 100 ms, 100 and 300 Mbps. New: 2.5 MB in 25 ms, 800 Mbps, stopped at 75 ms; one that was over by the end
     // of the warm-up.
     let flows = vec![long(0, 0, 0, 1_250_000), long(0, 5, 0, 3_750_000), long(1, 50, 75, 2_500_000), long(1, 0, 9, 0)];
@@ -98,7 +98,7 @@ fn long_flows_are_compared_by_what_they_got_while_active() {
 }
 
 #[test]
-fn flows_that_never_met_have_no_fairness() {
+fn disjoint_flows_have_no_fairness() {
     let s = two(vec![long(0, 0, 40, 1_000), long(0, 40, 0, 1_000), long(1, 0, 0, 1_000)], Vec::new());
     assert_eq!((group(&s, 0, "fairness of long flows (Jain)"), network(&s, "fairness of long flows, all groups")), (None, None));
     assert_eq!(group(&s, 0, "long flows"), Some(2.0));
@@ -155,7 +155,7 @@ fn groups_meet_in_a_query() {
 }
 
 #[test]
-fn late_messages_are_counted_where_it_is_known() {
+fn missed_deadlines_counted_when_known() {
     let due = |group, end_ms, deadline_ms: u64| FlowRow { deadline: at(deadline_ms), ..message(group, 1 << 40, 0, end_ms) };
     let flows = vec![due(0, 30, 30), due(0, 31, 30), due(0, 0, 109), due(0, 0, 111), message(1, 1 << 40, 0, 30)];
     let s = two(flows, Vec::new());
@@ -163,7 +163,7 @@ fn late_messages_are_counted_where_it_is_known() {
 }
 
 #[test]
-fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
+fn unfinished_messages_bound_quantiles() {
     // Of 200 queries the last `n` were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
     let known = |n: u64, age_ms: u64| {
         let query = |i: u64| {
@@ -210,7 +210,7 @@ fn asked(workload: &str) -> [Option<f64>; 2] {
 }
 
 #[test]
-fn what_workloads_ask_for_limits_what_can_start() {
+fn workload_counts_limit_starts() {
     assert_eq!(asked("kind = \"incast\", block = \"1KB\", rounds = 7"), [Some(0.0), Some(7.0)]);
     assert_eq!(asked("kind = \"incast\", block = \"1KB\""), [Some(0.0), None]);
     assert_eq!(asked("kind = \"long\", size = \"1MB\", per-pair = 3"), [Some(6.0), Some(0.0)]);

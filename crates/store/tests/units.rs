@@ -91,7 +91,7 @@ fn tables_are_kept() {
 
 /// The same run is called otherwise in another comparison.
 #[test]
-fn rows_take_the_names_of_who_asks() {
+fn rows_take_requested_names() {
     let (config, report) = (crate::common::config(1), crate::common::report(100));
     let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_repeat_are_one_point_each() {
+    fn repeated_values_merge() {
         let mut sorted = vec![0.0; 900];
         sorted.extend(vec![7.0; 100]);
         let line = distribution(&sorted);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_for_each_network_with_a_line_for_each_workload() {
+    fn one_panel_per_network() {
         let d = draft(&data(2)).unwrap();
         let panels = &d.views[0].1;
         assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].thresholds[0].value), (2, "v1, bottleneck", 1e10));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_network_has_a_panel_for_each_port() {
+    fn single_network_panels_by_port() {
         let mut d = data(1);
         let back = GoodputSeries { port: Some("back".into()), bps: vec![9e9, 9e9], ..d.goodput[1].clone() };
         let idle = GoodputSeries { port: Some("idle".into()), bps: vec![0.0, 0.0], ..d.goodput[1].clone() };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn many_networks_are_compared_workload_by_workload() {
+    fn many_networks_panels_by_workload() {
         let d = draft(&data(7)).unwrap();
         let panels = &d.views[0].1;
         assert_eq!((panels.len(), panels[0].title.as_str(), panels[0].series.len()), (2, "storage", 7));

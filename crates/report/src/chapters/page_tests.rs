@@ -50,7 +50,7 @@ fn large(n: u64, samples: i64) -> Data {
 }
 
 #[test]
-fn a_page_of_long_series_stays_small_and_is_the_same_every_time() {
+fn long_series_page_small_and_deterministic() {
     let d = large(9_000, 200_000);
     let page = serde_json::to_string(&from_data(&d)).unwrap();
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
@@ -59,7 +59,7 @@ fn a_page_of_long_series_stays_small_and_is_the_same_every_time() {
 }
 
 #[test]
-fn sections_in_the_order_in_which_they_are_read() {
+fn section_order() {
     let page = from_data(&large(900, 100));
     let ids: Vec<&str> = page.sections.iter().map(|s| s.id.as_str()).collect();
     assert_eq!(ids, ["sizes", "queue"]);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn short_series_are_not_touched_and_long_ones_share_the_rest() {
+    fn point_budget_shared_by_long_series() {
         assert_eq!(share(&[10, 1_000, 20, 5_000], 530), [10, 250, 20, 250]);
         assert_eq!(share(&[10, 20], 1_000), [10, 20]);
         assert_eq!(share(&[], 5), Vec::<usize>::new());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_series_keep_their_times_and_gaps() {
+    fn uneven_series_keep_times() {
         let times = vec![0, 10, 11, 5_000_000_000, 5_000_000_500];
         let series = Series { times, values: [1.0, 2.0, 3.0, 4.0, 5.0].map(Some).to_vec(), ..Series::default() };
         let (line, _) = series.line(10);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_exact_when_few_and_counted_when_many() {
+    fn many_events_are_binned() {
         let few =
             events((Some(1), String::new()), EventKind::Mark, &[(1_000, 2), (2_000, 0), (3_000, 1), (3_000, 4)], 10_000).unwrap();
         assert_eq!((few.at, few.n), (vec![1e-6, 3e-6], vec![2, 5]));

@@ -171,7 +171,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn messages_of_queries_have_figures_of_their_own() {
+    fn query_messages_have_own_figures() {
         let mut d = data(4);
         d.flows.iter_mut().take(4).for_each(|f| f.in_query = true);
         let ids: Vec<String> = figures(&d).into_iter().map(|f| f.id).collect();

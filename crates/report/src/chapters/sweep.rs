@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_each_combination_with_bands() {
+    fn one_line_per_combination() {
         let p = page(&sweep());
         let names: Vec<&str> = p.subjects.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["default, cc reno", "default, cc dctcp"]);
@@ -264,7 +264,7 @@ mod tests {
 
     /// Of two seeds that differ a t interval is 12.7 times as wide as their distance: beyond both sides of what is possible.
     #[test]
-    fn no_band_goes_beyond_what_is_possible() {
+    fn bands_stay_in_range() {
         let numbers = [
             ("goodput_bps", 0.9e9, 0.5e9),
             ("goodput_max_bps", 0.95e9, 0.95e9),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_headline_says_from_where_to_where() {
+    fn headline_gives_range() {
         let h = page(&sweep()).headline;
         let ends = "**Best**: goodput **1 Gbit/s** at senders 1, cc reno; **worst**: **15.6 Mbit/s** at senders 64, cc dctcp.";
         let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_still_running_took_at_least_so_long() {
+    fn unfinished_is_lower_bound() {
         let mut s = sweep();
         for p in &mut s.points {
             let part = if p.at[0] == Value::Number(64.0) { 1.0 } else { 0.0 };
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_without_saying_is_not_said() {
+    fn constant_axes_are_omitted() {
         let mut s = sweep();
         for p in &mut s.points {
             let Value::Text(cc) = &p.at[1] else { panic!() };
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn names_on_the_first_axis_stand_side_by_side() {
+    fn categorical_first_axis() {
         let mut s = sweep();
         s.axes.swap(0, 1);
         s.points.iter_mut().for_each(|p| p.at.swap(0, 1));

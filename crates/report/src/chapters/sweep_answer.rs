@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn best_and_worst_and_what_the_best_costs_the_others() {
+    fn best_worst_and_cost() {
         let s = sweep(true);
         let said = sentences(&choices(&s));
         assert_eq!(
@@ -327,7 +327,7 @@ mod tests {
 
     /// More senders send more: that is no price of the best point, which has fewest.
     #[test]
-    fn what_another_load_gets_is_no_price() {
+    fn cost_compares_equal_loads() {
         let mut s = sweep(false);
         for p in &mut s.points {
             let Value::Number(senders) = p.at[1] else { panic!("{:?}", p.at) };
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finished_nothing_comes_first_and_is_never_the_best() {
+    fn unfinished_points_come_first() {
         let mut s = sweep(false);
         for p in s.points.iter_mut().filter(|p| p.at[0] == Value::Number(20.0)) {
             p.metrics.extend([
@@ -358,7 +358,7 @@ mod tests {
 
     /// Every run ends in the midst of a query: the tail is nowhere known, the median is, but where half of them are still running.
     #[test]
-    fn medians_speak_where_no_tail_is_known() {
+    fn median_replaces_unknown_tail() {
         let mut s = sweep(false);
         for p in &mut s.points {
             let p99 = p.metrics[0].1;
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_over_the_first_two_keys() {
+    fn heat_map_of_first_two_keys() {
         let s = sweep(false);
         let maps = maps(&s, &choices(&s));
         assert_eq!((maps.len(), maps[0].title.as_str()), (1, "query completion p99: services"));

@@ -91,7 +91,7 @@ mod tests {
     use crate::page::Dimension;
 
     #[test]
-    fn the_best_choice_is_told_from_the_easiest_load() {
+    fn best_choice_load_by_load() {
         let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Dimension::Count };
         let axes = vec![axis("topology.senders", "senders"), axis("topology.bottleneck.buffer", "buffer")];
         let mut s = Sweep { title: String::new(), axes, points: Vec::new() };

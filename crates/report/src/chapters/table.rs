@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn means_intervals_and_what_is_left_out() {
+    fn means_and_omitted_rows() {
         let d = data(&[
             ("reno", &[("goodput_bps", &[9e8, 11e8]), ("syn_rtos", &[0.0, 0.0]), ("queue_p99_pkts", &[100.0, 100.0])]),
             ("dctcp", &[("goodput_bps", &[1e9]), ("qct_p99_s", &[0.02])]),

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_have_a_panel_for_each_transport_and_a_view_for_each_seed() {
+    fn queue_panels_and_views() {
         let all = figures(&data(10), 10_000);
         let ids: Vec<&str> = all.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["queue-over-time", "timeouts-over-time"]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_holds_and_what_was_done_is_said() {
+    fn point_budget_is_noted() {
         let all = figures(&data(20_000), 8_000);
         let numbers: usize = all
             .iter()

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn many_senders_are_one_node_and_the_bottleneck_stays_apart() {
+    fn many_senders_collapse_to_node() {
         let mut d = data(2);
         (0..40).for_each(|i| cable(&mut d, &format!("s{i}"), "sw"));
         cable(&mut d, "recv", "sw");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_one_network_share_a_picture() {
+    fn variants_share_topology_picture() {
         let mut d = data(1);
         cable(&mut d, "a", "sw");
         d.networks.push(Network { first: 1, groups: 1, ..Network::default() });

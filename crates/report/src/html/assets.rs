@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_lines_stand_out_in_both_themes() {
+    fn contrast_in_both_themes() {
         for theme in [LIGHT, DARK] {
             let ratio = |name: &str, on: &str| contrast(colour(theme, name), colour(theme, on));
             // WCAG 2.2, 1.4.3: text 4.5 to 1; 1.4.11: graphical objects 3 to 1.
@@ -110,7 +110,7 @@ mod tests {
 
     /// With full sight and as protan, deutan and tritan dichromats see (Machado, Oliveira and Fernandes 2009, severity 1).
     #[test]
-    fn subjects_differ_for_every_kind_of_sight() {
+    fn colours_differ_with_colour_blindness() {
         const SIGHT: [[[f64; 3]; 3]; 4] = [
             [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_asterisks_are_bold_and_their_content_is_escaped() {
+    fn bold_text_is_escaped() {
         assert_eq!(bold("a **<i>** c"), "a <strong>&lt;i&gt;</strong> c");
         assert_eq!(bold("2**10 is"), "2**10 is");
         assert_eq!(bold("**x**"), "<strong>x</strong>");

@@ -92,20 +92,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_as_long_as_its_value_and_its_interval_as_wide() {
+    fn bar_length_and_interval() {
         let s = bar(&Cell { mean: 50.0, ends: Some((40.0, 60.0)), ..Cell::default() }, 100.0);
         assert!(s.contains("width=\"49.00%\"") && s.contains("x1=\"39.20%\" x2=\"58.80%\""), "{s}");
     }
 
     #[test]
-    fn an_interval_that_leaves_the_picture_has_no_cap_there() {
+    fn clipped_interval_has_no_cap() {
         let s = bar(&Cell { mean: 50.0, ends: Some((-30.0, 130.0)), ..Cell::default() }, 100.0);
         assert_eq!(s.matches("<line").count(), 2, "{s}");
         assert!(s.contains("x1=\"0.00%\" x2=\"98.00%\""), "{s}");
     }
 
     #[test]
-    fn nothing_is_drawn_of_what_is_no_number() {
+    fn nan_is_not_drawn() {
         assert_eq!(bar(&Cell { mean: f64::NAN, ..Cell::default() }, 1.0), "");
         assert_eq!(bar(&Cell::default(), 0.0), "");
     }

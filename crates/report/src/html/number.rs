@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shares_the_prefix_of_its_middle() {
+    fn row_shares_unit_prefix() {
         assert_eq!(shown(Dimension::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
         assert_eq!(shown(Dimension::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
         assert_eq!(shown(Dimension::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_a_dash_and_zero_has_no_sign() {
+    fn nan_is_dash_zero_unsigned() {
         assert_eq!(shown(Dimension::Ratio, &[f64::NAN]).0, ["–"]);
         assert_eq!(fixed(-0.0004, 2), "0.00");
         assert_eq!(fixed(-1.5, 1), "−1.5");
     }
 
     #[test]
-    fn a_half_width_has_the_decimals_of_its_mean() {
+    fn half_width_decimals_match_mean() {
         let around = |mean: f64, half: f64| Cell { mean, ends: Some((mean - half, mean + half)), ..Cell::default() };
         let cell = around(9.4123e9, 0.02e9);
         let scale = Scale::of(Dimension::BitsPerSecond, std::iter::once(&cell));

@@ -55,7 +55,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_two_of_many_subjects_look_the_same() {
+    fn subject_symbols_are_distinct() {
         assert_eq!((0..56).map(marker).collect::<BTreeSet<_>>().len(), 56);
     }
 }
