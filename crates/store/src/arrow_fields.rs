@@ -1,4 +1,4 @@
-//! Parts of Arrow tables that rows, summaries and sweeps share: fields with units, and columns of names.
+//! Arrow fields with units and columns of names, shared by rows, summaries and sweeps.
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::StringDictionaryBuilder;
@@ -6,7 +6,7 @@ use arrow_array::types::Int32Type;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// Type of columns of names, which repeat in every row.
+/// Type of name columns. Names repeat in every row, hence the dictionary.
 pub(crate) fn text_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
@@ -30,7 +30,7 @@ pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRe
     Ok(Arc::new(names.finish()))
 }
 
-/// Names as a dictionary, where some are null.
+/// Names as a dictionary, with nulls.
 pub(crate) fn optional_texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Result<ArrayRef, ArrowError> {
     let mut names = StringDictionaryBuilder::<Int32Type>::new();
     for value in values {

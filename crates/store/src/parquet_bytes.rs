@@ -1,4 +1,4 @@
-//! Tables as bytes, for whoever hands them to another process.
+//! Tables as bytes, for transfer to another process.
 
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-/// What stands in errors in the place of a file.
+/// Stands for the file name in errors.
 const NAME: &str = "a table in memory";
 
 /// A table as the bytes of a Parquet file.
@@ -17,14 +17,14 @@ pub fn pack(batch: &RecordBatch) -> Result<Vec<u8>, StoreError> {
     ParquetFile::in_memory(batch).map_err(|e| StoreError::Encode { path: NAME.into(), message: e.to_string() })
 }
 
-/// The table that [`pack`] made bytes of, in pieces; one without rows is one piece.
+/// The table of bytes from [`pack`], in batches; a table without rows is one batch.
 ///
 /// # Errors
-/// Bytes that are no such table.
+/// Bytes that are not such a table.
 pub fn unpack(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: NAME.into(), message };
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|e| damaged(e.to_string()))?;
-    // What the reader says of its batches leaves out what is known of the table as a whole.
+    // The schema of the reader's batches lacks the metadata of the table.
     let schema = builder.schema().clone();
     let reader = builder.with_batch_size(1 << 16).build().map_err(|e| damaged(e.to_string()))?;
     let piece = |batch: Result<RecordBatch, ArrowError>| {

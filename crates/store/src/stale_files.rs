@@ -1,7 +1,7 @@
-//! What processes that were killed left half written, beside what the next one writes: `NAME.tmp-PID`, with more behind it.
+//! Cleanup of half-written files of killed processes, `NAME.tmp-PID` with an optional suffix.
 //!
-//! The process that writes such a file or directory holds a lock on it, which another container sees, too. On a disk that several machines share
-//! nothing is removed: a lock on a directory may hold on one machine only, and its process has no number on the others.
+//! The process that writes such a file or directory holds a lock on it, which is visible in other containers. On a shared disk nothing is removed:
+//! a lock on a directory may hold on one machine only, and other machines do not know the process id.
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
@@ -10,14 +10,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The name under which this process writes what is to be called `name`.
+/// Temporary name of this process for the final name `name`.
 pub(crate) fn temporary_name(name: &OsStr) -> OsString {
     let mut name = name.to_owned();
     name.push(format!("{MARK}{}", std::process::id()));
     name
 }
 
-/// A lock on a file or a directory, as long as it is kept; `None` where the file system has no locks.
+/// A lock on a file or a directory while the value lives; `None` where the file system has no locks.
 pub(crate) fn lock(path: &Path) -> Option<File> {
     match forebay_platform::files::lock(path) {
         Lock::Held(file) => Some(file),
@@ -25,8 +25,8 @@ pub(crate) fn lock(path: &Path) -> Option<File> {
     }
 }
 
-/// Removes from `folder` what processes that run no more left half written: files that were to be called `file`, and directories of
-/// results. Complete results stay, whatever they are called, and so does all that does not look like our own.
+/// Removes from `folder` the half-written files for the name `file` and the half-written result directories of ended processes. Complete results
+/// stay under any name, and so does everything that forebay did not write.
 pub(crate) fn remove(folder: &Path, file: &OsStr) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if is_shared(folder) {
@@ -37,11 +37,11 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
         let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        // Opening a pipe that another user has made would wait for ever.
+        // Opening a pipe of another user would block forever.
         if process_runs(pid) || !(kind.is_file() || kind.is_dir()) || !free(&path) {
             continue;
         }
-        // Tidiness, not correctness: nobody reads these, so that a failure to remove them is not told.
+        // These files are never read, so a failure to remove them is ignored.
         if kind.is_file()
             && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(MARK.as_bytes()))
         {
@@ -52,7 +52,7 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
     }
 }
 
-/// Directories in `folder` with complete results for `name` under temporary names, of processes that have ended; sorted by name.
+/// Directories in `folder` with complete results for `name` under temporary names of ended processes, sorted by name.
 pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut found = Vec::new();
@@ -71,13 +71,13 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
     found
 }
 
-/// Whether this is a directory of complete results: its manifest, which is written last, is whole.
+/// True for a directory of complete results: its manifest, which is written last, is valid.
 pub(crate) fn is_complete(path: &Path) -> bool {
     let text = forebay_platform::files::read_plain(&path.join(Manifest::FILE)).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
 }
 
-/// Whether a directory holds nothing but what belongs into one of results.
+/// True if a directory holds only result files.
 fn ours(path: &Path) -> bool {
     let known = |name: &str| {
         let table = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".csv"));
@@ -86,21 +86,20 @@ fn ours(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(known))))
 }
 
-/// Of `NAME.tmp-12` and `NAME.tmp-12-3` what a complete one would be called (nothing, unless it is the replaced `NAME.tmp-12-old`), and the
-/// number of the process.
+/// The final name of a complete `NAME.tmp-12` or `NAME.tmp-12-3` (none, except for the replaced `NAME.tmp-12-old`), and the process id.
 fn parts(name: &str) -> Option<(&str, u32)> {
     let (stem, rest) = name.rsplit_once(MARK)?;
     let (pid, more) = rest.split_once('-').unwrap_or((rest, ""));
     let old = more == "old" || more.ends_with("-old");
     let plain = more.is_empty() || old || more.bytes().all(|b| b.is_ascii_digit());
     let pid = pid.parse().ok().filter(|_| plain && !stem.is_empty())?;
-    // A name with a zero byte is that of no file.
+    // No file name contains a zero byte.
     Some((if old { stem } else { "\0" }, pid))
 }
 
-/// Whether no process holds a lock on `path`, a plain file or a directory.
+/// True if no process holds a lock on `path`, a plain file or a directory.
 fn free(path: &Path) -> bool {
-    // Without locks, the number of the process is all there is to go by.
+    // Without locks only the process id is available.
     matches!(forebay_platform::files::lock(path), Lock::Held(_) | Lock::Unsupported)
 }
 
@@ -112,10 +111,10 @@ mod tests {
     #[cfg(unix)]
     fn pipes_are_not_opened() {
         let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
-        // A number that no process has.
+        // A process id that is never in use.
         let pipe = place.path().join(format!("x.tmp-{}", u32::MAX));
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        // A directory with one in the place of the manifest.
+        // A directory with a pipe in place of the manifest.
         let results = place.path().join(format!("x.tmp-{}-1", u32::MAX));
         fs::create_dir(&results).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(results.join(Manifest::FILE)).status().unwrap().success());

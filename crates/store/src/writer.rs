@@ -1,4 +1,4 @@
-//! Writes a run directory.
+//! Writer of run directories.
 
 use crate::batch::{each_batch, row_count, schema_of};
 use crate::csv_file::CsvFile;
@@ -36,9 +36,9 @@ impl Format {
     }
 }
 
-/// A run directory being written. Dropped before [`RunWriter::finish`], it leaves nothing behind.
+/// A run directory being written. If dropped before [`RunWriter::finish`], it is removed.
 pub struct RunWriter {
-    /// By the order of [`RunTable::ALL`].
+    /// In the order of [`RunTable::ALL`].
     // Before `staging`: files are closed before their directory is removed.
     tables: Vec<TableFile>,
     staging: Staging,
@@ -57,13 +57,12 @@ impl RunWriter {
         Ok(RunWriter { tables, staging })
     }
 
-    /// Where the results are until they are complete: what a process that must end at once has to remove.
+    /// Temporary directory of the results, which a process that must end at once has to remove.
     pub fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Appends the rows of one run. Call in the order of variants and repetitions, whatever order they finished in: equal runs
-    /// then give equal files.
+    /// Appends the rows of one run. Call in the order of variants and repetitions, so that equal runs give equal files.
     ///
     /// # Errors
     /// When the system refuses, such as on a full disk.
@@ -71,8 +70,8 @@ impl RunWriter {
         self.add_paced((info, report, summary), &mut || Pace::Continue).map(|_| ())
     }
 
-    /// As [`RunWriter::add`], but calls `pace` before every few thousand rows. Summary tables are written first, samples last. Returns the tables that
-    /// do not have all rows of the run.
+    /// As [`RunWriter::add`], but calls `pace` before every few thousand rows. Summary tables are written first, samples last. Returns the
+    /// truncated tables.
     ///
     /// # Errors
     /// As there, and [`StoreError::Interrupted`] when `pace` abandons the results.
@@ -116,7 +115,7 @@ impl RunWriter {
     /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
     ///
     /// # Errors
-    /// When the system refuses; nothing is left behind then.
+    /// When the system refuses; the directory is removed then.
     pub fn finish(self, manifest: Manifest) -> Result<PathBuf, StoreError> {
         self.finish_if(manifest, &|| true)
     }
@@ -161,12 +160,12 @@ pub enum Pace {
     Abandon,
 }
 
-/// A table that does not have all rows of a run.
+/// A table that lacks rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TruncatedTable {
     /// The table.
     pub table: RunTable,
-    /// Number of rows that were written, from the first one on.
+    /// Number of rows written, from the first one.
     pub written: u64,
     /// Number of rows in total.
     pub rows: u64,
@@ -191,7 +190,7 @@ const WRITING_ORDER: [RunTable; 9] = [
     RunTable::Queue,
 ];
 
-/// Small tables, which are always complete.
+/// Small tables, which are never truncated.
 const NEVER_CUT: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
 
 enum Encoder {
@@ -241,7 +240,7 @@ impl TableFile {
     }
 }
 
-/// What a failure to encode a table was.
+/// Converts an encoding failure of a table.
 pub(crate) fn encode_error(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
     match io_cause(error) {
         Ok(e) => StoreError::io("write", path)(e),

@@ -1,4 +1,4 @@
-//! Whole run directories: contents, metadata, and that nothing half-written is ever left.
+//! Run directories: contents, metadata and atomic publication.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -137,7 +137,7 @@ fn an_unfinished_directory_disappears() {
     assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
 }
 
-/// A cut leaves the first rows of each table, and small tables complete. Abandoned results are removed.
+/// Truncation leaves the first rows of each table; small tables stay complete. Abandoned results are removed.
 #[test]
 fn writing_is_cut_or_abandoned() {
     let scratch = Scratch::new("paced");
@@ -183,7 +183,7 @@ fn force_replaces_only_results() {
     assert!(path.join("flows.csv").exists() && !path.join("flows.parquet").exists());
     let foreign = scratch.0.join("photos");
     fs::create_dir(&foreign).unwrap();
-    // Empty: nothing to lose.
+    // An empty directory has nothing to lose.
     write(exact(foreign.clone(), false), Format::Csv).unwrap();
     fs::write(foreign.join("manifest.json"), "{\"kind\": \"album\"}").unwrap();
     assert!(matches!(write(exact(foreign.clone(), true), Format::Csv), Err(StoreError::NotARun(_))));
@@ -211,7 +211,7 @@ fn blocking_file_is_named() {
     assert!(matches!(write(exact(scratch.0.join("f"), true), Format::Csv), Err(StoreError::NotARun(_))));
 }
 
-/// Both formats read back as what was written: same columns, values, nulls and metadata.
+/// Both formats read back as written: same columns, values, nulls and metadata.
 #[test]
 fn directories_read_back() {
     let scratch = Scratch::new("back");

@@ -1,4 +1,4 @@
-//! The numbers of the final table, from rows with known answers.
+//! Summary metrics of rows with known answers.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
@@ -36,7 +36,7 @@ fn numbers_of_a_run() {
     for p in ["mean", "p50", "p99"] {
         assert!((group(&format!("FCT small (<= 100 KB) {p}")).unwrap() - 1.234e-3).abs() < 1e-11);
     }
-    // The other message was still running at 10 ms, as was the second query: both count with the time so far, and are known to.
+    // The other message was still running at 10 ms, as was the second query: both count with the time so far and are marked.
     assert!((group("FCT medium p50").unwrap() - 9.998_999_1e-3).abs() < 1e-11);
     assert!((group("query completion p50").unwrap() - 6e-3).abs() < 1e-15);
     assert!((group("query completion p99").unwrap() - 9.92e-3).abs() < 1e-15);
@@ -164,7 +164,7 @@ fn missed_deadlines_counted_when_known() {
 
 #[test]
 fn unfinished_messages_bound_quantiles() {
-    // Of 200 queries the last `n` were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
+    // The last `n` of 200 queries were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
     let known = |n: u64, age_ms: u64| {
         let query = |i: u64| {
             let start = Time::from_ms(110 - age_ms);
@@ -189,7 +189,7 @@ fn unfinished_messages_bound_quantiles() {
         group_value(&s.groups[GroupId::new(0)], "queries_exact_quantile")
     };
     assert_eq!(known(0, 50), Some(1.0));
-    // One of 200 is beyond the 99th percentile whatever becomes of it, and moves the others by a place.
+    // One of 200 is beyond the 99th percentile in any case, and moves the others by one rank.
     assert_eq!(known(1, 50), Some(0.99));
     assert_eq!(known(1, 1), Some(0.99));
     // Three of them are the 99th percentile; a hundred the median as well.
@@ -197,7 +197,7 @@ fn unfinished_messages_bound_quantiles() {
     assert_eq!(known(100, 50), Some(0.0));
 }
 
-/// The most messages outside queries, and the most queries, of a workload between two hosts.
+/// Maximum number of messages outside queries, and of queries, of a workload between two hosts.
 fn asked(workload: &str) -> [Option<f64>; 2] {
     let text = format!(
         "duration = \"1s\"\ntransport = {{ cc = \"newreno\" }}\nworkload = [{{ {workload} }}]\n[topology]\nkind = \"many-to-one\"\n\

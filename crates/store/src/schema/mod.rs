@@ -1,7 +1,6 @@
-//! The one list of result tables and columns, a file for each table. Parquet and CSV files, their metadata and `docs/results.md` come from
-//! here.
+//! All result tables and columns, one file per table. Parquet and CSV files, their metadata and `docs/results.md` are generated from them.
 //!
-//! To add a column: one line in the file of its table; then `UPDATE_DOCS=1 cargo test -p forebay-store` refreshes the documentation.
+//! To add a column: add one line in the file of its table, then run `UPDATE_DOCS=1 cargo test -p forebay-store` to refresh the documentation.
 
 mod events;
 mod flows;

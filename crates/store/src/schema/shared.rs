@@ -1,29 +1,29 @@
-//! What several tables share: times, counts, and how a column is written.
+//! Times, counts and column constructors that several tables share.
 
 use crate::column::{Column, Get};
 use forebay_experiment::rows::FlowRow;
 
 /// Picoseconds to whole nanoseconds, rounded down.
 ///
-/// The engine counts picoseconds. Points in time and durations are each rounded down from their own exact value, so a duration such
-/// as `fct_ns` can exceed the difference of the two rounded points by one; the duration is the one that is exact to the nanosecond.
+/// The engine counts picoseconds. Points in time and durations are each rounded down from their exact value, so a duration such as `fct_ns` can
+/// exceed the difference of the two rounded points by one. The duration is the one that is exact to the nanosecond.
 pub fn ns(ps: u64) -> i64 {
     (ps / 1_000) as i64
 }
 
-/// Exact duration in picoseconds; `None` when it never ended.
+/// Exact duration in picoseconds; `None` if it never ended.
 pub fn duration_ps(start_ps: u64, end_ps: Option<u64>) -> Option<u64> {
     end_ps.map(|end| end.saturating_sub(start_ps))
 }
 
-/// Completion time over the ideal one; `None` when unfinished or when there is no ideal.
+/// Completion time over the ideal one; `None` if unfinished or without an ideal.
 pub fn slowdown(f: &FlowRow) -> Option<f64> {
     let fct = duration_ps(f.start.0, f.end.ps())?;
     (f.ideal.0 > 0).then(|| fct as f64 / f.ideal.0 as f64)
 }
 
-/// Whether a message arrived by its deadline, in a run that was to end at `end_ps`, if at a time; `None` when it has no deadline, and when neither the
-/// deadline nor the message had come by then.
+/// True if a message arrived by its deadline, in a run with the configured end `end_ps`. `None` when it has no deadline, and when the run ended
+/// before both the deadline and the message.
 pub fn deadline_met(f: &FlowRow, end_ps: Option<u64>) -> Option<bool> {
     let deadline = f.deadline.ps()?;
     match f.end.ps() {
@@ -32,7 +32,7 @@ pub fn deadline_met(f: &FlowRow, end_ps: Option<u64>) -> Option<bool> {
     }
 }
 
-/// A count; the engine's counters stay far below 2^63, a larger value could only be "none".
+/// A count. The engine's counters stay far below 2^63; a larger value can only mean "none".
 pub(super) fn count(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
 }
@@ -42,12 +42,12 @@ pub(super) const fn col<R>(name: &'static str, unit: &'static str, get: Get<R>, 
     Column { name, unit, doc, get }
 }
 
-/// What the first columns of every table are.
-pub(super) const VARIANT: &str = "variant of the scenario the row belongs to, such as its transport";
+/// Descriptions of the first columns of every table.
+pub(super) const VARIANT: &str = "variant of the scenario, such as its transport";
 pub(super) const RUN: &str = "repetition within the variant, from 0";
 pub(super) const SEED: &str = "seed of the repetition";
 pub(crate) const WORLD: &str =
-    "world that ran it, one of `forebay list worlds`; `model`, which counts nothing, has rows in `summary` only";
+    "world that ran it, one of `forebay list worlds`; `model`, which counts no packets, has rows in `summary` only";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What a run can come to at the most: where intervals over its repetitions end.
+//! Upper limits of a run's metrics, at which confidence intervals are clipped.
 
 use crate::run_info::RunInfo;
 use forebay_experiment::Experiment;
@@ -9,9 +9,8 @@ use forebay_experiment::transport::Chosen;
 use forebay_types::{GroupId, NodeId, PortId, QueueLen};
 use std::collections::BTreeSet;
 
-/// The most payload that the links between the hosts of a group carry, bit/s. Everything leaves through a sender's links, arrives through a
-/// receiver's, and crosses the ports between that all of it came over: none of these cuts carries more than the rates of its ports, and of
-/// that headers take at least what they take of full segments. `None` without a message.
+/// Maximum goodput that the links between the hosts of a group carry, bit/s. All payload crosses the senders' links, the receivers' links, and the
+/// ports that all of it shares; the smallest sum of rates is the limit, less the header share of full segments. `None` without a message.
 pub(super) fn goodput_bps(group: GroupId, config: &Experiment, report: &Report) -> Option<f64> {
     let own = || report.flows.iter().filter(|f| f.group == group);
     let (src, dst): (BTreeSet<NodeId>, BTreeSet<NodeId>) = (own().map(|f| f.src).collect(), own().map(|f| f.dst).collect());
@@ -26,22 +25,22 @@ pub(super) fn goodput_bps(group: GroupId, config: &Experiment, report: &Report) 
         sum(&|_, from, _| src.contains(&from)).min(sum(&|_, _, to| dst.contains(&to))).min(between.unwrap_or(f64::INFINITY));
     let chosen = &config.groups[group];
     let (payload, header) = (f64::from(chosen.tcp.mss), f64::from(chosen.tcp.header));
-    // Datagrams are as long as their workload says.
+    // Datagrams have the length of their workload.
     let share = if chosen.tcp.cc == Chosen::NONE { 1.0 } else { payload / (payload + header) };
     (least > 0.0).then_some(least * share)
 }
 
-/// What all workloads that a group may have a part in ask for, of what `of` counts; `None` where one of them sets no number.
+/// Sum of `of` over all workloads that a group may take part in; `None` where one of them sets no number.
 pub(super) fn asked(group: GroupId, config: &Experiment, of: fn(&WorkloadKind) -> Option<u64>) -> Option<u64> {
     config.workloads.iter().filter(|w| w.uses(group)).map(|w| of(&w.kind)).sum()
 }
 
-/// Finite messages outside queries that a workload asks for at the most.
+/// Maximum number of finite messages outside queries of a workload.
 pub(super) fn messages(kind: &WorkloadKind) -> Option<u64> {
     match kind {
         WorkloadKind::Long { pairs, size, .. } => Some(if size.is_some() { pairs.len() as u64 } else { 0 }),
         WorkloadKind::Poisson { .. } => kind.flow_limit(),
-        // The last train comes after those that are counted.
+        // The last train is sent after the counted ones.
         WorkloadKind::OnOff { pairs, trains, last, .. } => {
             trains.map(|n| (u64::from(n) + u64::from(last.is_some())) * pairs.len() as u64)
         }
@@ -52,7 +51,7 @@ pub(super) fn messages(kind: &WorkloadKind) -> Option<u64> {
     }
 }
 
-/// Queries that a workload asks for at the most.
+/// Maximum number of queries of a workload.
 pub(super) fn queries(kind: &WorkloadKind) -> Option<u64> {
     match kind {
         WorkloadKind::Incast { rounds, .. } => rounds.map(u64::from),
@@ -66,7 +65,7 @@ pub(super) fn queries(kind: &WorkloadKind) -> Option<u64> {
     }
 }
 
-/// The most packets that a port can hold; of bytes as many as are in them on average.
+/// Maximum number of packets that a port can hold. A limit in bytes is converted with the mean packet size.
 pub(super) fn queue_pkts(port: &PortRow, info: &RunInfo) -> Option<f64> {
     let packets =
         |bytes: u64| (port.arrived_pkts > 0).then(|| bytes as f64 * port.arrived_pkts as f64 / port.arrived_bytes as f64);

@@ -1,50 +1,50 @@
-//! What a number of a summary is: its name, label, unit and sentence, when it is only a lower bound, and what it can be at all.
+//! Definition of a summary metric: name, label, unit, description, lower bound and range.
 
 pub use forebay_experiment::dimension::Dimension;
 
-/// One number of a summary `S`.
+/// One metric of a summary `S`.
 #[derive(Debug)]
 pub struct Metric<S> {
-    /// Name of its column in the `summary` table; ends with the unit where there is one.
+    /// Column name in the `summary` table; ends with the unit, if any.
     pub name: &'static str,
-    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column of the tables that has no line.
+    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column without a line.
     pub label: &'static str,
     /// Dimension.
     pub unit: Dimension,
-    /// The value; `None` when the run has no such thing, such as queries.
+    /// The value; `None` when the run has no such traffic, such as queries.
     pub get: fn(&S) -> Option<f64>,
-    /// The line is left out when every value is 0.
+    /// Omits the line when every value is 0.
     pub if_any: bool,
-    /// One sentence: what it is.
+    /// Description, one sentence.
     pub doc: &'static str,
-    /// When it is only a lower bound; `None` for what is always known.
+    /// Condition under which the value is only a lower bound; `None` if it is always exact.
     pub bound: Option<LowerBound>,
-    /// What it can be.
+    /// Range of possible values.
     pub range: ValueRange,
 }
 
-/// What a number can be at all: no interval around its mean reaches beyond.
+/// Range of a metric. Confidence intervals are clipped to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValueRange {
-    /// It is never less.
+    /// Minimum value.
     pub min: f64,
-    /// It is never more.
+    /// Maximum value.
     pub max: UpperLimit,
 }
 
-/// How large a number can be.
+/// Upper limit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UpperLimit {
-    /// Nobody knows.
+    /// Unlimited.
     Open,
-    /// One, as parts of something and Jain's index.
+    /// One, for fractions and Jain's index.
     One,
-    /// The metric of this name, where it has a value.
+    /// The value of another metric, if it has one.
     Metric(&'static str),
 }
 
 impl ValueRange {
-    /// The smallest and the largest value that it can have, given the values of other metrics in its runs.
+    /// Minimum and maximum, given the values of other metrics in its runs.
     pub fn limits(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
         let most = match self.max {
             UpperLimit::Unbounded => None,
@@ -55,30 +55,30 @@ impl ValueRange {
     }
 }
 
-/// What a number in this unit can be, if nothing else is known.
+/// Default range of a metric in this unit.
 const fn range(unit: Dimension) -> ValueRange {
     ValueRange { min: 0.0, max: if matches!(unit, Dimension::Fraction) { UpperLimit::One } else { UpperLimit::Unbounded } }
 }
 
-/// When a number is only known to be at least as large as shown, because a part of what it was made of was still running.
+/// Condition under which a value is only a lower bound: messages were still running at the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LowerBound {
-    /// A quantile: it would change if what was running never ended.
+    /// A quantile that would change if the running messages never ended.
     Quantile {
-        /// Metric that says up to which quantile they would not ([`super::Spread::known`]).
+        /// Metric with the largest exact quantile ([`super::Spread::known`]).
         known: &'static str,
-        /// The quantile that the number is.
+        /// Quantile of this metric.
         quantile: f64,
     },
-    /// A mean: what was running is a part of its values that matters, more than `MATERIAL`.
+    /// A mean in which more than the fraction `MATERIAL` of the values was still running.
     Mean {
-        /// Metric that gives the part.
+        /// Metric with the running fraction.
         running: &'static str,
     },
 }
 
-/// The part of its values that must have been running for a mean to be called a bound. Any part is one, strictly; but every run that ends at
-/// a given time ends in the midst of something. Our choice.
+/// Fraction of running values from which on a mean is marked as a lower bound. Every run that ends at a given time interrupts some messages. Our
+/// choice.
 const MATERIAL: f64 = 0.01;
 
 pub(super) const fn metric<S>(
@@ -91,7 +91,7 @@ pub(super) const fn metric<S>(
     Metric { name, label, unit, get, if_any: false, doc, bound: None, range: range(unit) }
 }
 
-/// A number of completion times.
+/// Metric of completion times.
 pub(super) const fn time<S>(
     name: &'static str,
     label: &'static str,
@@ -123,7 +123,7 @@ pub(super) const fn tail(known: &'static str) -> LowerBound {
     LowerBound::Quantile { known, quantile: 0.99 }
 }
 
-/// A line that is left out where it says nothing but 0.
+/// Metric whose line is omitted when all values are 0.
 pub(super) const fn if_any<S>(
     name: &'static str,
     label: &'static str,
@@ -135,7 +135,7 @@ pub(super) const fn if_any<S>(
 }
 
 impl LowerBound {
-    /// The metric that decides.
+    /// Name of the metric that decides.
     pub fn metric(self) -> &'static str {
         match self {
             LowerBound::Quantile { known, .. } => known,
@@ -143,7 +143,7 @@ impl LowerBound {
         }
     }
 
-    /// Whether the number is a bound, given the values of that metric in its runs.
+    /// True if the value is a lower bound, given the values of that metric in its runs.
     pub fn holds(self, of_runs: impl IntoIterator<Item = Option<f64>>) -> bool {
         of_runs.into_iter().flatten().any(|v| match self {
             LowerBound::Quantile { quantile, .. } => v < quantile,
@@ -153,19 +153,19 @@ impl LowerBound {
 }
 
 impl<S> Metric<S> {
-    /// The same number, which may be a bound.
+    /// Marks the metric as a possible lower bound.
     pub(super) const fn at_least(mut self, bound: LowerBound) -> Metric<S> {
         self.bound = Some(bound);
         self
     }
 
-    /// The same number, which is never more than this.
+    /// Sets the upper limit.
     pub(super) const fn at_most(mut self, most: UpperLimit) -> Metric<S> {
         self.range.max = most;
         self
     }
 
-    /// The same number, which is never less than this.
+    /// Sets the minimum.
     pub(super) const fn from(mut self, least: f64) -> Metric<S> {
         self.range.min = least;
         self

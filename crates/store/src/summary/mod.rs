@@ -1,4 +1,4 @@
-//! The few numbers of a run that a person compares: what they are, and how they come from the rows.
+//! Summary metrics of a run: definitions, and their computation from rows.
 
 mod bounds;
 mod metric;

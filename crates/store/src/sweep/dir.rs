@@ -19,11 +19,10 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// The directory at `path`, created when there is none. A directory with a sweep in it is continued, whatever sweep it is: units that
-    /// both have are shared.
+    /// The directory at `path`, created if missing. A directory with a sweep in it is continued; units that both sweeps share are reused.
     ///
     /// # Errors
-    /// A path that is taken by something else, and when the system refuses.
+    /// A path that holds other files, and when the system refuses.
     pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         let taken = match fs::read_dir(path) {
@@ -41,19 +40,19 @@ impl SweepDir {
         Ok(dir)
     }
 
-    /// A directory with a sweep in it, which may be unfinished.
+    /// A directory with a sweep, which may be incomplete.
     ///
     /// # Errors
-    /// A path that is no such directory.
+    /// A path that is not such a directory.
     pub fn begun(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         dir.manifest().map(|_| dir)
     }
 
-    /// A directory that holds all results of a sweep.
+    /// A directory with all results of a sweep.
     ///
     /// # Errors
-    /// A path that is no such directory, and a sweep of which runs are missing.
+    /// A path that is not such a directory, and an incomplete sweep.
     pub fn open(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         match dir.manifest()?.finished {
@@ -62,10 +61,10 @@ impl SweepDir {
         }
     }
 
-    /// A directory with tables of a sweep: of all its runs, or of those that were done when a limit ended it.
+    /// A directory with tables of a sweep: of all its runs, or of those done when a limit ended it.
     ///
     /// # Errors
-    /// A path that is no such directory, and a sweep without tables.
+    /// A path that is not such a directory, and a sweep without tables.
     pub fn with_tables(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir::begun(path)?;
         if dir.manifest()?.partial.is_empty() { SweepDir::open(path) } else { Ok(dir) }
@@ -90,12 +89,12 @@ impl SweepDir {
         }
         let version = value["manifest_version"].as_u64().unwrap_or(0);
         if version > u64::from(SweepManifest::VERSION) {
-            return Err(fail(format!("layout {version} is newer than this program, which knows {}", SweepManifest::VERSION)));
+            return Err(fail(format!("layout {version} is newer than this program supports ({})", SweepManifest::VERSION)));
         }
         serde_json::from_value(value).map_err(|e| fail(e.to_string()))
     }
 
-    /// Writes the manifest. When it speaks of no results, whole or partial, tables and report of an earlier one are removed.
+    /// Writes the manifest. If it lists no results, tables and report of an earlier sweep are removed.
     ///
     /// # Errors
     /// When the system refuses.
@@ -117,7 +116,7 @@ impl SweepDir {
         Ok(())
     }
 
-    /// Writes a file, which appears when it is complete and on disk.
+    /// Writes a file atomically and syncs it.
     ///
     /// # Errors
     /// When the system refuses.
@@ -130,7 +129,7 @@ impl SweepDir {
         UnitStore::open(&self.path.join("units"))
     }
 
-    /// All numbers, in the order of the points, as `summary.parquet` has them.
+    /// Summary of all runs, in the order of the points, as in `summary.parquet`.
     ///
     /// # Errors
     /// A file that is missing or damaged.

@@ -1,4 +1,4 @@
-//! A unit's numbers as a file: Parquet with a sum over all of it, so that a torn file is told from a whole one.
+//! File format of a unit's metrics: Parquet with a checksum over the whole file, which detects torn files.
 
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
@@ -18,13 +18,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
-/// Columns before the metrics.
+/// Columns in front of the metrics.
 const NAMES: usize = 6;
 
 /// The file of a unit.
 ///
-/// Our choice: plain values without statistics, dictionaries or compression, and without the schema's descriptions, which are many
-/// times longer than a row of numbers. A file has one row for each transport group, and a sweep has many files.
+/// Our choice: plain values without statistics, dictionaries, compression or descriptions, which are many times longer than a row of numbers. A
+/// file has one row per transport group, and a sweep has many files.
 pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> Result<Vec<u8>, ParquetError> {
     let rows: Vec<_> = record.rows().collect();
     let batch = RecordBatch::try_new(summary_table::arrow_schema(), summary_table::arrays(&rows)?)?;
@@ -56,7 +56,7 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     if !is_whole(&bytes) {
         return None;
     }
-    // The types that this version writes; what does not fit them is refused here.
+    // The types that this version writes; other types are rejected here.
     let options = ArrowReaderOptions::new().with_schema(file_schema());
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes::Bytes::from(bytes), options).ok()?;
     let facts = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
@@ -76,7 +76,7 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     Some((record, kept))
 }
 
-/// As the table, but names are plain texts.
+/// As the table, but with plain text for names.
 fn file_schema() -> SchemaRef {
     let schema = summary_table::arrow_schema();
     let plain = |f: &Arc<arrow_schema::Field>| {
@@ -107,19 +107,19 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
     })
 }
 
-/// Length of the sum.
+/// Length of the checksum.
 const SUM: usize = 32;
-/// What ends a Parquet file: the length of the footer before it, and the magic.
+/// End of a Parquet file: the length of the footer before it, and the magic.
 const TAIL: usize = 8;
 
-/// Puts a sum over all bytes between the columns and the footer, where no reader of Parquet looks: it finds the footer from the end and
+/// Inserts a checksum over all bytes between the columns and the footer, where Parquet readers never look: they locate the footer from the end and
 /// the columns from the beginning.
 fn seal(bytes: &[u8]) -> Vec<u8> {
     let (columns, footer) = bytes.split_at(footer_start(bytes).unwrap_or(bytes.len()));
     [columns, sum(columns, footer).as_bytes(), footer].concat()
 }
 
-/// Whether the sum of a file is right. Nothing else may be looked at before: readers of Parquet trust what they read.
+/// Verifies the checksum of a file. It must precede all parsing: Parquet readers trust their input.
 fn is_whole(bytes: &[u8]) -> bool {
     let Some((columns, rest)) = footer_start(bytes).and_then(|f| Some(bytes.split_at(f.checked_sub(SUM)?))) else { return false };
     let (found, footer) = rest.split_at(SUM);

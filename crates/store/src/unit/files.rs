@@ -1,4 +1,4 @@
-//! The files of a unit as bytes: what is written into a store, or sent to the process that has it.
+//! The files of a unit as bytes, for a store or for transfer to another process.
 
 use super::codec::{decode, encode};
 use super::key::{KeyHasher, UnitKey};
@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 /// The files of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitFiles {
-    /// The tables that were kept and have rows, by name.
+    /// The kept tables that have rows, by name.
     pub tables: Vec<(String, Vec<u8>)>,
     /// The numbers.
     pub numbers: Vec<u8>,
@@ -46,7 +46,7 @@ impl UnitFiles {
         Ok(UnitFiles { tables: files, numbers })
     }
 
-    /// Whether these are all files of this unit, as they were written.
+    /// True if these are all files of this unit, unchanged.
     pub(super) fn is_whole(&self, key: &UnitKey) -> bool {
         let Some((_, kept)) = decode(key, self.numbers.clone()) else { return false };
         let with_rows: Vec<&KeptTable> = kept.iter().filter(|k| !k.is_empty()).collect();

@@ -1,6 +1,5 @@
-//! Results by what they are results of. A *unit* is one configuration with one seed; its [`UnitKey`] is a hash of everything that the
-//! result depends on, and [`UnitStore`] holds the results of units by their keys. Whoever asks for a unit that somebody computed
-//! before, in another sweep or before an interruption, finds it.
+//! Content-addressed results. A *unit* is one configuration with one seed; its [`UnitKey`] is a hash of all inputs of the result, and [`UnitStore`]
+//! holds the results of units by key. Results of another sweep, or from before an interruption, are reused.
 
 mod codec;
 mod files;

@@ -1,4 +1,4 @@
-//! The rows of a unit under the names of whoever asks for them: the same run may be called otherwise where it was made.
+//! Renaming of a unit's rows to the names of the current comparison, which may differ from those of the run that computed it.
 
 use super::record::UnitRecord;
 use crate::arrow_fields::texts;
@@ -10,19 +10,19 @@ use arrow_schema::ArrowError;
 use forebay_types::{GroupId, IndexVec};
 use std::sync::Arc;
 
-/// What a run and its transport groups are called.
+/// Names of a run and its transport groups.
 #[derive(Debug, Clone, Copy)]
 pub struct RunNames<'a> {
     /// Name of the variant.
     pub variant: &'a str,
     /// Repetition, from 0.
     pub run: u32,
-    /// The groups in their order: what they were called where the run was made, and what they are called now.
+    /// The groups in order: their names in the run that computed the unit, and their current names.
     pub groups: (&'a IndexVec<GroupId, String>, &'a IndexVec<GroupId, String>),
 }
 
 impl RunNames<'_> {
-    /// The same rows under these names. Columns that the batch does not have are left out.
+    /// The same rows under these names. Columns that the batch lacks are skipped.
     ///
     /// # Errors
     /// None for a batch of a table of this version.
@@ -50,7 +50,7 @@ impl RunNames<'_> {
     }
 }
 
-/// The rows of `summary` of these units, each under its names.
+/// The `summary` rows of these units, each under its current names.
 ///
 /// # Errors
 /// None, short of more than 2^31 different names.

@@ -1,15 +1,15 @@
-//! What the file of a unit says of a table that was kept beside it.
+//! Record of a kept table in the file of a unit.
 
 use super::key::{KeyHasher, UnitKey};
 use std::fmt;
 use std::str::FromStr;
 
-/// A table that was kept beside the numbers of a unit.
+/// A table that is kept beside the metrics of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTable {
     /// Its name, such as `flows`.
     pub table: String,
-    /// Length of the file, bytes; 0: the table has no rows and no file.
+    /// Length of the file, bytes; 0 for a table without rows, which has no file.
     pub bytes: u64,
     /// Hash of the file.
     pub sum: UnitKey,
