@@ -157,7 +157,7 @@ impl Staging {
         }
     }
 
-    /// Where to write.
+    /// Directory to write to.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -169,7 +169,7 @@ impl Staging {
     /// Before the rename, `commit` decides whether to publish.
     ///
     /// # Errors
-    /// When the system refuses all names; the directory stays where it was filled. When `commit` returns false; the directory is removed.
+    /// A file system that refuses all names (the directory stays where it was filled), and a `commit` that returns false (the directory is removed).
     pub(crate) fn publish(mut self, mut files: Vec<(PathBuf, File)>, commit: &dyn Fn() -> bool) -> Result<PathBuf, StoreError> {
         files.extend(opened_dir(&self.path)?);
         sync_together(&files)?;

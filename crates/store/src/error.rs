@@ -15,12 +15,12 @@ pub enum StoreError {
     NotPlain {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Kind of file.
         is: &'static str,
     },
     /// The results are complete, but no final name could be given.
     Unnamed {
-        /// Where they are.
+        /// Path of the results.
         kept: PathBuf,
         /// Why.
         cause: Box<StoreError>,

@@ -66,7 +66,7 @@ pub fn write_atomic_unsynced(path: &Path, contents: &[u8]) -> Result<(), StoreEr
 /// Writes a complete file to disk and then replaces the plain file at `path`, if any. A failure leaves the old file unchanged.
 ///
 /// # Errors
-/// When the path is not a plain file, and when the system refuses.
+/// When the path is not a plain file, and errors of the file system.
 pub fn write_atomic(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, true)
 }

@@ -46,7 +46,7 @@ impl RunDir {
         Ok(RunDir { path: path.to_owned(), manifest })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

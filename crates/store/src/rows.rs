@@ -18,7 +18,7 @@ impl<'a> Rows<'a> {
         Rows(batch)
     }
 
-    /// How many.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.0.num_rows()
     }

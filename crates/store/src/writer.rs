@@ -65,7 +65,7 @@ impl RunWriter {
     /// Appends the rows of one run. Call in the order of variants and repetitions, so that equal runs give equal files.
     ///
     /// # Errors
-    /// When the system refuses, such as on a full disk.
+    /// Errors of the file system, such as a full disk.
     pub fn add(&mut self, info: &RunInfo, report: &Report, summary: &Summary) -> Result<(), StoreError> {
         self.add_paced((info, report, summary), &mut || Pace::Continue).map(|_| ())
     }
@@ -107,7 +107,7 @@ impl RunWriter {
     /// Appends rows to a table. Call in the order of variants and repetitions, as [`RunWriter::add`].
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn write(&mut self, table: RunTable, batch: &RecordBatch) -> Result<(), StoreError> {
         self.tables[table as usize].write(batch)
     }
@@ -115,7 +115,7 @@ impl RunWriter {
     /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
     ///
     /// # Errors
-    /// When the system refuses; the directory is removed then.
+    /// Errors of the file system; the directory is removed then.
     pub fn finish(self, manifest: Manifest) -> Result<PathBuf, StoreError> {
         self.finish_if(manifest, &|| true)
     }

@@ -1,6 +1,6 @@
 //! The table `flows`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::{Column, Get, TableSchema};
 use forebay_experiment::rows::FlowRow;

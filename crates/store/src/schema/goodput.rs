@@ -1,6 +1,6 @@
 //! The table `goodput`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::DeliveryRow;

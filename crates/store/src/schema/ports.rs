@@ -1,6 +1,6 @@
 //! The table `ports`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count};
 use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use crate::run_info::RunInfo;

@@ -1,6 +1,6 @@
 //! The table `queries`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
 use crate::column::Get::{Bool, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::QueryRow;

@@ -1,6 +1,6 @@
 //! The table `tcp`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::TcpRow;

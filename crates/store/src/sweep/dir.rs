@@ -22,7 +22,7 @@ impl SweepDir {
     /// The directory at `path`, created if missing. A directory with a sweep in it is continued; units that both sweeps share are reused.
     ///
     /// # Errors
-    /// A path that holds other files, and when the system refuses.
+    /// A path that holds other files, and errors of the file system.
     pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         let taken = match fs::read_dir(path) {
@@ -70,7 +70,7 @@ impl SweepDir {
         if dir.manifest()?.partial.is_empty() { SweepDir::open(path) } else { Ok(dir) }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -97,7 +97,7 @@ impl SweepDir {
     /// Writes the manifest. If it lists no results, tables and report of an earlier sweep are removed.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn set_manifest(&self, manifest: &SweepManifest) -> Result<(), StoreError> {
         let path = self.path.join(Manifest::FILE);
         let mut text = serde_json::to_string_pretty(manifest)
@@ -119,7 +119,7 @@ impl SweepDir {
     /// Writes a file atomically and syncs it.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
         write_atomic(&self.path.join(name), contents)
     }

@@ -29,7 +29,7 @@ pub struct SweepManifest {
     pub partial: String,
     /// The scenario as written.
     pub scenario: SweepScenario,
-    /// What is varied.
+    /// Swept keys.
     pub axes: Vec<AxisRecord>,
     /// Seeds of every variant of every point.
     pub seeds: Vec<u64>,

@@ -28,7 +28,7 @@ pub struct KeyColumn {
     pub name: String,
     /// Unit, as for other columns.
     pub unit: String,
-    /// What it is.
+    /// Name of the key.
     pub doc: String,
     /// The different values.
     pub values: KeyValues,
@@ -97,7 +97,7 @@ impl SweepTable {
     /// Writes `rows` to `dir/summary.parquet` or `.csv`, atomically and synced.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn write<'a>(
         &self,
         dir: &Path,

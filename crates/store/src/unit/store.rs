@@ -94,7 +94,7 @@ impl UnitStore {
     /// Stores the metrics of a unit with these tables. With `sync` they are on disk when this returns.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn put(&self, key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)], sync: bool) -> Result<(), StoreError> {
         self.write_all(key, &UnitFiles::new(key, record, tables)?, sync)
     }
@@ -102,7 +102,7 @@ impl UnitStore {
     /// Stores the files that another process computed.
     ///
     /// # Errors
-    /// Files of another unit or damaged files, and when the system refuses.
+    /// Files of another unit or damaged files, and errors of the file system.
     pub fn put_files(&self, key: &UnitKey, packed: &UnitFiles, sync: bool) -> Result<(), StoreError> {
         if !packed.is_whole(key) {
             return Err(StoreError::Damaged {
