@@ -1,7 +1,7 @@
-//! The native half of the Python package `forebay`: what the package in `python/forebay` stands on, not meant for users.
+//! Native module of the Python package `forebay`, not meant for users.
 //!
-//! Everything here is a thin layer over the crates that the command line uses. Errors are raised as the classes of
-//! `forebay._errors`. Types of arguments and results are generated into `python/forebay/_native.pyi`.
+//! It is a thin layer over the crates that the command line uses. Errors are raised as the classes of `forebay._errors`. Types of arguments and
+//! results are generated into `python/forebay/_native.pyi`.
 
 mod buffer;
 mod concat;
@@ -19,7 +19,7 @@ mod session;
 mod sweep;
 mod table;
 
-/// The native half of the package; use `forebay` instead.
+/// The native module of the package; use `forebay` instead.
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]

@@ -1,10 +1,10 @@
-//! What runs receive from Python while its lock is released: Ctrl-C, and errors of the callback for progress.
+//! Signals and callbacks of runs that have released Python's lock: Ctrl-C, and errors of the progress callback.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Stops the runs when Python raises something.
+/// Stops the runs when Python raises an exception.
 pub(crate) struct Listener<'a> {
     progress: Option<Py<PyAny>>,
     stop: &'a AtomicBool,
@@ -12,13 +12,12 @@ pub(crate) struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    /// `stop` becomes true when the runs are to end.
+    /// `stop` is set to end the runs.
     pub(crate) fn new(progress: Option<Py<PyAny>>, stop: &AtomicBool) -> Listener<'_> {
         Listener { progress, stop, raised: None }
     }
 
-    /// Calls the callback: runs that are done, all of them, the part of the work that is done, seconds since the start, packet
-    /// transmissions.
+    /// Calls the callback with the number of finished runs and of all runs, the fraction done, seconds since the start, and packet transmissions.
     pub(crate) fn tell(
         &self,
         py: Python<'_>,
@@ -34,18 +33,18 @@ impl Listener<'_> {
         Ok(())
     }
 
-    /// Handles signals, then calls the callback. Without Python's lock.
+    /// Handles signals, then calls the callback. Called without Python's lock.
     pub(crate) fn tick(&mut self, done: usize, of: usize, fraction: Option<f64>, elapsed: Duration, hops: u64) {
         let report = |py: Python<'_>, me: &Self| me.tell(py, done, of, fraction, elapsed.as_secs_f64(), hops);
         self.attach(|py, me| py.check_signals().and_then(|()| report(py, me)));
     }
 
-    /// Handles signals. Their handlers run in the main thread alone: in others this does nothing.
+    /// Handles signals. Signal handlers run in the main thread only; other threads do nothing here.
     pub(crate) fn signals(&mut self) {
         self.attach(|py, _| py.check_signals());
     }
 
-    /// What was raised, also by a signal that came with the last result.
+    /// The raised exception, including one of a signal that came with the last result.
     pub(crate) fn end(&mut self, py: Python<'_>) -> PyResult<()> {
         match self.raised.take() {
             Some(raised) => Err(raised),

@@ -1,4 +1,4 @@
-//! Sweeps whose units run in other processes: which are missing, and their results as they come; and the other side, which runs some.
+//! Sweeps whose units run in other processes: the coordinator, which lists missing units and stores results, and the worker, which runs units.
 
 use crate::detach::detached;
 use crate::errors;
@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// A sweep that is begun: its points are checked, and its directory is there.
+/// A started sweep: its points are checked, and its directory exists.
 #[pyclass(frozen)]
 pub(crate) struct BegunSweep {
     plan: Plan,
@@ -25,7 +25,7 @@ pub(crate) struct BegunSweep {
 
 #[pymethods]
 impl BegunSweep {
-    /// Checks the points of a scenario's sweep with further axes (`key=[..]`), and begins the directory.
+    /// Checks the points of a scenario's sweep with further axes (`key=[..]`), and creates the directory.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario, axes: Vec<String>, out: Option<PathBuf>) -> PyResult<BegunSweep> {
         let swept = with_axes(scenario, &axes)?;
@@ -46,25 +46,25 @@ impl BegunSweep {
         self.path.clone()
     }
 
-    /// Different units of the sweep.
+    /// Number of different units of the sweep.
     fn total(&self) -> usize {
         self.plan.distinct().len()
     }
 
-    /// The units whose results are not there, in their order: the number of the point, and the key.
+    /// The units without results, in order: the number of the point, and the key.
     fn missing(&self, py: Python<'_>) -> PyResult<Vec<(u32, String)>> {
         let keep = self.plan.sweep().keep();
         let units = || self.plan.units().iter().filter(|u| u.same_as().is_none() && self.store.get(u.key(), keep).is_none());
         detached(py, || units().map(|u| (u.point(), u.key().to_string())).collect())
     }
 
-    /// Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.
+    /// Stores the result of a unit that ran elsewhere: its tables by name, and its metrics.
     fn put(&self, py: Python<'_>, key: &str, tables: Vec<(String, PyBackedBytes)>, numbers: PyBackedBytes) -> PyResult<()> {
         keep(py, &self.store, key, tables, &numbers)
     }
 }
 
-/// Keeps the result of a unit that ran elsewhere.
+/// Stores the result of a unit that ran elsewhere.
 pub(crate) fn keep(
     py: Python<'_>,
     store: &UnitStore,
@@ -78,10 +78,10 @@ pub(crate) fn keep(
     detached(py, || store.put_files(&key, &packed, false))?.map_err(|e| errors::store(&e))
 }
 
-/// The files of a unit: its tables by name, and its numbers.
+/// The files of a unit: its tables by name, and its metrics.
 type Files<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Bound<'py, PyBytes>);
 
-/// Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
+/// Runs the units with these keys at these points, one after the other. Returns the tables by name and the metrics of each.
 #[pyfunction]
 pub(crate) fn run_batch<'py>(
     py: Python<'py>,
@@ -97,7 +97,7 @@ pub(crate) fn run_batch<'py>(
     Ok(files(py, &made))
 }
 
-/// The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
+/// Runs units of a scenario without a sweep, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
 #[pyfunction]
 pub(crate) fn run_once<'py>(
     py: Python<'py>,
@@ -121,7 +121,7 @@ fn parsed(key: &str) -> PyResult<UnitKey> {
     key.parse().map_err(|()| errors::engine("a key of a run has 32 hexadecimal digits"))
 }
 
-/// Listens to Ctrl-C while points are checked.
+/// Handles Ctrl-C while points are checked.
 struct Checking<'a>(Listener<'a>);
 
 impl Watcher for Checking<'_> {

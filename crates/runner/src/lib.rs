@@ -1,9 +1,8 @@
-//! Executes scenarios: what stands between a checked scenario and its results, for the command line and for Python alike.
+//! Execution of checked scenarios, for the command line and for Python.
 //!
-//! A [`Job`] is one configuration with one seed: a pure function from a configuration to a report ([`simulate`]), independent of all
-//! others. [`run_all`] takes the numbered jobs of a scenario, runs them on threads, and hands the outcomes over in the order of their
-//! numbers. [`sweep`] runs many scenarios, and keeps their results by what they are results of. Both do their work on one pool
-//! (`pool.rs`), which an executor on many machines would replace.
+//! A [`Job`] is one configuration with one seed: a pure function from a configuration to a report ([`simulate`]), independent of all others.
+//! [`run_all`] runs the numbered jobs of a scenario on threads and delivers the outcomes in the order of their numbers. [`sweep`] runs many
+//! scenarios and stores their results by key. Both use one thread pool (`pool.rs`).
 
 mod defect;
 mod explain;

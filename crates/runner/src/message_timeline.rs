@@ -1,4 +1,4 @@
-//! What happened to one message, in words with times: hop by hop where it waited, and event by event what its sender did.
+//! Timeline of one message as text: delays hop by hop, and the events of its sender.
 
 use crate::simulate::Simulated;
 use forebay_experiment::rows::{FlowRow, QueueRow, TimeoutKind, TimeoutRow};
@@ -7,28 +7,28 @@ use forebay_types::PortId;
 use std::fmt::Write as _;
 use std::io;
 
-/// Most events that are printed.
+/// Maximum number of printed events.
 const MAX_EVENTS: usize = 24;
 /// Samples in memory at a time.
 const PIECE: usize = 1 << 16;
 
-/// The ports that the packets of a message passed, in order.
+/// Path of a message's packets.
 pub(crate) struct Route {
-    /// When they began to take it, ps.
+    /// Time from which on it was used, ps.
     pub from: u64,
     pub ports: Vec<PortId>,
 }
 
-/// The routes of a message, one after the other: those of a network in which links fail change.
+/// Paths of a message in order of time: link failures change them.
 #[derive(Default)]
 pub(crate) struct Routes {
     pub each: Vec<Route>,
-    /// Each packet takes a route of its own, and these are an example.
+    /// Each packet takes a random path; these are an example.
     pub sprayed: bool,
 }
 
 impl Routes {
-    /// A line for each hop of each route.
+    /// One line per hop of each path.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         if self.sprayed {
@@ -50,7 +50,7 @@ impl Routes {
 }
 
 impl Route {
-    /// A line for each hop: how long its queue was from `start` to `end`, and what that is in time.
+    /// One line per hop: the length of its queue from `start` to `end`, and the resulting delay.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         for port in &self.ports {
@@ -86,7 +86,7 @@ impl Route {
     }
 }
 
-/// A queue while a message was on its route.
+/// Statistics of a queue while a message was on its path.
 #[derive(Default)]
 struct QueueStats {
     samples: u64,
@@ -106,7 +106,7 @@ impl QueueStats {
     }
 }
 
-/// What happened to one message, in order of time.
+/// Timeline of one message.
 pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String {
     let info: &RunInfo = &run.info;
     let end = f.end.ps().unwrap_or(run.report.end.0);
@@ -137,7 +137,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
     out
 }
 
-/// Something that happened to a message.
+/// An event of a message.
 struct Event {
     /// When, ps.
     at: u64,
@@ -145,18 +145,18 @@ struct Event {
     what: String,
 }
 
-/// What is left out first where there is too much to tell, the last one here.
+/// Importance of an event. The last ones are left out first where there are too many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Priority {
     /// Timers, pauses, beginning and end.
     Always,
-    /// A loss is noticed.
+    /// Loss detection.
     Loss,
-    /// Segments are sent again.
+    /// Retransmissions.
     Resent,
 }
 
-/// The events in order of time, without the latest of the least telling ones where they are too many, and how many those are.
+/// The events in order of time, without the latest of the least important ones where there are too many, and the number of those.
 fn shortened(mut events: Vec<Event>) -> (Vec<Event>, usize) {
     let more = events.len().saturating_sub(MAX_EVENTS);
     events.sort_by_key(|e| (e.priority, e.at));
@@ -167,7 +167,7 @@ fn shortened(mut events: Vec<Event>) -> (Vec<Event>, usize) {
 
 fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     let last = f.acked.ps().unwrap_or(run.report.end.0);
-    // An ACK at the moment when it was written is of what came before.
+    // An ACK at the moment of the write belongs to earlier data.
     let own = |time: u64| time > f.start.0 && time <= last;
     let mut events: Vec<Event> = Vec::new();
     let event = |at: u64, priority: Priority, what: String| Event { at, priority, what };
@@ -192,7 +192,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
         ));
     }
     let (mut before, mut seen) = (f.start.0, None);
-    // Segments sent again: from when to when, and how many.
+    // Retransmissions: first and last time, and number of segments.
     let mut resent: Vec<(u64, u64, u64)> = Vec::new();
     let mut state = 0;
     let mut timers = timers.iter().filter(|t| t.kind != TimeoutKind::Syn).map(|t| t.time_ps).peekable();
@@ -210,14 +210,14 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
             events.push(event(s.time_ps, Priority::Always, format!("first ACK; cwnd {:.1} segments{rtt}", s.cwnd)));
         }
         let mut again = s.retrans.saturating_sub(seen.unwrap_or(0));
-        // One left with each timer since the last ACK, and not with this one.
+        // Each timer since the last ACK retransmitted one segment.
         while let Some(at) = timers.next_if(|at| *at < s.time_ps) {
             if again > 0 {
                 resent.push((at, at, 1));
                 again -= 1;
             }
         }
-        // ACK after ACK lets more of them leave: one event.
+        // Retransmissions on successive ACKs are one event.
         match resent.last_mut() {
             Some((_, until, segments)) if again > 0 && *until == before => (*until, *segments) = (s.time_ps, *segments + again),
             _ if again > 0 => resent.push((s.time_ps, s.time_ps, again)),
@@ -229,7 +229,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
         }
         (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
     }
-    // Those between which nothing else happens are one event, too.
+    // Retransmissions without other events in between are one event.
     let happened: Vec<u64> = events.iter().map(|e| e.at).collect();
     resent.dedup_by(|next, kept| {
         let one = !happened.iter().any(|at| (kept.1 + 1..=next.0).contains(at));
@@ -248,17 +248,17 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     events
 }
 
-/// When something happened, after the message began: one digit more than a duration has, so that the order is seen.
+/// Time of an event relative to the start of the message, with one digit more than a duration, so that the order is visible.
 fn stamp(ps: u64) -> String {
     format!("+{}", in_unit(ps, 1))
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 fn time(ps: u64) -> String {
     in_unit(ps, 0)
 }
 
-/// With so many digits more than three.
+/// A time with `more` additional digits beyond three.
 fn in_unit(ps: u64, more: usize) -> String {
     let (value, unit) = match ps {
         0..1_000_000 => (ps as f64 * 1e-3, "ns"),
@@ -281,7 +281,7 @@ fn in_unit(ps: u64, more: usize) -> String {
 mod tests {
     use super::*;
 
-    /// However many segments were sent again, the timers are printed, and the end.
+    /// Timers and the end are printed, however many segments were retransmitted.
     #[test]
     fn what_matters_is_not_crowded_out() {
         let event = |at, priority| Event { at, priority, what: String::new() };

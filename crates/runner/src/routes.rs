@@ -1,4 +1,4 @@
-//! MessageSelector ports the packets of a message pass, and when they change: around links that fail, by the tables that the switches have then.
+//! Paths of a message's packets over time. Switches route around failed links after a delay.
 
 use crate::message_timeline::{Route, Routes};
 use forebay_experiment::faults::Balance;
@@ -6,7 +6,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, reverse};
 use forebay_types::{NodeId, PortId, Time};
 
-/// From where to where, and when.
+/// Connection, end points and time of a message.
 pub(crate) struct Endpoints {
     pub conn: u64,
     pub src: NodeId,
@@ -15,7 +15,7 @@ pub(crate) struct Endpoints {
     pub end: Time,
 }
 
-/// The routes of a message, as far as switches choose by the hash of its connection.
+/// The routes of a message, where switches choose by the hash of its connection.
 pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
     let sprayed = network.faults.balance == Balance::Packet;
     let Ok(intact) = Fib::new(network) else { return Routes::default() };
@@ -25,10 +25,10 @@ pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
         if avoided.is_empty() {
             return intact.path(network, ends.src, ends.dst, hash);
         }
-        // The run was possible, so these tables are.
+        // The run succeeded with these tables, so they exist.
         let around = intact.around(network, &|port| !avoided.contains(&port));
         let ports = around.map_or_else(|_| Vec::new(), |(fib, _)| fib.path(network, ends.src, ends.dst, hash));
-        // Where no route is left packets are lost at the dead link.
+        // Without a route, packets are lost at the failed link.
         if ports.iter().any(|p| avoided.contains(p)) { Vec::new() } else { ports }
     };
     let mut each = vec![Route { from: ends.start.0, ports: at(ends.start) }];
@@ -41,7 +41,7 @@ pub(crate) fn routes(network: &Network, ends: &Endpoints) -> Routes {
     Routes { each, sprayed }
 }
 
-/// When switches learn something, in order.
+/// Times at which switches change their tables, in order.
 fn changes(network: &Network) -> Vec<Time> {
     let all = network.faults.failures.iter();
     let mut times: Vec<Time> =

@@ -1,4 +1,4 @@
-//! Two runs of an experiment packet by packet: where each connection first goes another way, and what its sender thought then.
+//! Packet-by-packet comparison of two runs: the first packet of each connection that differs, with the state of both senders.
 
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{PacketRow, TcpRow};
@@ -10,34 +10,34 @@ use std::collections::BTreeMap;
 pub struct Alignment {
     /// Its number.
     pub conn_id: u64,
-    /// Packets of both directions that are the same in both runs and reached their hosts at the same nanosecond, until the first that is not.
+    /// Equal packets of both directions up to the first difference.
     pub alike: usize,
     /// Packets of both directions in each run.
     pub packets: [usize; 2],
-    /// The first that differs; `None`: there is none.
+    /// The first difference, if any.
     pub first: Option<Divergence>,
 }
 
-/// The first packet of a direction that differs: missing in one run, another packet, or the same at another time.
+/// First difference in one direction: a packet that is missing in one run, another packet, or the same packet at another time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
-    /// On the way from the receiver to the sender.
+    /// True for the direction from the receiver to the sender.
     pub back: bool,
-    /// Its place in its direction, from 1.
+    /// Rank of the packet in its direction, from 1.
     pub place: usize,
     /// In each run.
     pub packet: [Option<PacketRow>; 2],
-    /// The last state of the sender before, in each run, where it was recorded.
+    /// The last recorded state of the sender before it, in each run.
     pub state: [Option<TcpRow>; 2],
 }
 
-/// A nanosecond, ps: hosts of a kernel count in whole ones.
+/// A nanosecond in ps: kernels count in whole nanoseconds.
 const NS: u64 = 1_000;
 
-/// Aligns the connections of two runs that recorded their packets, each of which may come `within` some time of its equal: zero is the same nanosecond. What acknowledges and carries nothing on the way of data, such as the last
-/// packet of a handshake, has no equal in every world and is left out.
+/// Compares the connections of two runs with recorded packets. Packets of equal contents may differ in time by `within`; zero demands the same
+/// nanosecond. Pure ACKs in the direction of data, such as the last packet of a handshake, do not exist in every world and are ignored.
 pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
-    // A run without a duration ends when its work is done, which says nothing about what is still on its way.
+    // A run without a duration ends when its work is done, so packets in flight at that time are not comparable.
     let end = a.end.min(b.end);
     let lists = [a, b].map(|r| by_direction(r, end));
     let states = [a, b].map(|r| {
@@ -65,8 +65,8 @@ pub fn align(a: &Report, b: &Report, within: Time) -> Vec<Alignment> {
     ids.iter().map(one).collect()
 }
 
-/// The packets of each connection and direction, in order, numbers counted from that of the SYN: a slot's second connection begins elsewhere in the
-/// simulator than its first one does.
+/// The packets of each connection and direction, in order, with sequence numbers relative to the SYN: later connections of a slot start at another
+/// number in the simulator.
 fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
     let mut all: BTreeMap<(u64, bool), Vec<PacketRow>> = BTreeMap::new();
     let mut origins: BTreeMap<u64, u32> = BTreeMap::new();
@@ -81,7 +81,7 @@ fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketR
     all
 }
 
-/// Whether a packet is the same, at the same nanosecond or `within` so much time. Whoever closes may do so with the last byte or behind it, so that FIN is no difference.
+/// True for the same packet within the time `within`. A FIN may come with the last byte or after it, so it is not compared.
 fn same(a: &PacketRow, b: &PacketRow, within: Time) -> bool {
     let what = |p: &PacketRow| (p.number, p.payload, p.syn, p.ece, p.ce, p.class);
     what(a) == what(b) && a.time_ps.div_ceil(NS).abs_diff(b.time_ps.div_ceil(NS)) <= within.0 / NS
@@ -95,7 +95,7 @@ fn difference([a, b]: [&[PacketRow]; 2], back: bool, within: Time) -> Option<Div
     Some(Divergence { back, place: place + 1, packet: [a.get(place).copied(), b.get(place).copied()], state: [None, None] })
 }
 
-/// When it can first be seen, ns.
+/// Earliest time at which the difference is visible, ns.
 pub fn time_of(d: &Divergence) -> u64 {
     d.packet.iter().flatten().map(|p| p.time_ps.div_ceil(NS)).min().unwrap_or(u64::MAX)
 }

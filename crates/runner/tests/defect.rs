@@ -1,4 +1,4 @@
-//! What becomes of a panic where it must not end the process. By itself: panics of other tests would be taken for its own.
+//! Conversion of panics to errors. In a program of its own: panics of other tests would be counted.
 
 use forebay_runner::caught;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The hash of the sources that names results: what changes it, and what does not.
+//! Inputs of the source hash that is part of result keys.
 
 #[path = "../build/sources.rs"]
 mod sources;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A workspace of three crates, of which `top` depends on `low` and nothing on `other`; removed at the end.
+/// A workspace of three crates, in which `top` depends on `low`, and not on `other`; removed at the end.
 struct Tree(PathBuf);
 
 impl Tree {
@@ -69,7 +69,7 @@ fn source_changes_change_digest() {
     differs("a new dependency");
 }
 
-/// A table's columns have a hash of their own, so that a new column renames nothing but what keeps the table.
+/// A table's columns have their own hash, so that a new column changes only the keys of units that keep the table.
 #[test]
 fn columns_of_tables_are_apart() {
     let tree = Tree::new("tables");
@@ -103,7 +103,7 @@ fn location_and_line_ends_ignored() {
     assert_eq!(a.digest(), b.digest());
 }
 
-/// The crates of this workspace that `name` is built from, itself included, as Cargo has them.
+/// The workspace dependencies of `name`, itself included, as Cargo lists them.
 fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -124,7 +124,7 @@ fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
     found
 }
 
-/// Everything between a scenario and the numbers of its summary, and the program was built from the files that lie here now.
+/// All sources between a scenario and its summary are included, and the program was built from the current files.
 #[test]
 fn the_program_knows_its_own_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! What piles up in a network that is asked for more than it carries: connections that wait, and packets in long queues.
+//! Backlog of an overloaded network: open connections and packets in long queues.
 
 use super::plan::Planned;
 use forebay_experiment::Experiment;
@@ -8,16 +8,16 @@ use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_types::{IndexVec, QueueLen, WorkloadId};
 
-/// What a connection takes while it is open, and for each of its segments of which the sender has to remember something, up to so many of
-/// them. Measured on connections that wait in an overloaded fabric.
+/// Memory of an open connection, of each of its segments in the sender's records, and the maximum number of such segments. Measured on connections
+/// in an overloaded fabric.
 const OPEN: f64 = 2_400.0;
 const OPEN_SEGMENT: f64 = 25.0;
 const OPEN_SEGMENTS: f64 = 140.0;
-/// A packet that waits: in its queue, and in the memory of its sender. Measured.
+/// Memory of a queued packet, in its queue and in its sender. Measured.
 const PACKET: f64 = 80.0;
-/// Messages of a workload whose ways are looked at.
+/// Messages of a workload whose paths are examined.
 const WAYS: usize = 64;
-/// Of each workload, how busy the busiest link of its messages has been: on average over some of them, and at least a twentieth.
+/// Utilization of the busiest link on the path of each workload's messages, averaged over some of them, at least 0.05.
 pub(super) fn served(config: &Experiment, report: &Report) -> IndexVec<WorkloadId, f64> {
     let mut sums: IndexVec<WorkloadId, (f64, usize)> = IndexVec::repeat((0.0, 0), config.workloads.len());
     if let Ok(fib) = Fib::new(&config.network) {
@@ -33,7 +33,7 @@ pub(super) fn served(config: &Experiment, report: &Report) -> IndexVec<WorkloadI
     sums.iter().map(|(sum, seen)| (sum / (*seen).max(1) as f64).clamp(0.05, 1.0)).collect()
 }
 
-/// Where more arrives than links carry, connections pile up: in step with the bytes that are left over. What those take that are to come, bytes.
+/// Memory of connections that will accumulate where more traffic arrives than the links carry, in proportion to the remaining bytes.
 pub(super) fn waiting(
     config: &Experiment,
     report: &Report,
@@ -66,24 +66,24 @@ fn mss(config: &Experiment) -> f64 {
     f64::from(config.groups.iter().map(|g| g.tcp.stack.mss).max().unwrap_or(1))
 }
 
-/// Packets of unfinished messages that their senders have sent and know nothing of yet.
+/// Packets in flight of unfinished messages.
 pub(super) fn in_flight(config: &Experiment, report: &Report) -> f64 {
     let unfinished = report.flows.iter().filter(|f| f.acked.is_never());
     unfinished.map(|f| (f.segs_sent.saturating_sub(f.segs_retx) as f64 - f.bytes_acked as f64 / mss(config)).max(0.0)).sum()
 }
 
-/// Whether what windows allow would fill a queue that has not been full yet: from then on packets are lost.
+/// True if the windows allow enough data to fill a queue that has not been full yet: packets are lost from then on.
 pub(super) fn fills(config: &Experiment, report: &Report) -> bool {
     let could = could_wait(config, report);
     report.ports.iter().map(|row| room(config, row)).any(|room| room > 0.0 && could >= room)
 }
 
-/// Packets that long queues will hold beyond those that they hold by now: as many as fit where a queue still grows, and as windows allow.
+/// Packets by which long queues will grow, limited by their buffers and by the windows.
 fn filling(config: &Experiment, report: &Report) -> f64 {
     could_wait(config, report).min(report.ports.iter().map(|row| room(config, row)).sum())
 }
 
-/// Packets that windows allow beyond those that are under way.
+/// Packets that the windows allow beyond those in flight.
 fn could_wait(config: &Experiment, report: &Report) -> f64 {
     let window = config.groups.iter().map(|g| g.tcp.stack.rcv_wnd).max().unwrap_or(0);
     let left = |f: &FlowRow| if f.size_bytes == 0 { window } else { f.size_bytes.saturating_sub(f.bytes_acked).min(window) };
@@ -91,12 +91,12 @@ fn could_wait(config: &Experiment, report: &Report) -> f64 {
     (open.map(|f| left(f) as f64 / mss(config)).sum::<f64>() - in_flight(config, report)).max(0.0)
 }
 
-/// Packets that fit into the queue of a port beyond the most that it has had, where it still grows; infinitely many without a limit.
+/// Space in a port's queue beyond its largest length so far, if it still grows, in packets; infinite without a limit.
 fn room(config: &Experiment, row: &PortRow) -> f64 {
-    // Full, held short, or no longer than it has been all the time: it does not grow.
+    // Full, kept short, or of constant length: it does not grow.
     let steady = row.queue_mean_pkts > 0.6 * f64::from(row.queue_max_pkts);
     let refused = row.dropped_overflow + row.dropped_shared + row.dropped_early + row.marked > 0;
-    // A host lets few packets wait at its own interface.
+    // A host keeps few packets in the queue of its own interface.
     let own = config.network.nodes[config.network.ports[row.port].from].host;
     if own || steady || refused || row.busy < 0.5 {
         return 0.0;

@@ -46,7 +46,7 @@ fn symbol(unit: &str) -> &str {
     }
 }
 
-/// The axes as the manifest has them.
+/// The axes for the manifest.
 pub(super) fn records(sweep: &Sweep) -> Vec<AxisRecord> {
     let record = |axis: &Axis| AxisRecord {
         key: axis.key.clone(),
@@ -60,7 +60,7 @@ pub(super) fn records(sweep: &Sweep) -> Vec<AxisRecord> {
     sweep.axes().iter().map(record).collect()
 }
 
-/// For each column the index of its value at a point.
+/// Index of the value at a point, for each column.
 pub(super) fn picks(columns: &[(usize, KeyColumn)], point: &Point) -> Vec<Option<usize>> {
     columns.iter().map(|(axis, _)| point.values.get(*axis).copied().flatten()).collect()
 }

@@ -1,4 +1,4 @@
-//! Units that one process runs for another: which ones, and the files of their results. Where they run is the caller's affair.
+//! Units that one process runs for another: selection by key, and result files. The caller decides about the machine.
 
 use super::error::SweepError;
 use super::find::{resolve, run_unit};
@@ -9,18 +9,17 @@ use forebay_store::unit::{UnitFiles, UnitKey};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Runs the units with these keys, which are of these points of the scenario's sweep, one after the other. The results are in the order of the
-/// keys.
+/// Runs the units with these keys at these points of the scenario's sweep, one after the other. The results are in the order of the keys.
 ///
 /// # Errors
-/// What [`super::run_units`] fails for; and a key that no unit of these points has, because this program, or a file that the scenario
-/// names, is not the one that the caller has.
+/// Errors of [`super::run_units`], and a key that no unit of these points has, because this program or a file of the scenario differs from the
+/// caller's.
 pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {
     let Some(sweep) = scenario.sweep()? else { return Err(SweepError::Foreign) };
     run_keys(scenario, &Plan::of_points(scenario, sweep, points, stop)?, keys, stop)
 }
 
-/// The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, as [`super::Session::submit`] takes it.
+/// Runs units of a scenario without a sweep, with the seeds 1 to `seeds`, as [`super::Session::submit`].
 ///
 /// # Errors
 /// As [`run_batch`].
