@@ -93,7 +93,7 @@ mod tests {
     fn a_hundredth_that_runs_on_does() {
         let (d, mut cells) = two(20);
         mark_tight_bounds(&d, "qct_p99_s", &mut cells);
-        assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().unknown, [1]);
+        assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().undecided, [1]);
         // Nothing is known of what was not read.
         mark_tight_bounds(&Data { queries: Vec::new(), ..d }, "qct_p99_s", &mut cells);
         assert!(!cells[1].unwrap().tight);

@@ -45,8 +45,8 @@ pub enum Cause {
     Share,
     /// The window or the pacing rate of its sender, or the receiver's window.
     Window,
-    /// Messages before it on its connection.
-    Behind,
+    /// Earlier messages of its connection.
+    HeadOfLine,
 }
 
 impl Cause {

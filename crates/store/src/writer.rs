@@ -87,7 +87,7 @@ impl RunWriter {
             let written = each_batch(table, (info, report, summary), &mut |batch| {
                 match pace() {
                     Pace::Abandon => return Err(Stopped::Store(StoreError::Interrupted)),
-                    Pace::Truncate if !NEVER_CUT.contains(&table) => return Err(Stopped::Cut),
+                    Pace::Truncate if !NEVER_TRUNCATED.contains(&table) => return Err(Stopped::Truncated),
                     Pace::Truncate | Pace::Continue => {}
                 }
                 let batch = batch.map_err(|e| Stopped::Store(encode_error(&file.path, e.into())))?;
@@ -96,7 +96,7 @@ impl RunWriter {
             match written {
                 Ok(()) => {}
                 Err(Stopped::Store(e)) => return Err(e),
-                Err(Stopped::Cut) => {
+                Err(Stopped::Truncated) => {
                     cut.push(TruncatedTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
                 }
             }
@@ -173,7 +173,7 @@ pub struct TruncatedTable {
 
 /// Reason why a table was not written completely.
 enum Stopped {
-    Truncate,
+    Truncated,
     Store(StoreError),
 }
 
@@ -191,7 +191,7 @@ const WRITING_ORDER: [RunTable; 9] = [
 ];
 
 /// Small tables, which are never truncated.
-const NEVER_CUT: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
+const NEVER_TRUNCATED: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
 
 enum Encoder {
     Parquet(Box<ParquetFile>),

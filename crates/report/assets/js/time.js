@@ -1,7 +1,7 @@
-// Panels over one axis of time.
+// Panels over a common time axis.
 const timesOf = (at, n) => (Array.isArray(at) ? at : Array.from({ length: n }, (_, i) => at.from + i * at.step));
 
-// Lines of one subject in one panel differ in dashes.
+// Lines of one subject in one panel have different dashes.
 function dashes(lines) {
   const seen = new Map();
   return lines.map(l => {
@@ -24,7 +24,7 @@ function extent(lists) {
 
 function timeChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
-  // What has the same name in several panels is shown and hidden in all of them; what the first panel names is named there only.
+  // Items with equal names in several panels are shown and hidden together; only the first panel lists them.
   const told = new Set();
   const panels = chart.panels.map((p, k) => {
     const name = item => {
@@ -56,7 +56,7 @@ function timeChart(ctx, chart) {
   const zoom = zooming({ full, log: false, state, title, xTitle: "time", tools });
   host.append(zoom.box);
   const height = panels.length > 1 ? 168 : 240;
-  // Smallest and largest value in sight of all panels of a unit.
+  // Smallest and largest visible value of all panels of a unit.
   const extremes = unit => {
     const [from, to] = zoom.range();
     let min = Infinity,

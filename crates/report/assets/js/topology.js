@@ -1,5 +1,4 @@
-// The network. Each direction of a link is a line of its own, on the right-hand side of its way; colour and width
-// say how utilized it was.
+// Network picture. Each direction of a link is a separate line, on its right-hand side; colour and width show its utilization.
 const linkWidth = utilization => 1.5 + 5.5 * clamp(utilization || 0, 0, 1);
 
 function topologyChart(ctx, chart) {
@@ -63,7 +62,7 @@ function topologyChart(ctx, chart) {
   };
 }
 
-// What the colours and widths mean.
+// Legend of colours and widths.
 function heatScale() {
   const root = svg("svg", {
     class: "draw",
@@ -123,7 +122,7 @@ function drawNet(width, chart, subject, title, picked) {
     lowest = chart.nodes.reduce((a, n) => Math.max(a, n.y), 0);
   const bottom = chart.nodes.filter(n => n.y === lowest).map(nameOf),
     longest = bottom.reduce((a, s) => Math.max(a, Math.min(16, s.length)), 0);
-  // Names below the lowest row are tilted when they would touch.
+  // Names below the lowest row are tilted if they would overlap.
   const tilted = longest * 6.6 > step,
     below = tilted ? longest * 4.4 : 0,
     height = clamp(90 + rows.size * 105, 220, 480) + below;
@@ -136,7 +135,7 @@ function drawNet(width, chart, subject, title, picked) {
     role: "group",
     "aria-label": title + ". Arrow keys go from link to link.",
   });
-  // The utilization ones on top.
+  // Links with high utilization are drawn on top.
   const order = chart.links
     .map((_, i) => i)
     .sort((a, b) => (chart.links[a].utilization[subject] || 0) - (chart.links[b].utilization[subject] || 0) || a - b);
@@ -182,7 +181,7 @@ function drawNet(width, chart, subject, title, picked) {
     root.append(node);
     labels.push({ utilization: utilization || 0, x: m[0], y: m[1], nx });
   }
-  // A number at the three busiest, which are what one looks for.
+  // The three busiest links have a number.
   for (const t of labels.slice(-3))
     if (t.utilization > 0)
       root.append(

@@ -1,4 +1,4 @@
-// One x axis for all panels of a chart: zoom, pan and cursor, by mouse, touch and keys.
+// Common x axis of all panels of a chart: zoom, pan and cursor, by mouse, touch and keys.
 function zooming({ full, log, state, title, xTitle, tools }) {
   const to = log ? Math.log10 : v => v,
     from = log ? v => 10 ** v : v => v;
@@ -43,7 +43,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     for (const p of panels) p.u.setScale("x", { min, max });
   }
 
-  // By a factor, about a point (the middle, if none).
+  // Zooms by a factor about a point (by default the middle).
   function scale(factor, about) {
     const [a, b] = range().map(to),
       c = about == null ? (a + b) / 2 : clamp(to(about), a, b);
@@ -113,7 +113,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     { passive: false },
   );
 
-  // One finger moves the cursor (up and down still scrolls the page), two pinch.
+  // One finger moves the cursor (vertical moves still scroll the page), two fingers pinch.
   const fingers = new Map();
   let grip = null;
   const position = e => e.clientX - panels[0].u.over.getBoundingClientRect().left;

@@ -1,4 +1,4 @@
-//! A sweep as its page sees it: axes, points, and the values of the metrics there.
+//! Data of a sweep's page: axes, points, and the values of the metrics.
 
 use crate::page::{Cell, Dimension};
 use forebay_analysis::{Metric, cell_of};
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 pub enum Value {
     /// A number, in `unit` of its axis.
     Number(f64),
-    /// Anything else, such as the name of a transport.
+    /// Other values, such as the name of a transport.
     Text(String),
-    /// The point leaves the key as it is in the scenario.
+    /// The point leaves the key unchanged.
     Unset,
 }
 
 impl Value {
-    /// For names of lines.
+    /// Text in names of lines.
     pub(super) fn text(&self) -> String {
         match self {
             Value::Number(v) => forebay_analysis::number(*v),
@@ -31,14 +31,14 @@ impl Value {
 pub struct SweptAxis {
     /// Its name, such as `topology.senders`.
     pub key: String,
-    /// The shortest name that tells it from the others, such as `senders`; empty where the values name it.
+    /// The shortest unique name, such as `senders`; empty where the values alone name it.
     pub short: String,
     /// Unit of its numbers.
     pub unit: Dimension,
 }
 
 impl SweptAxis {
-    /// Whether the key says what is asked of the network: traffic, and how many hosts there are.
+    /// True if the key defines the load: traffic and number of hosts.
     pub(super) fn is_load(&self) -> bool {
         let key = self.key.trim_start_matches("topology.");
         key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
@@ -50,11 +50,11 @@ impl SweptAxis {
 pub struct Point {
     /// Values of the axes, as many as there are axes.
     pub at: Vec<Value>,
-    /// Name of the variant: groups of one share a network.
+    /// Name of the variant: groups of one variant share a network.
     pub variant: String,
-    /// Name of variant and group; the same at all points.
+    /// Name of variant and group, equal at all points.
     pub subject: String,
-    /// Values of the metrics of the `summary` table by name of column; those that are missing have no value.
+    /// Values of the metrics of the `summary` table by column name; missing ones have no value.
     pub metrics: Vec<(String, f64)>,
 }
 
@@ -63,14 +63,14 @@ pub struct Point {
 pub struct Sweep {
     /// Name of the scenario.
     pub title: String,
-    /// What was swept, the axis to draw against first.
+    /// Swept axes, the one to draw against first.
     pub axes: Vec<SweptAxis>,
     /// A row for each point, subject and seed, in the order of the sweep.
     pub points: Vec<Point>,
 }
 
 impl Sweep {
-    /// Whether some axis has the name of the subject at every point, so that one of both says all.
+    /// True if some axis has the name of the subject at every point, so that one of them suffices.
     pub(super) fn axes_name_subjects(&self) -> bool {
         self.points.iter().all(|p| p.at.iter().any(|v| *v == Value::Unset || v.text() == p.subject))
     }
@@ -79,7 +79,7 @@ impl Sweep {
 /// Values of the seeds by metric.
 pub(super) type Seeds = BTreeMap<String, Vec<f64>>;
 
-/// A metric over the seeds; only known to be at least so large where a part of what it is made of was still running.
+/// A metric over the seeds, marked as a lower bound where unfinished work contributes.
 pub(super) fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
     cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
 }

@@ -1,4 +1,4 @@
-//! A page as one HTML file that asks nothing of anybody: no server, no network, no second file, no storage.
+//! Rendering of a page as one self-contained HTML file: no server, no network, no second file, no storage.
 
 mod assets;
 mod escape;
@@ -14,10 +14,10 @@ use crate::page::Page;
 use escape::{json, text};
 use std::fmt::Write;
 
-/// The page as HTML. Everything but the charts is there without a script; the charts' data are, too.
+/// The page as HTML. Everything except the charts is readable without a script, including the charts' data.
 ///
-/// A policy within the file lets it run its own script and style sheet only, by their hashes, and load nothing at all, so that
-/// even a name that got through the escaping could do nothing.
+/// A policy in the file allows only its own script and style sheet, by their hashes, and no loading, so that markup that escaped the escaping could
+/// do nothing.
 pub fn render(page: &Page) -> String {
     let (style, script) = (assets::style(), assets::SCRIPT);
     let title = text(&page.title);
@@ -58,7 +58,7 @@ pub fn render(page: &Page) -> String {
         add("scenario", "Scenario", plain("scenario", "Scenario", prose::scenarios(page)));
     }
     if !page.glossary.is_empty() {
-        add("glossary", "What the numbers mean", plain("glossary", "What the numbers mean", prose::glossary(page)));
+        add("glossary", "Glossary", plain("glossary", "Glossary", prose::glossary(page)));
     }
     if !page.facts.is_empty() {
         add("about", "About this report", plain("about", "About this report", prose::facts(page)));

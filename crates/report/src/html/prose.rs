@@ -1,10 +1,10 @@
-//! What is text only: the scenario, what words mean, where the numbers come from.
+//! Text sections: scenario, glossary, facts.
 
 use super::escape::{self, text};
 use crate::page::{Page, ScenarioText};
 use std::fmt::Write;
 
-/// Remarks about how the scenario was read.
+/// Notes on the reading of the scenario.
 pub(super) fn notes(page: &Page) -> String {
     if page.notes.is_empty() {
         return String::new();
@@ -15,12 +15,10 @@ pub(super) fn notes(page: &Page) -> String {
         n => format!("{n} remarks"),
     };
     let items: String = page.notes.iter().map(|n| format!("<li>{}</li>", escape::code(n))).collect();
-    format!(
-        "<details class=\"notes paper\"{open}><summary>{count} about how the scenario was read</summary><ul>{items}</ul></details>"
-    )
+    format!("<details class=\"notes paper\"{open}><summary>{count} on the scenario</summary><ul>{items}</ul></details>")
 }
 
-/// Files, what changed them, and what came out.
+/// Scenario files, their changes, and the resolved scenarios.
 pub(super) fn scenarios(page: &Page) -> String {
     page.scenarios.iter().map(scenario).collect()
 }
@@ -42,12 +40,12 @@ fn scenario(s: &ScenarioText) -> String {
     out
 }
 
-/// Text as it is, in a box that scrolls.
+/// Preformatted text in a scrolling box.
 fn code(s: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", text(s))
 }
 
-/// What each number means.
+/// Meaning of each number.
 pub(super) fn glossary(page: &Page) -> String {
     let mut out = String::from("<dl class=\"glossary\">");
     for t in &page.glossary {
@@ -57,7 +55,7 @@ pub(super) fn glossary(page: &Page) -> String {
     out + "</dl>"
 }
 
-/// Where the numbers come from.
+/// Origin of the numbers.
 pub(super) fn facts(page: &Page) -> String {
     let mut out = String::from("<dl class=\"facts\">");
     for f in &page.facts {

@@ -3,7 +3,7 @@ use crate::page::*;
 
 const EVIL: &str = "</script></title><img src=x onerror=alert(1)>\"'";
 
-/// One of everything, all named to do harm.
+/// A page with every element, with malicious names.
 fn page(name: &str) -> Page {
     let cell = Some(Cell { mean: 1.5, ends: Some((1.25, 1.75)), ..Cell::default() });
     let s = || name.to_owned();
@@ -41,7 +41,7 @@ fn page(name: &str) -> Page {
     }
 }
 
-/// The page without its script and style sheet, which are known.
+/// The page without its script and style sheet, which are fixed.
 fn body(html: &str) -> String {
     html.replace(assets::SCRIPT, "").replace(&assets::style(), "")
 }
@@ -50,7 +50,7 @@ fn body(html: &str) -> String {
 fn names_never_become_markup() {
     let html = body(&render(&page(EVIL)));
     assert!(!html.contains("<img"), "{html}");
-    // As many elements as with a harmless name: none was added and none ended early.
+    // The same number of elements as with a harmless name: none was added and none ended early.
     let tags = |html: &str| html.matches('<').count();
     assert_eq!(tags(&html), tags(&body(&render(&page("harmless")))));
 }
@@ -86,7 +86,7 @@ fn empty_sections_are_omitted() {
     }
 }
 
-/// Every page allows exactly the script and the style sheet that it holds.
+/// Every page allows exactly its own script and style sheet.
 #[test]
 fn policy_hashes_match_page() {
     let html = render(&page("x"));

@@ -36,7 +36,7 @@ pub struct ValueRange {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UpperLimit {
     /// Unlimited.
-    Open,
+    Unbounded,
     /// One, for fractions and Jain's index.
     One,
     /// The value of another metric, if it has one.
