@@ -1,32 +1,32 @@
-//! Numbers that are lower bounds, strictly, and known all the same: a run ends in the midst of something, which is one of hundreds.
+//! Lower bounds of quantiles that are tight enough to compare: one of hundreds of queries was interrupted by the end of the run.
 
 use crate::cells::Cell;
 use crate::data::Data;
 use forebay_store::stats::{SizeBin, quantile};
 use std::collections::BTreeMap;
 
-/// A quantile that would be no more than so many times as large if what was running never ended is known well enough to be compared. Our
-/// choice: a small difference, as everywhere.
+/// Maximum ratio of a quantile with infinite unfinished times to the bound for a tight bound. Our choice: the limit of small differences
+/// everywhere.
 const TIGHT: f64 = 1.05;
 
-/// What a metric is a quantile of.
+/// Population of a quantile.
 #[derive(Clone, Copy)]
-enum Of {
+enum Population {
     Queries,
     Messages(SizeBin),
 }
 
-/// Metrics that are quantiles of completion times.
-const METRICS: [(&str, Of, f64); 6] = [
-    ("qct_p50_s", Of::Queries, 0.5),
-    ("qct_p99_s", Of::Queries, 0.99),
-    ("fct_small_p50_s", Of::Messages(SizeBin::Small), 0.5),
-    ("fct_small_p99_s", Of::Messages(SizeBin::Small), 0.99),
-    ("fct_medium_p50_s", Of::Messages(SizeBin::Medium), 0.5),
-    ("fct_medium_p99_s", Of::Messages(SizeBin::Medium), 0.99),
+/// Metrics that are quantiles of completion times, with population and quantile.
+const METRICS: [(&str, Population, f64); 6] = [
+    ("qct_p50_s", Population::Queries, 0.5),
+    ("qct_p99_s", Population::Queries, 0.99),
+    ("fct_small_p50_s", Population::Messages(SizeBin::Small), 0.5),
+    ("fct_small_p99_s", Population::Messages(SizeBin::Small), 0.99),
+    ("fct_medium_p50_s", Population::Messages(SizeBin::Medium), 0.5),
+    ("fct_medium_p99_s", Population::Messages(SizeBin::Medium), 0.99),
 ];
 
-/// Marks those of `cells`, which are of a metric, that hardly depend on what was still running.
+/// Marks the tight lower bounds among `cells`, the values of a metric.
 pub(crate) fn mark_tight_bounds(data: &Data, metric: &str, cells: &mut [Option<Cell>]) {
     let Some((_, of, p)) = METRICS.iter().find(|m| m.0 == metric) else { return };
     for (subject, cell) in cells.iter_mut().enumerate() {
@@ -36,17 +36,17 @@ pub(crate) fn mark_tight_bounds(data: &Data, metric: &str, cells: &mut [Option<C
     }
 }
 
-/// The mean over the seeds of the quantile if nothing that was running ever ended; `None` without messages that could be looked at.
-fn most(data: &Data, subject: usize, of: Of, p: f64) -> Option<f64> {
+/// Mean over the seeds of the quantile if no unfinished work ever ended; `None` without messages.
+fn most(data: &Data, subject: usize, of: Population, p: f64) -> Option<f64> {
     let network = data.subjects[subject].network;
     let mut times: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     match of {
-        Of::Queries => {
+        Population::Queries => {
             let bit = 1u64 << (subject - data.networks[network].first).min(63);
             let own = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.groups & bit != 0);
             own.for_each(|q| times.entry(q.run).or_default().push(q.qct.unwrap_or(f64::MAX)));
         }
-        Of::Messages(bin) => {
+        Population::Messages(bin) => {
             let own = |f: &&crate::data::Flow| f.subject == subject && f.size > 0 && !f.in_query && SizeBin::of(f.size) == bin;
             data.flows.iter().filter(own).for_each(|f| times.entry(f.run).or_default().push(f.fct.unwrap_or(f64::MAX)));
         }
@@ -66,7 +66,7 @@ mod tests {
     use crate::data::{Query, Run};
     use crate::ranking::{Better, compare};
 
-    /// The queries of `a` take 200 ms, those of `b` 6.5 ms; of each that many were still running.
+    /// The queries of `a` take 200 ms, those of `b` 6.5 ms; `running` of `b` are unfinished.
     fn two(running: usize) -> (Data, Vec<Option<Cell>>) {
         let named: [(&str, Given); 2] = [("a", &[]), ("b", &[])];
         let mut d = networks(&named);
@@ -94,7 +94,7 @@ mod tests {
         let (d, mut cells) = two(20);
         mark_tight_bounds(&d, "qct_p99_s", &mut cells);
         assert_eq!(compare(&cells, &[0, 1], Better::Less).unwrap().undecided, [1]);
-        // Nothing is known of what was not read.
+        // Without messages no bound is tight.
         mark_tight_bounds(&Data { queries: Vec::new(), ..d }, "qct_p99_s", &mut cells);
         assert!(!cells[1].unwrap().tight);
     }

@@ -9,7 +9,7 @@ use crate::headline_metrics::HeadlineMetric;
 use crate::ranking::{Better, Ranking, compare};
 use forebay_store::stats::quantile;
 
-/// Subjects that are compared with each other, and what a sentence about them begins with.
+/// Subjects that are compared with each other, and the prefix of their sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Comparison {
     /// Beginning of the sentences; may be empty.
@@ -18,23 +18,23 @@ pub(crate) struct Comparison {
     pub members: Vec<usize>,
 }
 
-/// Most subjects that a sentence names beside the best one.
+/// Maximum number of subjects in a sentence beside the best one.
 const MAX_NAMED: usize = 3;
-/// How many times the smallest mean the largest is from which on it is not called the same, whatever the seeds show. Our choice.
+/// From this ratio of the largest to the smallest mean on, subjects are not called equal, even without a significant difference. Our choice.
 const APART: f64 = 2.0;
-/// Differences up to this part of the best value are called small, however certain they are. Our choice.
+/// Differences up to this fraction of the best value are called small, even if significant. Our choice.
 const SMALL: f64 = 0.05;
-/// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
-/// by the median, and timers that back off wait longer.
+/// Minimum fraction of a difference that timeouts must explain to be named as its cause. Our choice: half, because the wait is estimated by the
+/// median, and backed-off timers wait longer.
 const CAUSE: f64 = 0.5;
-/// Fewer queries than this are named as what a cause rests on. Our choice.
+/// Below this number of queries, a cause is qualified with their number. Our choice.
 const FEW_QUERIES: usize = 10;
 
 fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
 }
 
-/// What stands before a number that is only known to be so large.
+/// Prefix of a lower bound.
 fn at_least(cell: Option<Cell>) -> String {
     if cell.is_some_and(|c| c.at_least) { "at least ".into() } else { String::new() }
 }
@@ -43,13 +43,13 @@ fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
     cells[subject].map_or(f64::NAN, |c| c.mean)
 }
 
-/// `5.2 times` or `1.12 times`: a multiple, where a percentage would not fit the sentence.
+/// `5.2 times` or `1.12 times`: a multiple, where a percentage does not fit the sentence.
 pub(crate) fn times(large: f64, small: f64) -> String {
     let text = number(large / small);
     if text == "1" { "as much as".into() } else { format!("{} times", bold(&text)) }
 }
 
-/// Who has the best value, by how much, and against whom nothing is known.
+/// The subject with the best value, the differences, and the undecided subjects.
 pub(crate) fn sentence(
     data: &Data,
     s: &Ranking,
@@ -66,13 +66,13 @@ pub(crate) fn sentence(
         let range = if a == b { a } else { format!("{a} to {b}") };
         let open = unknown(data, s, cells, seeds, &text);
         if s.tied.is_empty() {
-            // Nobody is behind or level: all others were still running.
+            // All others were still running.
             return format!("The {} of {} is {}{open}.", t.phrase, bold(&name(data, s.best)), bold(&text(s.best)));
         }
         let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
         return if s.has_intervals && high > APART * low {
-            // So far apart that nobody would believe that they are alike.
+            // Too far apart to be called equal.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
             format!("{seeds} seeds are too few to rank the {}: {}{open}. Use more seeds (--runs).", t.phrase, list(&each))
@@ -89,11 +89,11 @@ pub(crate) fn sentence(
         return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
     }
     let word = if less { "lowest" } else { "highest" };
-    // With the interval where a statement without it is hard to believe.
+    // With the interval, where the statement needs it.
     let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
     let own = if s.tied.is_empty() { String::new() } else { spread(s.best) };
     let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.phrase, bold(&text(s.best)));
-    // An index between 0 and 1 has no multiples.
+    // Multiples of an index between 0 and 1 are meaningless.
     let index = unit == Dimension::Ratio && !less;
     let comparable = best > 0.0 && !index && s.worse.iter().all(|b| value(b) > 0.0);
     if s.worse.len() > MAX_NAMED {
@@ -121,7 +121,7 @@ pub(crate) fn sentence(
     out + &unknown(data, s, cells, seeds, &text) + "."
 }
 
-/// Where medians are compared because no tail is known: that whoever has the best median has the longer tail, as far as that is known.
+/// For medians that replace unknown tails: the best median may belong to the longest tail.
 pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<String> {
     let tails = cells(data, metric);
     let shorter = |b: &&usize| APART * mean(&tails, **b) < mean(&tails, s.best);
@@ -136,8 +136,7 @@ pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<Stri
     ))
 }
 
-/// Of whom it is not known how they stand, as they were still running: some may have been better; of others it is only not certain that they
-/// are worse.
+/// Undecided subjects: unfinished ones may be better than the best; others are worse, but not significantly.
 fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {
     let (less, more): (Vec<usize>, Vec<usize>) = s.undecided.iter().partition(|u| mean(cells, **u) < mean(cells, s.best));
     let named = |of: &[usize]| list(&of.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect::<Vec<_>>());
@@ -155,15 +154,15 @@ fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text:
     out
 }
 
-/// Whether somebody is behind by more than a small difference, or by nobody knows how much.
+/// True if some subject is worse by more than a small or an unknown difference.
 pub(crate) fn matters(s: &Ranking, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
     let open = |b: &usize| cells[*b].is_some_and(|c| c.at_least);
     !s.undecided.is_empty() || s.worse.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
 
-/// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
-/// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
+/// Timeouts, if they explain a difference in query completion. The worse subjects must have significantly more of them, in at least one query of a
+/// hundred, and the wait must be a large part of the difference of the means.
 pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Option<String> {
     let rates = cells(data, "rtos_per_query");
     let ranking = compare(&rates, &comparison.members, Better::Less)?;
@@ -202,14 +201,14 @@ pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Opti
     ))
 }
 
-/// Queries of a subject that began, in all runs.
+/// Started queries of a subject, in all runs.
 fn queries(data: &Data, subject: usize) -> usize {
     let s = &data.subjects[subject];
     let bit = 1 << (subject - data.networks[s.network].first).min(63);
     data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0).count()
 }
 
-/// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.
+/// Mean completion time of the queries of a subject, or of its own messages where several groups share a query, s.
 fn mean_time(data: &Data, subject: usize) -> Option<f64> {
     if let Some(own) = crate::cells::cell(data.values(subject, "query_message_mean_s")) {
         return Some(own.mean);
@@ -221,7 +220,7 @@ fn mean_time(data: &Data, subject: usize) -> Option<f64> {
     (n > 0).then(|| sum / n as f64)
 }
 
-/// How long senders of some subjects waited for a timeout, in the median, s.
+/// Median timer value of the timeouts of some subjects, s.
 pub(crate) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
     let mut waits: Vec<f64> = data.timeouts.iter().filter(|t| subjects.contains(&t.subject)).map(|t| t.rto).collect();
     waits.sort_unstable_by(f64::total_cmp);
@@ -235,13 +234,13 @@ pub(crate) fn link_rate(data: &Data, network: usize, host: u32) -> Option<f64> {
     ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
 }
 
-/// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s; of one workload,
-/// if it is given. `None` when no query has one receiver whose link is known.
+/// Time of the link into the receiver of a query for its payload, averaged over the queries of a subject's network, s; of one workload, if given.
+/// `None` without a query to a single receiver with a known link.
 pub(crate) fn link_time(data: &Data, subject: usize, class: Option<u32>) -> Option<f64> {
     let network = data.subjects[subject].network;
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
-    // Of a query that did not end, not all messages are known.
+    // The messages of an unfinished query are not all known.
     let own = |q: &&Query| data.runs[q.run].network == network && class.is_none_or(|c| q.class == Some(c));
     let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
     for (q, receiver) in ended.filter_map(|q| Some((q, q.receiver?))) {

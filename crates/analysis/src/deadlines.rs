@@ -1,11 +1,11 @@
-//! Deadlines that nothing could meet: the link needs longer than they are.
+//! Infeasible deadlines, which are shorter than the time of the link.
 
 use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
 use crate::format::{bold, quantity};
 
-/// A sentence about the first workload whose queries need longer of the link into their receiver than any of their answers may take.
+/// A sentence about the first workload whose queries need more time on the link into their receiver than the longest deadline.
 pub(crate) fn infeasible(data: &Data) -> Option<String> {
     data.deadlines.iter().find_map(|d| {
         let (needs, has) = (link_time(data, d.subject, Some(d.class))?, d.longest_ns as f64 * 1e-9);

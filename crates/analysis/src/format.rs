@@ -1,4 +1,4 @@
-//! Numbers and lists within sentences.
+//! Formatting of numbers and lists in sentences.
 
 use crate::dimension::Dimension;
 
@@ -8,7 +8,7 @@ pub fn quantity(value: f64, unit: Dimension) -> String {
     format!("{}{name}", number(value / factor))
 }
 
-/// The prefix that suits a value: what to divide by, and the unit's name behind a blank.
+/// Prefix for a value: the divisor, and the unit's name after a space.
 pub(crate) fn prefix(value: f64, unit: Dimension) -> (f64, &'static str) {
     let prefixes: &[(f64, &str)] = match unit {
         Dimension::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
@@ -19,7 +19,7 @@ pub(crate) fn prefix(value: f64, unit: Dimension) -> (f64, &'static str) {
         Dimension::Fraction => &[(0.01, " %")],
         Dimension::Count | Dimension::Ratio => &[(1.0, "")],
     };
-    // What rounds to the next prefix gets it: 999.9 ms is 1 s.
+    // Values that round to the next prefix use it: 999.9 ms is 1 s.
     let fits = |p: &&(f64, &str)| value.abs() >= p.0 * 0.9995;
     if value == 0.0 {
         prefixes.iter().find(|p| p.0 == 1.0).or(prefixes.last())
@@ -30,7 +30,7 @@ pub(crate) fn prefix(value: f64, unit: Dimension) -> (f64, &'static str) {
     .unwrap_or((1.0, ""))
 }
 
-/// Three significant digits, without zeros at the end; whole numbers stay whole.
+/// Three significant digits without trailing zeros; whole numbers stay whole.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "unknown".into();
@@ -43,13 +43,13 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// How much larger `large` is than `small`, with the word for it: `10 times` or `12 %`.
+/// Ratio of `large` to `small` as text: `10 times` or `12 %`.
 pub fn factor(large: f64, small: f64) -> String {
     let ratio = large / small;
     if ratio >= 1.95 { format!("{} times", number(round(ratio))) } else { format!("{} %", number(round((ratio - 1.0) * 100.0))) }
 }
 
-/// How much less `small` is than `large`, with the word for it: `10 times` or `40 %`.
+/// Reduction from `large` to `small` as text: `10 times` or `40 %`.
 pub(crate) fn less(small: f64, large: f64) -> String {
     let ratio = large / small;
     if ratio >= 1.95 {
@@ -59,7 +59,7 @@ pub(crate) fn less(small: f64, large: f64) -> String {
     }
 }
 
-/// To two significant digits: a factor in a sentence is never known better.
+/// Two significant digits: a factor in a sentence is not more accurate.
 fn round(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return value;
@@ -82,7 +82,7 @@ pub fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// Text that is to be bold.
+/// Bold text.
 pub fn bold(text: &str) -> String {
     format!("**{text}**")
 }

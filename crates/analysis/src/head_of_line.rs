@@ -1,4 +1,4 @@
-//! What held up the message before, where one waited for that: of a connection with several messages the first waits for a timer, and
+//! Head-of-line blocking: the cause of delay of earlier messages on a connection. If several messages are queued, the first waits for a timer, and
 //! all others for the first.
 
 use crate::data::Data;
@@ -8,21 +8,21 @@ use forebay_store::RunDir;
 use forebay_store::rows::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A cause and the index of the port at which it was waited for.
+/// A cause of delay and the index of its port.
 pub(crate) type DelayCause = (Cause, Option<u32>);
 
-/// Messages and queries that waited for earlier messages, and where those are.
+/// Messages and queries that waited for earlier messages.
 #[derive(Default)]
 pub(crate) struct BlockedMessages {
     /// Index of a message, and its number in its run.
     pub(crate) flows: Vec<(usize, i64)>,
     /// Index of a query, and the number of its slowest message.
     pub(crate) queries: Vec<(usize, i64)>,
-    /// Runs and connections of those messages.
+    /// Runs and connections of these messages.
     pub(crate) conns: BTreeSet<(usize, i64)>,
 }
 
-/// An earlier message of a connection that had something to wait for.
+/// An earlier, delayed message of a connection.
 struct Earlier {
     end_ns: i64,
     delay_ns: i64,
@@ -30,7 +30,7 @@ struct Earlier {
 }
 
 impl BlockedMessages {
-    /// Notes of each what the message before it that was held up longest waited for. The table is read again, for their connections alone.
+    /// Sets the cause of delay of the most delayed earlier message for each of them. The table is read again for their connections only.
     pub(crate) fn note(
         self,
         data: &mut Data,
@@ -54,7 +54,7 @@ impl BlockedMessages {
             for row in 0..rows.len() {
                 let Some(key) = place.run(row).zip(conn.get(row)).filter(|key| self.conns.contains(key)) else { continue };
                 let (start, of) = (start.get(row).unwrap_or(0), earlier.entry(key).or_default());
-                // Messages of a connection come in the order in which they were written.
+                // The messages of a connection are ordered by the time of the write.
                 of.retain(|e| e.end_ns > start);
                 match waited.get(row).copied().flatten() {
                     Some(Cause::HeadOfLine) => {

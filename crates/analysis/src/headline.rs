@@ -1,7 +1,7 @@
-//! What matters most: which metrics the traffic makes telling, and who is ahead in them by how much and why.
+//! Headline of results: the metrics that matter for the traffic, and the ranking of the subjects with its cause.
 //!
-//! Which transports there are is not known here: names come from the tables. A difference is only called one when the confidence
-//! intervals over seeds do not meet ([`compare`]).
+//! It is independent of the set of transports: names come from the tables. Subjects differ only if their confidence intervals over seeds do not
+//! overlap ([`compare`]).
 
 use crate::cells::Cell;
 use crate::cells::cells;
@@ -24,12 +24,12 @@ use crate::single_transport;
 use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
-/// What matters most.
+/// Headline of results.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Headline {
-    /// One to five sentences, most important first. Plain text; `**` encloses what is to be bold.
+    /// One to five sentences, most important first. Plain text, with bold parts between `**`.
     pub sentences: Vec<String>,
-    /// One to three metrics side by side, a bar for each subject.
+    /// One to three metrics with a bar for each subject.
     pub charts: Vec<HeadlineChart>,
 }
 
@@ -41,29 +41,29 @@ pub struct HeadlineChart {
     /// Unit of the values.
     #[serde(serialize_with = "crate::dimension::by_name")]
     pub unit: Dimension,
-    /// "less is better" and the like; empty when neither is.
+    /// "less is better" or "more is better"; may be empty.
     pub better: String,
     /// A value for each subject; `None` where it has none.
     pub values: Vec<Option<Cell>>,
 }
 
-/// The most sentences and charts.
+/// Maximum numbers of sentences and charts.
 const MAX_SENTENCES: usize = 5;
-/// Of those, about what did not finish.
+/// Maximum number of sentences about unfinished work.
 const MAX_UNFINISHED: usize = 3;
-/// And about endless flows that starved.
+/// Maximum number of sentences about starved endless flows.
 const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
-/// Part of what it has with another transport from which on a workload pays for what the best one brings. Our choice.
+/// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
-/// Beside them, about what happened to the network.
+/// Maximum number of network events, in addition.
 const MAX_EVENTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
     let mut judged: Vec<HeadlineMetric> =
         BY_TRAFFIC.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
-    // Whoever set a deadline wants to know about it first, where it was missed.
+    // Missed deadlines come first.
     let missed =
         |t: &HeadlineMetric| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > single_transport::LATE);
     judged.sort_by_key(|t| !missed(t));
@@ -78,9 +78,9 @@ pub fn headline(data: &Data) -> Headline {
     let infeasible = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::infeasible(data));
     let at = sentences.len();
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
-    // BlockedMessages how many are late.
+    // After the sentence about late messages.
     infeasible.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
-    // One transport alone has traffic, such as datagrams: no others to compare its losses with.
+    // Only one transport has traffic, such as datagrams: its losses have no comparison.
     let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
         sentences.extend(single_transport::queue(data));
@@ -94,14 +94,14 @@ pub fn headline(data: &Data) -> Headline {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push("Only one seed was run: differences may be due to chance.".into());
     }
-    // What happened to the network stands beside what came of it.
+    // Network events come with their consequences.
     sentences.extend(events(data));
-    // Before everything else, as what is said without them may miss what matters most.
+    // First, because without messages the most important sentence may be missing.
     sentences.splice(0..0, data.unread.iter().cloned());
     Headline { sentences, charts: charts(data, &judged) }
 }
 
-/// What happened to the network, a sentence each as long as there are few.
+/// Network events, one sentence each while they are few.
 fn events(data: &Data) -> Vec<String> {
     let mut lines = data.events.clone();
     let more = lines.len().saturating_sub(MAX_EVENTS);
@@ -113,7 +113,7 @@ fn events(data: &Data) -> Vec<String> {
     lines.iter().map(sentence).collect()
 }
 
-/// Says of numbers that closed forms gave that they are no measurement: such runs leave no packets that could be counted.
+/// Marks the results of closed forms as predictions: such runs have no packets.
 fn predicted(data: &Data) -> Option<String> {
     let computed = |n: &&Network| n.groups > 0 && data.values(n.first, "drops").is_empty() && !n.world.is_empty();
     let all: Vec<&Network> = data.networks.iter().filter(computed).collect();
@@ -126,7 +126,7 @@ fn predicted(data: &Data) -> Option<String> {
     Some(format!("{whose} a {} of closed forms (world {world}): nothing was simulated.", bold("prediction")))
 }
 
-/// Says of results without any traffic that they have none.
+/// Sentence about results without any traffic.
 fn nothing(data: &Data) -> Option<String> {
     let own: Vec<bool> = metrics().map(|m| !m.shared && !m.label.is_empty()).collect();
     let numbers = || data.subjects.iter().flat_map(|s| s.values.iter().zip(&own)).filter(|(_, own)| **own).flat_map(|(v, _)| v);
@@ -139,7 +139,7 @@ fn present(data: &Data, t: &HeadlineMetric) -> bool {
     cells(data, t.metric).iter().any(Option::is_some)
 }
 
-/// Whether some subject has endless flows.
+/// True if some subject has endless flows.
 fn long_flows(data: &Data) -> bool {
     cells(data, "long_flows").iter().flatten().any(|c| c.mean > 0.0)
 }
@@ -169,14 +169,14 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             }
         }
     }
-    // What only groups of one network can have, before what is less important.
+    // Shares within a network come before less important sentences.
     let shares = (0..data.networks.len()).filter_map(|n| share(data, n)).take(2);
     let at = out.len().min(if judged.is_empty() { 0 } else { 2 });
     for (i, sentence) in shares.enumerate() {
         out.insert(at + i, sentence);
     }
     if out.is_empty() {
-        // Nobody has what another has: each is described.
+        // The subjects have no metric in common: each is described.
         let of = |s: usize| {
             Some(format!("{}: {}", bold(&data.subjects[s].name), single_transport::traffic(data, s).into_iter().next()?))
         };
@@ -190,7 +190,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
     out
 }
 
-/// The metric and its cells; the median in its place where all that have a value were still running at that percentile.
+/// The metric and its values, or the median in its place if all tails are lower bounds.
 fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric, Vec<Option<Cell>>) {
     let tight = |metric: &str| {
         let mut cells = cells(data, metric);
@@ -206,7 +206,7 @@ fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric,
     }
 }
 
-/// Which workload without an end has less with the best one than with another, where each has a network of its own.
+/// The endless workload that loses most goodput with the best transport compared with another one, if each has its own network.
 fn pays(data: &Data, s: &Ranking) -> Option<String> {
     if data.shared() || s.worse.is_empty() {
         return None;
@@ -236,8 +236,8 @@ fn unit_of(metric: &str) -> crate::dimension::Dimension {
     metrics().find(|m| m.name == metric).map(|m| m.unit).unwrap_or_default()
 }
 
-/// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
-/// network: the one at the same place where all have equally many, as names follow the congestion control in use; else the one of the same name.
+/// Comparisons. All subjects are compared if each network has one group, or in a single network. Otherwise equal groups of all networks are
+/// compared: by position if all networks have the same number of groups, because names follow the congestion control, else by name.
 fn comparisons(data: &Data) -> Vec<Comparison> {
     let all: Vec<usize> = (0..data.subjects.len()).collect();
     if !data.shared() || data.networks.len() == 1 {
@@ -260,7 +260,7 @@ fn comparisons(data: &Data) -> Vec<Comparison> {
     out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(comparison).collect()
 }
 
-/// How the groups of a network share it, by their long flows.
+/// Shares of the groups of a network, by their long flows.
 fn share(data: &Data, network: usize) -> Option<String> {
     let n = &data.networks[network];
     let members: Vec<usize> = (n.first..n.first + n.groups).collect();
@@ -297,10 +297,10 @@ fn share(data: &Data, network: usize) -> Option<String> {
     Some(out + ".")
 }
 
-/// Where the queue is shortest.
+/// The transport with the shortest queue.
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
-    // Queues of a silence say nothing about those of traffic.
+    // Queues of idle time are not comparable with those of traffic.
     if !measurement_gaps::silent(data).is_empty() {
         return None;
     }
@@ -348,7 +348,7 @@ fn charts(data: &Data, judged: &[HeadlineMetric]) -> Vec<HeadlineChart> {
         let port = &data.networks.first().map_or("", |n| n.port.as_str());
         let title = if m.shared && !port.is_empty() { format!("{}, {port}", m.label) } else { m.label.to_owned() };
         let better = match t.better {
-            // More for one group is less for the others.
+            // A larger share of one group is a smaller share of the others.
             Better::More if data.shared() => "",
             Better::More => "more is better",
             Better::Less => "less is better",

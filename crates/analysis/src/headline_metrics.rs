@@ -1,15 +1,15 @@
-//! Which metrics tell how well traffic was served, and how each is named within a sentence.
+//! Metrics of the headline, with their names in a sentence.
 
 use crate::ranking::Better;
 
-/// A metric that can stand in the headline.
+/// A metric of the headline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeadlineMetric {
     /// Column of the summary.
     pub metric: &'static str,
-    /// Which way it is better.
+    /// Direction of improvement.
     pub better: Better,
-    /// What it is, within a sentence.
+    /// Name in a sentence.
     pub phrase: &'static str,
 }
 
@@ -17,10 +17,9 @@ const fn metric(metric: &'static str, better: Better, phrase: &'static str) -> H
     HeadlineMetric { metric, better, phrase }
 }
 
-/// What each kind of traffic is judged by. Of each list the first metric that some subject has counts; the lists are in the order of
-/// importance.
+/// Metrics for each kind of traffic, in order of importance. The first metric of each list with a value is used.
 pub(crate) const BY_TRAFFIC: &[&[HeadlineMetric]] = &[
-    // Where groups meet in a query it ends for all at once: their own messages tell more.
+    // A query of several groups ends for all of them at once: their own messages say more.
     &[
         metric("query_message_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
         metric("qct_p99_s", Better::Less, "99th percentile of query completion times"),
@@ -32,7 +31,7 @@ pub(crate) const BY_TRAFFIC: &[&[HeadlineMetric]] = &[
         metric("fct_large_mean_s", Better::Less, "mean completion time of messages from 10 MB"),
     ],
 ];
-/// What is compared where everybody's 99th percentile hangs on what was still running: the medians, with what they are.
+/// Medians that replace 99th percentiles if all of these are lower bounds.
 pub(crate) const MEDIANS: &[(&str, HeadlineMetric)] = &[
     ("query_message_p99_s", metric("qct_p50_s", Better::Less, "median of query completion times")),
     ("qct_p99_s", metric("qct_p50_s", Better::Less, "median of query completion times")),
@@ -40,12 +39,12 @@ pub(crate) const MEDIANS: &[(&str, HeadlineMetric)] = &[
     ("fct_medium_p99_s", metric("fct_medium_p50_s", Better::Less, "median of completion times of messages from 100 KB to 10 MB")),
 ];
 
-/// Metrics that results are judged by, most important first, and whether less is better.
+/// Headline metrics, most important first, with true if less is better.
 pub fn headline_metrics() -> impl Iterator<Item = (&'static str, bool)> {
     BY_TRAFFIC.iter().copied().flatten().chain([&GOODPUT]).map(|t| (t.metric, t.better == Better::Less))
 }
 
-/// The part of messages that missed their deadline.
+/// Fraction of messages that missed their deadline.
 pub(crate) const MISSED: &str = "deadlines_missed";
 /// Shown beside the time of queries.
 pub(crate) const TIMEOUTS: HeadlineMetric = metric("rtos_per_query", Better::Less, "timeouts per query");
@@ -56,7 +55,7 @@ pub(crate) const SMALL_MEAN: HeadlineMetric =
 pub(crate) const SHARE: HeadlineMetric = metric("long_goodput_bps", Better::Neither, "goodput of a long flow");
 /// Fairness among long flows.
 pub(crate) const FAIRNESS: HeadlineMetric = metric("long_fairness", Better::More, "fairness among long flows");
-/// Goodput of everything, where nothing else tells.
+/// Total goodput, for traffic without other metrics.
 pub(crate) const GOODPUT: HeadlineMetric = metric("goodput_bps", Better::More, "goodput");
 /// The queue.
 pub(crate) const QUEUE: HeadlineMetric = metric("queue_p99_pkts", Better::Less, "99th percentile of the queue");

@@ -6,7 +6,7 @@ fn sentences(data: &Data) -> Vec<String> {
     headline(data).sentences
 }
 
-/// As many runs for each network as its metrics have values.
+/// One run per value of the metrics for each network.
 fn with_runs(mut d: Data, seeds: u32) -> Data {
     for network in 0..d.networks.len() {
         d.runs.extend((0..seeds).map(|number| Run { network, number, ..Run::default() }));
@@ -64,7 +64,7 @@ fn comparison_names_best_and_cause() {
     );
 }
 
-/// Three queries prove little: how few it were is said.
+/// The number of queries is named if they are few.
 #[test]
 fn few_queries_weaken_the_cause() {
     let mut d = incast();
@@ -104,7 +104,7 @@ fn intervals_that_meet_are_no_difference() {
              1 ms to 1.1 ms."
         ]
     );
-    // A third that is far behind.
+    // A third, much worse subject.
     let mut far = d.clone();
     far.networks.push(Network { first: 2, groups: 1, ..Network::default() });
     far.subjects.push(subject("c", 2, &[("fct_small_p99_s", &[9e-3, 9.1e-3, 9.2e-3])]));
@@ -113,7 +113,7 @@ fn intervals_that_meet_are_no_difference() {
     assert!(said[0].ends_with("; the difference from b (1.1 ms ± 248 µs) is not significant over 3 seeds."), "{said:?}");
 }
 
-/// The interval of 0.6, 1.5 and 1.1 s reaches below zero, and yet every one of them is twenty times what the other takes.
+/// The interval of 0.6, 1.5 and 1.1 s reaches below zero, although each of them is twenty times the other subject's value.
 #[test]
 fn times_are_compared_as_multiples() {
     let of = |values: &'static [f64]| [("qct_p99_s", values)];
@@ -142,7 +142,7 @@ fn one_seed_is_noted() {
     assert!(said[1].contains("Only one seed"), "{said:?}");
     let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
     assert_eq!(sentences(&same)[0], "a and b have the same fraction of late messages: 0 %.");
-    // Nothing to divide by.
+    // No ratio to zero.
     let none = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     assert!(sentences(&none)[0].ends_with("**0 %**, against 20 % of b."), "{:?}", sentences(&none));
 }
@@ -168,7 +168,7 @@ fn groups_that_share_a_network() {
              long flows is 0.61."
         ]
     );
-    // More for one is less for the other: no direction is better.
+    // A larger share for one is a smaller one for the other: there is no direction.
     assert_eq!((h.charts[0].title.as_str(), h.charts[0].better.as_str()), ("goodput per long flow", ""));
     let said = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
     assert!(
@@ -228,7 +228,7 @@ fn a_single_subject_is_described() {
             "The queue at bottleneck holds **40 packets** on average, 100 at most; 500 packets are dropped per run.",
         ]
     );
-    // Of what was dropped elsewhere it is not said that it was there.
+    // Drops at other ports are not attributed to this port.
     d.ports[0].name = "bottleneck".into();
     d.ports[0].drops = 300.0;
     assert!(sentences(&d)[1].ends_with("500 packets are dropped per run, 300 of them at this port."), "{:?}", sentences(&d));
@@ -275,7 +275,7 @@ fn unfinished_is_not_ranked_first() {
         say(1.0, 0.0386),
         "**whole** has the lowest 99th percentile of query completion times: **38.6 ms**, **at least 26 times** less than cut (at least 1 s)."
     );
-    // However little it is longer by: it may be much.
+    // Even for a small difference, the bound may be far exceeded.
     assert!(say(0.0333, 0.0332).contains("less than cut (at least 33.3 ms)"));
 }
 

@@ -1,4 +1,4 @@
-//! What an empty network needs for a query, and which link it is that needs it.
+//! Time of a query on an unloaded network, with the limiting link.
 
 use crate::comparison::link_time;
 use crate::data::{Data, Flow, Query};
@@ -6,12 +6,11 @@ use crate::dimension::Dimension;
 use crate::format::quantity;
 use crate::paths::Paths;
 
-/// The slowest answer must need so many times as long as the link into the receiver to be what queries wait for. Our choice.
+/// The slowest response is named as the limit if it takes this many times as long as the link into the receiver. Our choice.
 const SLOWER: f64 = 1.1;
 
-/// `, where the link needs 1.64 ms`; or, where one answer needs longer alone than the link into the receiver for the bytes of all of them,
-/// what that is, and which link is narrower on its way, if one is.
-/// Of the queries of one workload, if it is given.
+/// `, compared with 1.64 ms on an unloaded link`; or, if one response takes longer than the link into the receiver for all of them, that time with
+/// the narrower link on its path. Limited to the queries of one workload, if given.
 pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
     let Some(link) = link_time(data, subject, class) else { return String::new() };
     let network = data.subjects[subject].network;
@@ -26,13 +25,13 @@ pub(crate) fn words(data: &Data, subject: usize, class: Option<u32>) -> String {
     let slowest_words =
         format!(", compared with {} for the slowest response on an unloaded network", quantity(slowest, Dimension::Seconds));
     match narrowest(data, subject, class) {
-        // A few bytes: what the way itself takes is longer than their time on the link.
+        // For a few bytes, the delay of the path exceeds their time on the link.
         None => slowest_words,
         Some((port, rate)) => format!("{slowest_words}: {port} carries only {}", quantity(rate, Dimension::BitsPerSecond)),
     }
 }
 
-/// The slowest of all ports that answers of a subject pass before the link into their receiver, where it is slower than that.
+/// The slowest port on the paths of a subject's responses, if it is slower than the link into their receiver.
 fn narrowest(data: &Data, subject: usize, class: Option<u32>) -> Option<(String, f64)> {
     let network = data.subjects[subject].network;
     let own = |f: &&Flow| f.subject == subject && f.in_query && class.is_none_or(|c| f.class == Some(c));

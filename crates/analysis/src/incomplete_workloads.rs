@@ -1,8 +1,6 @@
-//! What did not finish, and beside whom it starved. It comes before everything else: a transport that finished nothing has no times that
-//! could be worse than another's.
+//! Unfinished work, and starvation as its cause. These sentences come first: a transport that finished nothing has no completion times to compare.
 //!
-//! Every run that ends at a given time ends in the midst of something. What had been running no longer than nearly all of its like took is
-//! nothing to speak of.
+//! Every run that ends at a given time interrupts some work. Work that has been running no longer than nearly all finished work took is ignored.
 
 use crate::comparison::link_rate;
 use crate::data::{Data, Flow, Query, Subject};
@@ -16,24 +14,22 @@ use forebay_experiment::waits::Cause;
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
 
-/// Part of the messages or queries of a workload from which on it matters that they were still running: then the 99th percentile hangs on
-/// them.
+/// Minimum fraction of unfinished messages or queries of a workload: it affects the 99th percentile.
 const TAIL: f64 = 0.01;
-/// Part of the messages or queries that were running, however young, from which on it matters, if it changes the median by the factor `CHANGED`.
-/// Our choice.
+/// Minimum fraction of running messages or queries, of any age, if they change the median by the factor `CHANGED`. Our choice.
 const MANY: f64 = 0.2;
-/// Factor by which the median changes if they never end. Our choice.
+/// Minimum factor by which the median would change if they never ended. Our choice.
 const CHANGED: f64 = 1.05;
-/// Most transports that have a sentence each about the same workload: as many, where some of them starved; else one less.
+/// Maximum number of transports with a sentence each about the same workload if some of them starved; else one less.
 const FEW: usize = 3;
-/// How many times the traffic of what starved the others have on the same link. Our choice.
+/// Minimum ratio of the other traffic to that of a starved workload on the same link. Our choice.
 pub(crate) const STARVED: f64 = 4.0;
-/// They have at least this part of the link's rate: else it is not they that keep it from more. Our choice.
+/// Minimum share of the other traffic in the link's rate. Our choice.
 pub(crate) const TAKEN: f64 = 0.5;
-/// What starved has waited this many times as long as the link alone needs for its bytes: with half of it, it would have been done; or it has
-/// less than a part, `STARVED`, of what half the link would have brought it. Our choice.
+/// A starved workload has waited this many times as long as the link needs for its bytes, so that half the link would have sufficed; or it got less
+/// than 1 / `STARVED` of what half the link would have carried. Our choice.
 const WAITED: f64 = 2.0;
-/// It has bytes for so long a time of the link, s: less than that waits for timers or queues, not for its share. Our choice.
+/// Minimum work of a starved workload, in seconds of the link: smaller work waits for timers or queues. Our choice.
 const LEAST_WORK_S: f64 = 1e-3;
 
 /// A kind of work.
@@ -44,7 +40,7 @@ enum Kind {
     Messages,
 }
 
-/// A workload of a subject that the runs ended in the midst of.
+/// A workload of a subject with unfinished work.
 struct IncompleteWorkload {
     subject: usize,
     class: Option<u32>,
@@ -54,18 +50,18 @@ struct IncompleteWorkload {
     running: Vec<Running>,
 }
 
-/// What was running at the end.
+/// Unfinished work.
 struct Running {
-    /// Time until then, s.
+    /// Age at the end, s.
     age: f64,
-    /// An empty network would have been done by then, or it had half of the run.
+    /// True if an unloaded network would have finished it, or if it had half of the run.
     due: bool,
-    /// What it waited for longest, and at which port.
+    /// Main cause of delay, with its port.
     waited: Option<(DelayCause, Option<DelayCause>)>,
 }
 
-/// A sentence about each workload of which a telling part did not finish, those that finished least first. What is said of more than a few
-/// transports is said of all of them at once.
+/// A sentence about each workload with a relevant amount of unfinished work, least finished first. If many transports are affected, they share a
+/// sentence.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let with = |u: IncompleteWorkload| {
         let starved = u.starved(data, loads);
@@ -73,7 +69,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     };
     let mut found: Vec<(IncompleteWorkload, Option<Starved>)> =
         (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).map(with).collect();
-    // Of those that finished as little, first who was kept from it.
+    // For equal progress, starved ones first.
     found.sort_by(|a, b| a.0.part_done().total_cmp(&b.0.part_done()).then(a.1.is_none().cmp(&b.1.is_none())));
     let mut out: Vec<String> = Vec::new();
     let mut together: Vec<(Option<u32>, Kind)> = Vec::new();
@@ -91,10 +87,10 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     out
 }
 
-/// Own goodput and that of all others on the ports at which it starved, bit/s, and what they are called.
+/// Goodput of the starved workload and of the other traffic at the congested ports, bit/s, and the names of the ports.
 type Starved = (f64, f64, String);
 
-/// A cause and its port, as the tables have them; and what held up the message before.
+/// A cause and its port, and the cause of delay of the earlier message.
 type Waited = (Option<Cause>, Option<u32>, Option<DelayCause>);
 
 fn of_subject(data: &Data, subject: usize) -> Vec<IncompleteWorkload> {
@@ -127,7 +123,7 @@ fn of_subject(data: &Data, subject: usize) -> Vec<IncompleteWorkload> {
         note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s), (f.waited, f.delay_port, f.blocked_by));
     });
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
-    // One in each run is how a loop of rounds ends, wherever it does.
+    // A loop of rounds always ends with one unfinished round per run.
     let runs = data.runs.iter().filter(|r| r.network == network).count();
     out.retain(|u| u.telling(runs));
     out
@@ -142,14 +138,14 @@ impl IncompleteWorkload {
         self.done.len() as f64 / self.of() as f64
     }
 
-    /// Whether a part that matters had been running for longer than nearly all of its like took.
+    /// True if a relevant fraction has been running for longer than nearly all finished work took.
     fn telling(&self, runs: usize) -> bool {
         let usual = quantile(&self.done, 1.0 - TAIL).unwrap_or(0.0);
         let old = self.running.iter().filter(|r| r.age > usual && r.due).count();
         old as f64 > TAIL * self.of() as f64 || (self.running.len() > runs && self.many())
     }
 
-    /// Whether so many were running that not even the median would stay if they never ended.
+    /// True if so many are running that the median depends on them.
     fn many(&self) -> bool {
         let all = |running: f64| {
             let mut all: Vec<f64> = self.done.iter().copied().chain(self.running.iter().map(|r| r.age.max(running))).collect();
@@ -164,7 +160,7 @@ impl IncompleteWorkload {
         if self.kind == Kind::Queries { "queries" } else { "messages" }
     }
 
-    /// What is said of `alike`, which did not finish the same workload.
+    /// Sentence about several transports, `alike`, with the same unfinished workload.
     fn all(&self, data: &Data, alike: &[&(IncompleteWorkload, Option<Starved>)]) -> String {
         let class = data.class(self.class).unwrap_or("?");
         let range = |get: fn(&IncompleteWorkload) -> usize| {
@@ -209,9 +205,8 @@ impl IncompleteWorkload {
         f.subject == self.subject && f.class == self.class && f.in_query == (self.kind == Kind::Queries)
     }
 
-    /// Own goodput and that of all others on the port of its ways at which others have most beside it, bit/s, and the port; where it is on
-    /// none of those through which all of its traffic goes, on the ports among which the network chooses for it. `None` where it had what it
-    /// could use.
+    /// Goodput of the workload and of the other traffic, bit/s, with the port: the port on its paths where the other traffic is largest. If none of
+    /// the ports common to all of its traffic is congested, the ports among which the network chooses are examined. `None` if it was not starved.
     fn starved(&self, data: &Data, loads: &[Load]) -> Option<Starved> {
         let network = data.subjects[self.subject].network;
         let mut paths = Paths::of(data, network);
@@ -231,7 +226,7 @@ impl IncompleteWorkload {
             let (own, others, rate) = (of(true), of(false), data.ports[port].rate_bps);
             self.kept_from(data, &running, (own, others, rate)).then(|| (own, others, data.ports[port].name.clone()))
         };
-        // Of equal ones the first in the order of ports, as that is where they first met.
+        // The first of equal ports on the path, where the traffic first shares a queue.
         let more = |a: &Starved, b: &Starved| a.1.total_cmp(&b.1);
         let single = by_port.into_iter().filter_map(at).rev().max_by(more);
         if single.is_some() {
@@ -256,14 +251,14 @@ impl IncompleteWorkload {
         by_choice.into_iter().filter_map(among).max_by(more)
     }
 
-    /// Whether others, who have `others` of `rate` beside its `own`, kept what was still running from its share.
+    /// True if other traffic, with `others` of `rate`, deprived the unfinished work of its share `own`.
     fn kept_from(&self, data: &Data, running: &[&Flow], (own, others, rate): (f64, f64, f64)) -> bool {
         let seeds = data.runs.iter().filter(|r| r.network == data.subjects[self.subject].network).count().max(1) as f64;
-        // Of the oldest that is still running: how long, and how long the link needs for all of its kind that are.
+        // Age of the oldest unfinished message, and the link time of all of them.
         let waited = running.iter().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
         let needs = running.iter().map(|f| f.size as f64 * 8.0).sum::<f64>() / rate / seeds;
         let taken = rate > 0.0 && others > TAKEN * rate && others > STARVED * own;
-        // What they had of what half the link would have brought them by then.
+        // Received part of what half the link would have carried by then.
         let got = running.iter().map(|f| f.acked as f64 * 8.0).sum::<f64>() / rate / seeds;
         let behind = waited > WAITED * needs || STARVED * got < needs.min(waited / WAITED);
         taken && behind && needs > LEAST_WORK_S

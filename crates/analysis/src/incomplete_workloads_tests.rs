@@ -1,10 +1,10 @@
-//! What is said first when something did not finish.
+//! First sentence about unfinished work.
 
 use crate::cells::tests::subject;
 use crate::data::{Data, Flow, Network, Port, Query, Run};
 use crate::headline;
 
-/// A link of 10 Gbit/s into `r0` for 1 s: storage asks for 40 blocks of 1 MB at 0, tenants send without end.
+/// A link of 10 Gbit/s into `r0` for 1 s: storage requests 40 blocks of 1 MB at 0, tenants send without end.
 pub(crate) fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool) -> Data {
     let mut d = Data {
         networks: vec![Network { first: 0, groups: 2, ..Network::default() }],
@@ -72,10 +72,10 @@ fn who_starved_beside_whom_comes_first() {
 
 #[test]
 fn fair_share_is_not_starvation() {
-    // A third of what the others have.
+    // A third of the other traffic.
     let said = first(&beside_tenants(2_400_000_000, 7_200_000_000, false));
     assert_eq!(said, "**dctcp**: storage finished **0** of 1 queries before the run ended.");
-    // Asked a moment ago.
+    // Requested just before the end.
     let mut young = beside_tenants(280_000_000, 9_120_000_000, false);
     young.flows.iter_mut().for_each(|f| f.start_ns = 980_000_000);
     assert_eq!(first(&young), "**dctcp**: storage finished **0** of 1 queries before the run ended.");

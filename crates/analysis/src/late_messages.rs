@@ -1,7 +1,7 @@
-//! What the late queries and messages waited for, summed up.
+//! Causes of delay of late queries and messages.
 //!
-//! Late is what lost more time to one cause than an empty network needs for it: a message than its bytes need over an empty path, a query
-//! than the link into its receiver needs for all of its answers. And what missed a deadline.
+//! A message is late if one cause delayed it by more than its time on an unloaded path, or if it missed its deadline. A query is late if one cause
+//! delayed it by more than the time of the link into its receiver for all responses.
 
 use crate::comparison::link_rate;
 use crate::data::{Data, Flow};
@@ -11,11 +11,11 @@ use crate::head_of_line::DelayCause;
 use forebay_experiment::waits::Cause;
 use std::collections::BTreeMap;
 
-/// Part of the queries and messages of a subject from which on it matters that they are late: then the 99th percentile hangs on them.
+/// Minimum fraction of late queries and messages of a subject: it affects the 99th percentile.
 const TELLING: f64 = 0.01;
-/// Part of the late ones that a cause must have to be named.
+/// Minimum fraction of late work for a cause to be named.
 const NAMED: f64 = 0.1;
-/// Most subjects that a sentence speaks of.
+/// Maximum number of subjects in a sentence.
 const MAX_SUBJECTS: usize = 3;
 
 /// The late queries of a subject, and its late messages outside queries.
@@ -26,17 +26,17 @@ struct Late {
     messages: usize,
     late: usize,
     causes: Causes,
-    /// Of those that waited for messages before them, what held those up.
+    /// Causes of delay of the earlier messages, for those delayed by earlier messages.
     blocked_by: Causes,
 }
 
-/// How many waited at which port; `None` for causes that are none's.
+/// Number of delayed messages by port; `None` for causes without a port.
 type AtPorts = BTreeMap<Option<u32>, usize>;
 
-/// How many waited for what, at which port.
+/// Number of delayed messages by cause and port.
 type Causes = BTreeMap<Cause, AtPorts>;
 
-/// A sentence about them; `None` where nothing is late, or too little to speak of.
+/// A sentence about late work; `None` if there is too little of it.
 pub(crate) fn sentence(data: &Data) -> Option<String> {
     let all = by_subject(data);
     let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
@@ -56,7 +56,7 @@ pub(crate) fn sentence(data: &Data) -> Option<String> {
     }
 }
 
-/// Says that nothing was late, where there was something that could have been.
+/// Sentence for results without late work, if all of it finished.
 pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     let all = by_subject(data);
     let sum = |part: fn(&Late) -> usize| all.iter().map(part).sum::<usize>();
@@ -78,9 +78,9 @@ fn by_subject(data: &Data) -> Vec<Late> {
         let network = data.runs[q.run].network;
         let n = &data.networks[network];
         let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver?));
-        // What the link into the receiver needs for all of it, but no less than its largest message needs alone.
+        // Time of the link into the receiver for all bytes, at least the ideal time of the largest message.
         let late = q.delay_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
-        // A query that several subjects answer is slow for all of them.
+        // A late query counts for all subjects that respond to it.
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             all[n.first + i].queries += 1;
             all[n.first + i].note(late, q.waited, q.delay_port, q.blocked_by);
@@ -133,7 +133,7 @@ impl Late {
         format!("{name}: {} ({} of {})", bold(&most.0), self.part(most.1), self.late)
     }
 
-    /// Causes that matter in words, and how many waited for each: most frequent first. At least one, where something is late and its cause known.
+    /// Relevant causes as text with their counts, most frequent first; at least one.
     fn named(&self, data: &Data) -> Vec<(String, usize)> {
         let mut causes: Vec<(Cause, usize, &AtPorts)> =
             self.causes.iter().map(|(c, ports)| (*c, ports.values().sum(), ports)).collect();
@@ -144,7 +144,7 @@ impl Late {
         matters.map(|(_, (cause, n, ports))| (text(*cause, ports), *n)).collect()
     }
 
-    /// What is added about those that waited for messages before them.
+    /// Addition for messages delayed by earlier messages.
     fn held_up(&self, data: &Data, cause: Cause) -> String {
         if cause == Cause::HeadOfLine { held_up(data, &self.blocked_by) } else { String::new() }
     }
@@ -154,7 +154,7 @@ impl Late {
     }
 }
 
-/// The port at which most waited; where that is less than half of them, how many others there are beside it.
+/// The port with most delayed messages, and the number of other ports if it has less than half of them.
 fn place(data: &Data, ports: &AtPorts) -> Option<String> {
     let (most, n) = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?;
     let name = data.places.get((*most)? as usize)?;
@@ -167,15 +167,14 @@ fn add(causes: &mut Causes, (cause, at): DelayCause) {
     *causes.entry(cause).or_default().entry(at).or_default() += 1;
 }
 
-/// What held up the messages that others waited for, where that is the same for more than half of them.
+/// Common cause of delay of the earlier messages, if more than half of them have it.
 fn held_up(data: &Data, behind: &Causes) -> String {
     let all: usize = behind.values().flat_map(AtPorts::values).sum();
     let most = behind.iter().find(|c| 2 * c.1.values().sum::<usize>() > all);
     most.map_or_else(String::new, |(cause, ports)| format!(" (delayed by {})", cause_text(*cause, place(data, ports).as_deref())))
 }
 
-/// What `waited` says, where more than half of those that say something say it: the cause in words, with its port, and of messages before
-/// them what held those up.
+/// The common cause of `waited`, if more than half of them have it: its text with the port, and the cause of delay of earlier messages.
 pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause, Option<DelayCause>)>) -> Option<String> {
     let (mut causes, mut before) = (Causes::new(), Causes::new());
     let mut all = 0;

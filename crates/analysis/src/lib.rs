@@ -1,7 +1,7 @@
-//! What results say, in words and a few numbers: what did not finish, who starved beside whom, who is ahead and by how much.
+//! Analysis of results as sentences and a few numbers: unfinished work, starvation, and the ranking of transports.
 //!
-//! Everything comes from the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so the terminal, the page, a
-//! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
+//! The input is the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so that the terminal, the page, comparisons
+//! and Python show the same. The analysis is independent of the set of transports: names come from the tables.
 
 mod cells;
 mod censored_quantiles;

@@ -1,4 +1,4 @@
-//! Endless flows that others leave next to nothing. They have no time that could be late: what tells is their part of the link that they share.
+//! Starvation of endless flows. They have no completion time; their share of a common link shows it.
 
 use crate::data::Data;
 use crate::format::bold;
@@ -7,17 +7,17 @@ use crate::loads::{self, Load};
 use crate::paths::Paths;
 use std::collections::BTreeMap;
 
-/// Part of a port that all together must fill for one to be kept from more by the others. Our choice.
+/// Minimum utilization of a port for starvation. Our choice.
 const FULL: f64 = 0.8;
-/// Part of the measured time that a workload must have sent for. Our choice.
+/// Minimum fraction of the measured time in which a workload must have sent. Our choice.
 const LONG: f64 = 0.1;
 
-/// How many times less than an equal share a flow of a workload must have that others of its own kind starve. More than for whole workloads:
-/// single flows differ by chance. Our choice.
+/// Minimum ratio of an equal share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
+/// at random. Our choice.
 const AMONG: f64 = 8.0;
-/// Payload of an equal share from which on a flow's part of it tells, bytes: thousands of packets. Our choice.
+/// Minimum payload of an equal share, bytes: thousands of packets. Our choice.
 const ENOUGH: f64 = 4e6;
-/// Most hosts that a sentence names.
+/// Maximum number of host pairs in a sentence.
 const NAMED: usize = 3;
 
 /// Ports that all traffic between two hosts of a network passes.
@@ -28,12 +28,12 @@ type Ways<'a> = BTreeMap<(usize, &'a str, &'a str), Vec<usize>>;
 struct Here {
     /// Flows of all seeds.
     flows: usize,
-    /// Of the measured time of its run, how much each has had, summed up.
+    /// Sum of their active fractions of the measured time.
     active: f64,
 }
 
-/// A sentence about each workload of endless flows that has less than a part, `STARVED`, of what an equal share among all that is under way
-/// over the port would be, while others take most of it: who has least of it first.
+/// A sentence about each workload of endless flows with less than 1 / `STARVED` of an equal share of a port while other traffic has most of it,
+/// smallest share first.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     if data.flows.iter().all(|f| f.size > 0 || !f.greedy) {
         return Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
         let until = f.end_ns().unwrap_or(run.end_ns);
         let had = (until - f.start_ns.max(run.measured_from_ns)).max(0) as f64;
         for &port in way.iter() {
-            // A message takes a share of the port while it is on its way: so many of them at a time as there were on average.
+            // A message counts for its fraction of the time: the mean number of active messages.
             *all.entry(port).or_default() += if f.size == 0 { 1.0 } else { had / whole };
             if f.greedy {
                 let at = here.entry((f.subject, port, f.class)).or_default();
@@ -64,9 +64,9 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     data.runs.iter().for_each(|r| seeds[r.network] += 1);
     /// A workload of a subject.
     type Own = (usize, Option<u32>);
-    /// What it has, what others have, at which port, and its part of a fair share.
+    /// Goodput of the workload, goodput of the other traffic, port, and fraction of a fair share.
     type Share = (f64, f64, usize, f64);
-    // Of each workload the port at which others have most.
+    // For each workload, the port with most other traffic.
     let mut worst: BTreeMap<Own, Share> = BTreeMap::new();
     for (&(subject, port, class), at) in &here {
         let seeds = seeds[data.subjects[subject].network].max(1) as f64;
@@ -94,8 +94,8 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     out
 }
 
-/// A sentence about each workload of which the flows of some pairs of hosts have next to nothing, over all seeds, beside others of the same
-/// workload: their round trips are longer, or a congestion control that starves who comes late.
+/// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds: because of
+/// a longer RTT, or of a congestion control that starves late flows.
 fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
     /// Flows of a pair in all seeds, and their payload after the warm-up.
     type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
@@ -103,7 +103,7 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
     for f in data.flows.iter().filter(|f| f.size == 0 && f.greedy) {
         let Some((from, to)) = data.ends(f) else { continue };
         let network = data.subjects[f.subject].network;
-        // Those that were there from the first tenth on.
+        // Only flows that started in the first tenth.
         let run = &data.runs[f.run];
         if f.start_ns - run.measured_from_ns > (run.end_ns - run.measured_from_ns) / 10 {
             continue;
@@ -124,7 +124,7 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
         if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
             continue;
         }
-        // Of each flow of a pair in each seed.
+        // Goodput of each flow of a pair in each seed.
         let had = |&(flows, bytes): &(usize, u64)| bytes as f64 * 8.0 / time * seeds / flows as f64;
         let starved: Vec<_> = pairs.iter().filter(|(_, p)| AMONG * had(p) < fair).collect();
         let (few, flows) = (starved.iter().map(|(_, p)| p.0).sum::<usize>(), pairs.values().map(|p| p.0).sum::<usize>());
@@ -144,7 +144,7 @@ fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, s
             rate(own),
             rate(fair)
         );
-        // Of the ports that they share the one where the share is least.
+        // Of their common ports, the one with the smallest share.
         let least = found.get(&(subject, class)).is_none_or(|f| f.0 < all[&port]);
         if least {
             found.insert((subject, class), (all[&port], text));
@@ -159,7 +159,7 @@ mod tests {
     use crate::incomplete_workloads::tests::beside_tenants;
     use crate::loads::loads;
 
-    /// Endless storage beside endless tenants, with so much each over the port of 10 Gbit/s.
+    /// Endless storage beside endless tenants, with these rates over the port of 10 Gbit/s.
     fn beside(storage: u64, tenants: u64) -> Data {
         let mut d = beside_tenants(storage, tenants, false);
         d.queries.clear();
@@ -183,7 +183,7 @@ mod tests {
     fn starved_flows_within_workload() {
         let mut d = beside(4_700_000_000, 4_700_000_000);
         assert_eq!(said(&d), [""; 0], "equal shares");
-        // One of forty servers has a hundredth of what the others have.
+        // One of forty servers has a hundredth of the others' share.
         let first = d.flows.iter().position(|f| f.subject == 0).unwrap();
         d.flows[first].measured /= 100;
         let host = d.host(d.flows[first].from).unwrap().to_owned();
@@ -197,13 +197,13 @@ mod tests {
     fn equal_share_is_not_starvation() {
         // One of 41 flows.
         assert_eq!(said(&beside(9_160_000_000, 240_000_000)), [""; 0]);
-        // The link has room.
+        // The link is not saturated.
         assert_eq!(said(&beside(100_000_000, 5_500_000_000)), [""; 0]);
-        // Datagrams at a rate of their own.
+        // Datagrams with a configured rate.
         let mut d = beside(280_000_000, 9_120_000_000);
         d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.greedy = false);
         assert_eq!(said(&d), [""; 0]);
-        // Begun a moment ago.
+        // Started just before the end.
         let mut d = beside(280_000_000, 9_120_000_000);
         d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.start_ns = 990_000_000);
         assert_eq!(said(&d), [""; 0]);

@@ -1,10 +1,9 @@
-//! What was not there to be measured: workloads that never began, and warm-ups that outlasted all traffic. The rest of an answer is true of a
-//! network without them.
+//! Gaps of a measurement: workloads that never started, and warm-ups longer than all traffic.
 
 use crate::data::Data;
 use crate::format::{bold, list};
 
-/// A sentence about workloads of which nothing was sent in any run. Results of older versions do not name them.
+/// A sentence about workloads that sent nothing in any run.
 pub(crate) fn began(data: &Data) -> Option<String> {
     let sent: Vec<bool> = {
         let mut sent = vec![false; data.classes.len()];
@@ -27,7 +26,7 @@ pub(crate) fn began(data: &Data) -> Option<String> {
     })
 }
 
-/// Remark about runs whose traffic ended before the warm-up: with a duration, the idle time after it is measured, otherwise the whole run.
+/// Note on runs whose traffic ended within the warm-up: with a duration, the idle time after it is measured, otherwise the whole run.
 pub(crate) fn warm(data: &Data) -> Option<String> {
     let network = |run: &crate::data::Run| &data.networks[run.network];
     let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
@@ -57,7 +56,7 @@ pub(crate) fn warm(data: &Data) -> Option<String> {
     Some(format!("All traffic ended within the warm-up of {}: the numbers describe the whole run.", network(run).warmup))
 }
 
-/// Networks whose warm-up ended when all of their traffic was over.
+/// Networks whose traffic ended within the warm-up.
 pub(crate) fn silent(data: &Data) -> Vec<usize> {
     let of = |n: usize| data.flows.iter().filter(move |f| data.runs[f.run].network == n);
     let over = |n: &usize| {

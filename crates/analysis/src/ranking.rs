@@ -1,38 +1,38 @@
-//! Who is ahead, as far as the seeds can tell.
+//! Ranking of subjects by a metric, with its statistical uncertainty.
 
 use crate::cells::Cell;
 
-/// Which way a metric is better.
+/// Direction in which a metric improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Better {
     /// Less is better.
     Less,
     /// More is better.
     More,
-    /// Neither is: it is a share of what others get too.
+    /// None: a share of a common resource.
     Neither,
 }
 
 /// The ranking of several subjects in one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranking {
-    /// The one with the best mean.
+    /// The subject with the best mean.
     pub best: usize,
-    /// Those whose interval meets the best one's, best first.
+    /// Subjects whose interval overlaps that of the best one, best first.
     pub tied: Vec<usize>,
-    /// Those that are worse beyond doubt, best first. Without intervals, those with another mean.
+    /// Significantly worse subjects, best first. Without intervals, those with another mean.
     pub worse: Vec<usize>,
-    /// Those that were still running and are not behind yet: what they would have taken is not known.
+    /// Subjects with unfinished work that are not significantly worse.
     pub undecided: Vec<usize>,
-    /// Whether each had an interval, which takes two seeds.
+    /// True if each subject has an interval, which takes two seeds.
     pub has_intervals: bool,
 }
 
-/// Compares the means of `members` (indices into `cells`) in a metric. `None` when fewer than two have a value, or all were still running.
+/// Compares the means of `members` (indices into `cells`) in a metric. `None` for fewer than two values, or if all are lower bounds.
 ///
-/// A time that is only known to be at least so long is never the best one, unless it would hardly be longer whatever became of what was running. It is behind where it is already longer beyond doubt.
+/// A lower bound of a time is never the best, unless it is tight. It is worse if it is already significantly longer.
 ///
-/// Two differ when their 95 % intervals do not meet ([`Cell::meets`]): stricter than a test of the difference, which errs on the side of saying nothing.
+/// Subjects differ if their 95 % intervals do not overlap ([`Cell::meets`]), which is stricter than a test of the difference.
 pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Ranking> {
     let mut ranked: Vec<(usize, Cell)> = members.iter().filter_map(|&m| Some((m, cells[m]?))).collect();
     if ranked.len() < 2 {
@@ -94,7 +94,7 @@ mod tests {
         let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();
         assert_eq!(s, Ranking { best: 1, tied: vec![], worse: vec![2], undecided: vec![0], has_intervals: false });
         assert_eq!(compare(&c, &[0, 2], Better::Less), None, "both were still running");
-        // A bound whose interval meets that of the best one is no tie.
+        // A lower bound whose interval overlaps that of the best one is not a tie.
         let mut c = cells(&[(10.0, Some(1.0)), (11.0, Some(1.0)), (20.0, Some(1.0))]);
         (c[1], c[2]) = (c[1].map(|c| Cell { at_least: true, ..c }), c[2].map(|c| Cell { at_least: true, ..c }));
         let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();

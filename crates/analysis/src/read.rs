@@ -1,4 +1,4 @@
-//! From the tables of run directories to [`Data`].
+//! Reader of the tables of run directories.
 
 use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
 use crate::head_of_line::BlockedMessages;
@@ -11,7 +11,7 @@ use forebay_store::{RunDir, StoreError, event_lines};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads everything.
+/// Reads all data.
 ///
 /// # Errors
 /// A directory without a `summary` table, and files that are missing or damaged.
@@ -159,7 +159,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreE
     Ok(())
 }
 
-/// `K of queue 0 65pkt, K of queue 1 30KB`, in packets of `each` bytes on average.
+/// Parses `K of queue 0 65pkt, K of queue 1 30KB`, with a mean packet size of `each` bytes.
 fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
     let one = |part: &str| {
         let (name, length) = part.rsplit_once(' ')?;
@@ -172,18 +172,18 @@ fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
     text.split(", ").filter_map(one).collect()
 }
 
-/// What the messages of a query say about it.
+/// Properties of a query from its messages.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfQuery {
-    /// Subjects that have messages in it: bit i for the i-th of the network.
+    /// Subjects with messages in it: bit i for the i-th of the network.
     groups: u64,
-    /// Whom they go to.
+    /// Receivers of its messages.
     receivers: Receivers,
-    /// The longest of their ideal times, ns.
+    /// Largest ideal time of its messages, ns.
     longest_ns: i64,
 }
 
-/// Whom the messages of a query go to, by the index of the host.
+/// Receivers of the messages of a query, by host index.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Receivers {
     #[default]
@@ -193,7 +193,7 @@ enum Receivers {
 }
 
 impl Receivers {
-    /// Adds the receiver of a message; `None`: the results do not say.
+    /// Adds the receiver of a message; `None` if unknown.
     fn note(&mut self, host: Option<u32>) {
         *self = match (*self, host) {
             (Receivers::Nobody, Some(host)) => Receivers::One(host),
@@ -208,7 +208,7 @@ impl Receivers {
     }
 }
 
-/// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
+/// Reads messages and queries, and assigns the connections of `data.senders[first_sender..]` to subjects.
 fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize, of: &str) -> Result<(), StoreError> {
     if exceeds_row_limit(data, dir, "flows", of) {
         return Ok(());
@@ -216,7 +216,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
     let observed: BTreeMap<(usize, i64), usize> =
         data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
     let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
-    // Per run, by the number of the query.
+    // Indexed by run and query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
     const COLUMNS: [&str; 24] = [
@@ -257,7 +257,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
         let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
-        // What has sent and never had a window are datagrams.
+        // Data sent without a window are datagrams.
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));

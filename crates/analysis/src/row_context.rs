@@ -1,4 +1,4 @@
-//! Which run, network and transport a row of a table is about.
+//! Run, network and transport of a table row.
 
 use crate::data::Data;
 use forebay_store::rows::{Ints, Rows, Texts};
@@ -7,27 +7,26 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
-/// itself did not.
+/// Maximum number of rows that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run itself did
+/// not.
 const MAX_ROWS: u64 = 20_000_000;
 
-/// Bytes that a row takes in memory, of a message, of a sample and of a timeout. Measured, with what is drawn of it.
+/// Bytes of memory per message, per sample and per timeout, including figures. Measured.
 const ROW: [u64; 3] = [230, 130, 75];
 
-/// What reading results may take, bytes.
+/// Memory limit for reading results, bytes.
 static MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Who allows no more, in words such as `--max-memory allows`.
+/// Origin of the limit, such as `--max-memory allows`.
 static MEMORY_BY: Mutex<&str> = Mutex::new("");
 
-/// Leaves out tables from now on that would take more than `bytes`, each by itself, and notes that, with who allows no more: words such as
-/// `--max-memory allows`.
+/// Skips tables from now on that would take more than `bytes` each, with a note on the origin of the limit, such as `--max-memory allows`.
 pub fn limit_memory(bytes: u64, by: &'static str) {
     MEMORY.store(bytes, Relaxed);
     *MEMORY_BY.lock().unwrap_or_else(PoisonError::into_inner) = by;
 }
 
-/// Finds indices by the names that rows of a directory carry.
+/// Indices by the names in the rows of a directory.
 pub(crate) struct NameIndex {
     /// Variant to network.
     pub networks: BTreeMap<String, usize>,
@@ -37,7 +36,7 @@ pub(crate) struct NameIndex {
     pub subjects: BTreeMap<(usize, String), usize>,
 }
 
-/// The columns that say which run a row belongs to.
+/// Columns that identify the run of a row.
 pub(crate) struct RowContext<'a> {
     networks: Texts<'a, Option<usize>>,
     number: Ints<'a>,
@@ -51,7 +50,7 @@ impl<'a> RowContext<'a> {
         RowContext { networks, number: rows.int("run"), last: None, finder }
     }
 
-    /// Index of the run of a row; rows of one run follow each other, so it is rarely searched for.
+    /// Index of the run of a row. Rows of one run are adjacent, so that lookups are rare.
     pub(crate) fn run(&mut self, row: usize) -> Option<usize> {
         let key = ((*self.networks.get(row)?)?, self.number.get(row)?);
         match self.last {
@@ -65,7 +64,7 @@ impl<'a> RowContext<'a> {
     }
 }
 
-/// The groups that rows name: by the network and the name's place in the dictionary.
+/// Groups of rows: by network and index of the name in the dictionary.
 pub(crate) struct Groups<'a>(Texts<'a, BTreeMap<usize, usize>>);
 
 impl<'a> Groups<'a> {
@@ -82,7 +81,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The number of a name, a new one for one that is not known yet.
+/// The number of a name; unknown names get a new one.
 pub(crate) fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mut Vec<String>) -> u32 {
     let next = names.len() as u32;
     *known.entry(name.to_owned()).or_insert_with(|| {
@@ -91,7 +90,7 @@ pub(crate) fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mu
     })
 }
 
-/// Whether a table is left out, which is noted then.
+/// True for a table that is skipped, with a note.
 pub(crate) fn exceeds_row_limit(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
     let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
     let (most, each) = match table {

@@ -1,4 +1,4 @@
-//! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
+//! Headline of a single subject: a description instead of a comparison.
 
 use crate::cells::{Cell, cell, cells};
 use crate::comparison::median_wait;
@@ -12,15 +12,15 @@ use crate::workload_shares::{WorkloadShare, workload_shares};
 use crate::workload_times;
 use std::collections::BTreeMap;
 
-/// Part of missed deadlines from which on they are what matters most. Our choice: then the 99th percentile of what has one is late.
+/// Fraction of missed deadlines from which on they come first. Our choice: the 99th percentile misses its deadline.
 pub(crate) const LATE: f64 = 0.01;
 
-/// How many times as much as a flow of one workload one of another must have to be spoken of. Our choice.
+/// Minimum ratio of the goodputs of flows of two workloads to be named. Our choice.
 const UNEQUAL: f64 = 1.5;
-/// Part of their time that endless flows must wait for timers to be spoken of. Our choice.
+/// Minimum fraction of the time in timeouts of endless flows to be named. Our choice.
 const WAITING: f64 = 0.1;
 
-/// How many times as long as the 99th percentile the longest query must take to be spoken of, and which part of the whole time. Our choice.
+/// Minimum ratio of the longest query to the 99th percentile, and minimum fraction of the run time, to be named. Our choice.
 const FAR: f64 = 4.0;
 const TELLING_PART: f64 = 0.1;
 
@@ -66,13 +66,13 @@ impl One<'_> {
         self.cell(metric).map(|c| c.mean)
     }
 
-    /// A time in bold, and whether it is only known to be so long.
+    /// A time in bold, marked if it is a lower bound.
     fn time(&self, metric: &str) -> Option<String> {
         self.cell(metric).map(|c| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&seconds(c.mean)))
     }
 
     fn queries(&self) -> Option<String> {
-        // That nothing finished was said before.
+        // An earlier sentence covers this case.
         if self.value("queries_completed") == Some(0.0) {
             return None;
         }
@@ -91,7 +91,7 @@ impl One<'_> {
         })
     }
 
-    /// The longest query, where it is no part of the 99th percentile and yet a good part of the whole time: rounds wait for each other.
+    /// The longest query, if it is far beyond the 99th percentile and takes a large part of the run time: rounds wait for each other.
     fn longest(&self) -> Option<String> {
         let data = self.data;
         let network = data.subjects[self.subject].network;
@@ -148,18 +148,18 @@ impl One<'_> {
         Some(format!("{flows} goodput of {}{fair}{apart}{waits}.", bold(&goodput)))
     }
 
-    /// Endless flows that go on to the end.
+    /// Endless flows that run to the end.
     fn greedy(&self) -> impl Iterator<Item = &Flow> {
         self.data.flows.iter().filter(|f| f.subject == self.subject && f.greedy)
     }
 
-    /// How long of the measured time an endless flow was there, s.
+    /// Active part of the measured time of an endless flow, s.
     fn active(&self, f: &Flow) -> f64 {
         let run = &self.data.runs[f.run];
         (run.end_ns - f.start_ns.max(run.measured_from_ns)).max(0) as f64 * 1e-9
     }
 
-    /// `; one of local gets 370 Mbit/s, 3.27 times that of one of remote (113 Mbit/s)`, where the flows of several workloads differ so much.
+    /// `; a flow of local gets 370 Mbit/s, 3.27 times that of a flow of remote (113 Mbit/s)`, if workloads differ that much.
     fn apart(&self) -> Option<String> {
         let mut of: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
         for f in self.greedy() {
@@ -183,7 +183,7 @@ impl One<'_> {
         })
     }
 
-    /// How much of their time endless flows wait for the retransmission timer, where that is a good part of it, and all of its timeouts are theirs.
+    /// Fraction of the time that endless flows spend in timeouts, if it is large and all timeouts are theirs.
     fn waits_of_long(&self) -> Option<String> {
         if self.data.flows.iter().any(|f| f.subject == self.subject && !f.greedy) {
             return None;
@@ -200,7 +200,7 @@ impl One<'_> {
         })
     }
 
-    /// Goodput of the endless flows together, without what the transport carries beside them: a mean over the runs. `None` where they are unknown.
+    /// Total goodput of the endless flows, averaged over the runs, without other traffic of the transport. `None` if unknown.
     fn of_long(&self) -> Option<f64> {
         let data = self.data;
         let time = |run: usize| (data.runs[run].end_ns - data.runs[run].measured_from_ns) as f64 * 1e-9;
@@ -210,7 +210,7 @@ impl One<'_> {
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / runs.max(1) as f64)
     }
 
-    /// Long flows of several workloads whose tightest ports differ, each with what it got there: a sum would be more than any link carries.
+    /// Long flows of several workloads with different bottlenecks, each with its goodput there: a sum would exceed the rate of a link.
     fn by_port(&self) -> Option<String> {
         let endless = |c: &WorkloadShare| c.subject == self.subject && c.count.of == 0 && c.port.is_some() && c.goodput.is_some();
         let all: Vec<WorkloadShare> = workload_shares(self.data).into_iter().filter(endless).collect();
@@ -233,14 +233,14 @@ impl One<'_> {
     }
 }
 
-/// The queue, of the network of the first subject.
+/// Queue of the first subject's network.
 pub(crate) fn queue(data: &Data) -> Option<String> {
     let value = |metric: &str| cell(data.values(0, metric)).map(|c| c.mean);
     let (mean, max) = (value("queue_mean_pkts")?, value("queue_max_pkts")?);
     let p99 = value("queue_p99_pkts").map_or_else(String::new, |p| format!(", {} at the 99th percentile", number(p)));
     let port = &data.network_of(0).port;
     let at = if port.is_empty() { String::new() } else { format!(" at {port}") };
-    // Drops are those of all ports.
+    // The drops include all ports.
     let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
     let there = |all: f64| match own {
         Some(own) if all - own >= 0.5 => format!(", {} of them at this port", number(own)),

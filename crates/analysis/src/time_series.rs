@@ -1,4 +1,4 @@
-//! What results say over time: queues, senders, timeouts, goodput.
+//! Time series of queues, senders, timeouts and goodput.
 
 use crate::data::{Data, GoodputSeries, QueueSeries, SenderSeries, Timeout};
 use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
@@ -49,7 +49,7 @@ pub(crate) fn senders(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &st
         for row in 0..rows.len() {
             let (Some(run), Some(conn)) = (place.run(row), conn.get(row)) else { continue };
             let at = *index.entry((run, conn)).or_insert_with(|| {
-                // Until a message of it is found: the first subject of its network.
+                // The first subject of the network, until a message of the connection is found.
                 let subject = data.networks[data.runs[run].network].first;
                 data.senders.push(SenderSeries { run, conn, subject, ..SenderSeries::default() });
                 data.senders.len() - 1
@@ -71,7 +71,7 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &NameIndex, of: &s
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
-        // A probe is sent in the place of a timeout and is none: it is neither drawn nor counted.
+        // A tail loss probe is not a timeout: it is neither drawn nor counted.
         let probe = rows.text("kind", |kind| kind == "probe");
         let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {

@@ -1,4 +1,4 @@
-//! Who pays: each workload at the port that limits it. Never a sum over ports: that could be more than any link carries.
+//! Share of each workload at its bottleneck port. Sums over ports are avoided, because they could exceed the rate of a link.
 
 use crate::cells::{Cell, within};
 use crate::data::Data;
@@ -6,35 +6,35 @@ use crate::loads::loads;
 use forebay_store::stats::jain;
 use std::collections::BTreeMap;
 
-/// A port over which a workload has less than this part of what it has over another one is not where it is judged. Our choice.
+/// A port with less than this fraction of a workload's traffic at its busiest port is not its bottleneck. Our choice.
 const TRIFLE: f64 = 0.5;
 
-/// What a workload got of its transport's network.
+/// Share of a workload in its transport's network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadShare {
     /// Index of the subject that carries it.
     pub subject: usize,
     /// Name of the workload.
     pub name: String,
-    /// The port of those on its ways that carries most for its rate, of all workloads together, among those over which more than a trifle of
-    /// its own goes; index. `None` where no way is known.
+    /// Index of its bottleneck port: of the ports on its paths with a relevant part of its traffic, the one with the highest utilization by all
+    /// workloads. `None` if no path is known.
     pub port: Option<usize>,
-    /// How many ports it uses beside that one.
+    /// Number of other ports on its paths.
     pub more_ports: usize,
-    /// Its payload over that port after the warm-up, over simulated time, bit/s: a mean over the seeds.
+    /// Payload over that port after the warm-up, over simulated time, bit/s: a mean over the seeds.
     pub goodput: Option<Cell>,
-    /// That over the rate of the port. Headers are not payload, so that all shares together stay below 1.
+    /// Goodput over the rate of the port. Headers are not payload, so that the sum of all shares is below 1.
     pub share: Option<f64>,
-    /// Jain's index of what each of its endless flows got over that port, of finite messages what each sending host did; at least two.
+    /// Jain's index of the goodputs of its endless flows over that port, or of its sending hosts for finite messages; at least two.
     pub fairness: Option<Cell>,
     /// Finite messages or queries, over all seeds.
     pub count: Count,
 }
 
-/// How much of a workload was done, over all seeds.
+/// Progress of a workload, over all seeds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Whether these are queries, instead of messages.
+    /// True for queries, false for messages.
     pub queries: bool,
     /// Completed.
     pub done: usize,
@@ -46,7 +46,7 @@ pub struct Count {
 pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
     let loads = loads(data);
     let counts = counts(data);
-    // Of all traffic, per port.
+    // Total traffic per port.
     let mut total: BTreeMap<usize, f64> = BTreeMap::new();
     loads.iter().for_each(|l| *total.entry(l.port).or_default() += l.bps);
     let used = |port: usize| total[&port] / data.ports[port].rate_bps.max(1.0);
@@ -56,14 +56,14 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
             let own = || loads.iter().filter(move |l| (l.subject, l.class) == (subject, class));
             let mut ports: BTreeMap<usize, f64> = BTreeMap::new();
             own().for_each(|l| *ports.entry(l.port).or_default() += l.bps);
-            // Requests and other trifles on a way that others fill say nothing of the workload.
+            // Small traffic such as requests, on a path that other traffic fills, does not determine the bottleneck.
             let most = ports.values().copied().fold(0.0, f64::max);
-            // Of equally used ones the last, which is nearer to the receiver in the order of ports of all topologies with names.
+            // The last of equally used ports, which is nearer to the receiver in all topologies with named ports.
             let told = ports.iter().filter(|(_, over)| **over >= TRIFLE * most).map(|(port, _)| *port);
             let port = told.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
-            // What the workload's transport can have at the most, headers left away, a part of it cannot exceed either.
+            // A workload cannot exceed the maximum of its transport, headers excluded.
             let most = data.values(subject, "goodput_max_bps").iter().copied().fold(0.0, f64::max);
             let goodput = within(&here, 0.0, if most > 0.0 { rate.min(most) } else { rate });
             WorkloadShare {
@@ -85,7 +85,7 @@ fn fuller(data: &Data, a: usize, b: usize) -> std::cmp::Ordering {
     full(a).total_cmp(&full(b))
 }
 
-/// What was started and done, by subject and workload.
+/// Started and finished work, by subject and workload.
 fn counts(data: &Data) -> BTreeMap<(usize, Option<u32>), Count> {
     let mut counts: BTreeMap<(usize, Option<u32>), Count> = BTreeMap::new();
     for f in &data.flows {
@@ -99,7 +99,7 @@ fn counts(data: &Data) -> BTreeMap<(usize, Option<u32>), Count> {
         let n = &data.networks[data.runs[q.run].network];
         for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
             let count = counts.entry((n.first + i, q.class)).or_default();
-            // Messages outside queries are none of such a workload's own: every one of its messages is in some.
+            // Such a workload has no messages outside queries.
             if !count.queries {
                 *count = Count { queries: true, ..Count::default() };
             }
@@ -110,18 +110,18 @@ fn counts(data: &Data) -> BTreeMap<(usize, Option<u32>), Count> {
     counts
 }
 
-/// Who has a share: a host, or an endless flow of it.
+/// Holder of a share: a host, or one of its endless flows.
 type Sender = (Option<u32>, Option<usize>);
 
 /// Jain's index over the seeds.
 fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
     let mut by_run: BTreeMap<usize, BTreeMap<Sender, u64>> = BTreeMap::new();
     for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| (f.subject, f.class) == (subject, class)) {
-        // What was over before anything was measured has no share.
+        // Flows that ended within the warm-up have no share.
         if f.end_ns().is_some_and(|end| end <= data.runs[f.run].measured_from_ns) {
             continue;
         }
-        // An endless flow by itself, everything else by its host.
+        // Endless flows count separately, other traffic by host.
         let whose = (f.from, (f.size == 0).then_some(i));
         *by_run.entry(f.run).or_default().entry(whose).or_default() += f.measured;
     }

@@ -1,5 +1,5 @@
-//! Times of each workload by itself, where a transport carries several: the median of lookups and scans together is that of neither, and a
-//! few messages that are all late vanish among many that are not.
+//! Completion times of each workload, where a transport carries several: the median of lookups and scans together describes neither, and a few late
+//! messages vanish among many others.
 
 use crate::cells::{Cell, cell};
 use crate::comparison::link_time;
@@ -10,17 +10,17 @@ use crate::ideal_query_time;
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
 
-/// How many times as slow the slowest workload must be as the fastest, in the median, for messages to be told apart. Our choice.
+/// Minimum ratio of the median slowdowns of the slowest and the fastest workload to describe messages separately. Our choice.
 const APART: f64 = 4.0;
-/// Most workloads of a sentence.
+/// Maximum number of workloads in a sentence.
 const MAX_NAMED: usize = 3;
 
-/// Times of a workload of a subject: of each run those that ended, and how long those had been running that did not.
+/// Times of a workload of a subject: completion times by run, and the ages of unfinished work.
 #[derive(Default)]
 struct Times {
     done: BTreeMap<usize, Vec<f64>>,
     running: BTreeMap<usize, Vec<f64>>,
-    /// Time over the ideal one, of all.
+    /// Slowdown of all work.
     slow: Vec<f64>,
 }
 
@@ -33,7 +33,7 @@ impl Times {
         }
     }
 
-    /// A quantile, over the seeds; at least that where it would change if what was running never ended.
+    /// A quantile over the seeds, marked as a lower bound if it depends on unfinished work.
     fn quantile(&self, p: f64) -> Option<Cell> {
         let none = Vec::new();
         let of = |run: &usize, running: fn(f64) -> f64| {
@@ -67,7 +67,7 @@ fn age(data: &Data, run: usize, start_ns: i64) -> f64 {
     (data.runs[run].end_ns - start_ns) as f64 * 1e-9
 }
 
-/// Those of which something was done, the slowest for its size first; `None` with fewer than two.
+/// Workloads with finished work, largest slowdown first; `None` with fewer than two.
 fn ranked(times: BTreeMap<u32, Times>) -> Option<Vec<(u32, Times, f64)>> {
     let known = times.into_iter().filter(|(_, t)| !t.done.is_empty());
     let mut all: Vec<(u32, Times, f64)> =
@@ -80,7 +80,7 @@ fn name(data: &Data, class: u32) -> &str {
     data.class(Some(class)).unwrap_or("?")
 }
 
-/// `a query of scan takes ..., where the link needs 48 ms; one of lookup ...`, where a subject has queries of several workloads.
+/// `a query of scan takes ..., compared with 48 ms on an unloaded link; one of lookup ...`, if a subject has queries of several workloads.
 pub(crate) fn queries(data: &Data, subject: usize) -> Option<String> {
     let network = data.subjects[subject].network;
     let bit = 1u64 << (subject - data.networks[network].first).min(63);
@@ -108,7 +108,7 @@ pub(crate) fn queries(data: &Data, subject: usize) -> Option<String> {
     Some(each.join("; "))
 }
 
-/// A sentence about the messages outside queries, where one workload's are much slower for their size than another's.
+/// A sentence about the messages outside queries, if the slowdowns of workloads differ much.
 pub(crate) fn messages(data: &Data, subject: usize) -> Option<String> {
     let mut times: BTreeMap<u32, Times> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| f.subject == subject && f.size > 0 && !f.in_query) {

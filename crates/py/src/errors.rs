@@ -14,24 +14,24 @@ mod store {
 }
 
 /// One error: message, file, line, column, help.
-type Mistake = (String, Option<String>, Option<usize>, Option<usize>, Option<String>);
+type ErrorTuple = (String, Option<String>, Option<usize>, Option<usize>, Option<String>);
 
 /// An invalid scenario.
 pub(crate) fn scenario(errors: &Errors) -> PyErr {
-    let mistakes: Vec<Mistake> = (errors.list().iter())
+    let tuples: Vec<ErrorTuple> = (errors.list().iter())
         .map(|e| {
             let place = e.line_column();
             let owned = |s: &str| s.to_owned();
             (owned(e.message()), e.file().map(owned), place.map(|p| p.0), place.map(|p| p.1), e.help().map(owned))
         })
         .collect();
-    ScenarioError::new_err((errors.render(), mistakes))
+    ScenarioError::new_err((errors.render(), tuples))
 }
 
 /// A valid scenario that the engine refuses, such as one with an unreachable host.
 pub(crate) fn engine(message: &str) -> PyErr {
-    let mistakes: Vec<Mistake> = vec![(message.to_owned(), None, None, None, None)];
-    ScenarioError::new_err((format!("error: {message}\n"), mistakes))
+    let tuples: Vec<ErrorTuple> = vec![(message.to_owned(), None, None, None, None)];
+    ScenarioError::new_err((format!("error: {message}\n"), tuples))
 }
 
 /// Results that cannot be written or read.
