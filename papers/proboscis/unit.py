@@ -1,4 +1,4 @@
-"""What a single handshake does: windows, holding times, timers; and the arithmetic of the text."""
+"""A single handshake: windows, holding times, timers; and the arithmetic of the text."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def links(rate: str, delay: str, buffer: str) -> dict[str, Any]:
 
 
 def model(run: Run, file: str, sets: dict[str, Any]) -> dict[str, float]:
-    """What the trim model says, by name."""
+    """Predictions of the trim model, by name."""
     told = run.model(file, sets)["variants"][0]["models"]
     found = next(m for m in told if m["model"] == "trim")
     return {v["name"]: float(v["model"]) for v in found["values"]}

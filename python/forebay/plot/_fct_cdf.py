@@ -27,7 +27,7 @@ def fct_cdf(
     classes: str | list[str] | None = None,
     tail: bool = False,
 ) -> Axes:
-    """Draw what part of the messages completed within a time.
+    """Draw the fraction of messages completed within a time.
 
     All seeds together; unfinished messages are left out.
 
