@@ -84,8 +84,8 @@ pub(crate) fn sentence(
     }
     let value = |i: &usize| mean(cells, *i);
     if best > 0.0 && !matters(s, cells) {
-        let everybody = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
-        let (low, high) = (everybody().map(value).fold(f64::INFINITY, f64::min), everybody().map(value).fold(0.0, f64::max));
+        let all_ranked = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
+        let (low, high) = (all_ranked().map(value).fold(f64::INFINITY, f64::min), all_ranked().map(value).fold(0.0, f64::max));
         return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
     }
     let word = if less { "lowest" } else { "highest" };

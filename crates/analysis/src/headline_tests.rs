@@ -51,9 +51,9 @@ fn headline_metrics_exist() {
 
 #[test]
 fn comparison_names_best_and_cause() {
-    let said = sentences(&incast());
+    let output = sentences(&incast());
     assert_eq!(
-        said,
+        output,
         [
             "**dctcp** has the lowest 99th percentile of query completion times: **21.4 ms**, **10 times** less than newreno (214 ms) \
              and **10 times** less than cubic (214 ms).",
@@ -70,9 +70,9 @@ fn few_queries_weaken_the_cause() {
     let mut d = incast();
     let all = std::mem::take(&mut d.queries);
     d.queries = all.iter().step_by(4).copied().collect();
-    let said = sentences(&d);
+    let output = sentences(&d);
     let begin = "Likely cause, from only 3 queries of newreno and 2 queries of cubic: timeouts per query: **1.2 with newreno and";
-    assert!(said[1].starts_with(begin), "{said:?}");
+    assert!(output[1].starts_with(begin), "{output:?}");
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn intervals_that_meet_are_no_difference() {
     let mut far = d.clone();
     far.networks.push(Network { first: 2, groups: 1, ..Network::default() });
     far.subjects.push(subject("c", 2, &[("fct_small_p99_s", &[9e-3, 9.1e-3, 9.2e-3])]));
-    let said = sentences(&far);
-    assert!(said[0].contains("**a** has the lowest") && said[0].contains("**9.1 times** less than c (9.1 ms)"), "{said:?}");
-    assert!(said[0].ends_with("; the difference from b (1.1 ms ± 248 µs) is not significant over 3 seeds."), "{said:?}");
+    let output = sentences(&far);
+    assert!(output[0].contains("**a** has the lowest") && output[0].contains("**9.1 times** less than c (9.1 ms)"), "{output:?}");
+    assert!(output[0].ends_with("; the difference from b (1.1 ms ± 248 µs) is not significant over 3 seeds."), "{output:?}");
 }
 
 /// The interval of 0.6, 1.5 and 1.1 s reaches below zero, although each of them is twenty times the other subject's value.
@@ -137,9 +137,9 @@ fn few_seeds_give_no_ranking() {
 #[test]
 fn one_seed_is_noted() {
     let d = with_runs(networks(&[("a", &[("deadlines_missed", &[0.1])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
-    let said = sentences(&d);
-    assert_eq!(said[0], "**a** has the lowest fraction of late messages: **10 %**, **2 times** less than b (20 %).");
-    assert!(said[1].contains("Only one seed"), "{said:?}");
+    let output = sentences(&d);
+    assert_eq!(output[0], "**a** has the lowest fraction of late messages: **10 %**, **2 times** less than b (20 %).");
+    assert!(output[1].contains("Only one seed"), "{output:?}");
     let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
     assert_eq!(sentences(&same)[0], "a and b have the same fraction of late messages: 0 %.");
     // No ratio to zero.
@@ -170,13 +170,13 @@ fn groups_that_share_a_network() {
     );
     // A larger share for one is a smaller one for the other: there is no direction.
     assert_eq!((h.charts[0].title.as_str(), h.charts[0].better.as_str()), ("goodput per long flow", ""));
-    let said = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
+    let output = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
     assert!(
-        said[0].starts_with("A long flow gets the same goodput in cubic and dctcp within the accuracy of 3 seeds"),
-        "{said:?}"
+        output[0].starts_with("A long flow gets the same goodput in cubic and dctcp within the accuracy of 3 seeds"),
+        "{output:?}"
     );
-    let said = sentences(&shared(&[940e6; 3], &[0.0; 3]));
-    assert!(said[0].starts_with("A long flow of **cubic** gets **940 Mbit/s**, one of dctcp 0 bit/s"), "{said:?}");
+    let output = sentences(&shared(&[940e6; 3], &[0.0; 3]));
+    assert!(output[0].starts_with("A long flow of **cubic** gets **940 Mbit/s**, one of dctcp 0 bit/s"), "{output:?}");
 }
 
 #[test]
@@ -191,9 +191,9 @@ fn groups_compare_across_variants() {
             d.subjects.push(s);
         }
     }
-    let said = sentences(&with_runs(d, 2));
-    assert!(said[0].starts_with("For **old**: **x/old** has the lowest fraction of late messages: **10 %**"), "{said:?}");
-    assert!(said[1].starts_with("For **new**: **x/new**"), "{said:?}");
+    let output = sentences(&with_runs(d, 2));
+    assert!(output[0].starts_with("For **old**: **x/old** has the lowest fraction of late messages: **10 %**"), "{output:?}");
+    assert!(output[1].starts_with("For **new**: **x/new**"), "{output:?}");
 }
 
 #[test]
@@ -294,17 +294,17 @@ fn groups_compare_by_position() {
         d.subjects.push(subject(cc, n, &[("deadlines_missed", &[late])]));
         d.subjects.push(subject("udp", n, &[]));
     }
-    let said = sentences(&with_runs(d, 1));
-    assert!(said[0].starts_with("**reno** has the lowest fraction of late messages"), "{said:?}");
+    let output = sentences(&with_runs(d, 1));
+    assert!(output[0].starts_with("**reno** has the lowest fraction of late messages"), "{output:?}");
 
     let mut d = Data::default();
     d.networks.push(Network { groups: 2, ..Network::default() });
     let queries: Given = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
     let bulk: Given = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
     d.subjects = vec![subject("services", 0, queries), subject("bulk", 0, bulk)];
-    let said = sentences(&with_runs(d, 2));
+    let output = sentences(&with_runs(d, 2));
     assert_eq!(
-        said,
+        output,
         [
             "**services**: A query takes **282 µs** (median), **628 µs** (99th percentile).",
             "**bulk**: 2 long flows have a total goodput of **9.6 Gbit/s**; Jain's fairness index is 0.998.",

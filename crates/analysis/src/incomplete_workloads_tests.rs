@@ -73,8 +73,8 @@ fn who_starved_beside_whom_comes_first() {
 #[test]
 fn fair_share_is_not_starvation() {
     // A third of the other traffic.
-    let said = first(&beside_tenants(2_400_000_000, 7_200_000_000, false));
-    assert_eq!(said, "**dctcp**: storage finished **0** of 1 queries before the run ended.");
+    let output = first(&beside_tenants(2_400_000_000, 7_200_000_000, false));
+    assert_eq!(output, "**dctcp**: storage finished **0** of 1 queries before the run ended.");
     // Requested just before the end.
     let mut young = beside_tenants(280_000_000, 9_120_000_000, false);
     young.flows.iter_mut().for_each(|f| f.start_ns = 980_000_000);

@@ -273,10 +273,10 @@ mod tests {
         assert_eq!(sentence(&d), None, "its answers took turns on the link");
         assert!(nothing_late(&d).unwrap().starts_with("None of 1 query is late"));
         d.queries.push(query(Cause::Timeout, 0.2));
-        let said = sentence(&d).unwrap();
+        let output = sentence(&d).unwrap();
         assert!(
-            said.starts_with("**1** of 2 queries is late") && said.ends_with("**retransmission timeout** (100 %)."),
-            "{said}"
+            output.starts_with("**1** of 2 queries is late") && output.ends_with("**retransmission timeout** (100 %)."),
+            "{output}"
         );
         assert_eq!(nothing_late(&d), None);
     }

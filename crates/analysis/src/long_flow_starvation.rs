@@ -167,14 +167,14 @@ mod tests {
         d
     }
 
-    fn said(d: &Data) -> Vec<String> {
+    fn output(d: &Data) -> Vec<String> {
         sentences(d, &loads(d))
     }
 
     #[test]
     fn tiny_share_is_starvation() {
         assert_eq!(
-            said(&beside(280_000_000, 9_120_000_000)),
+            output(&beside(280_000_000, 9_120_000_000)),
             ["**dctcp**: storage is **starved** by other traffic at bottleneck (280 Mbit/s against 9.12 Gbit/s)."]
         );
     }
@@ -182,30 +182,30 @@ mod tests {
     #[test]
     fn starved_flows_within_workload() {
         let mut d = beside(4_700_000_000, 4_700_000_000);
-        assert_eq!(said(&d), [""; 0], "equal shares");
+        assert_eq!(output(&d), [""; 0], "equal shares");
         // One of forty servers has a hundredth of the others' share.
         let first = d.flows.iter().position(|f| f.subject == 0).unwrap();
         d.flows[first].measured /= 100;
         let host = d.host(d.flows[first].from).unwrap().to_owned();
-        let said = said(&d);
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{said:?}");
-        assert!(said[0].contains("are **starved** by other flows of storage at bottleneck ("), "{said:?}");
+        let output = output(&d);
+        assert_eq!(output.len(), 1, "{output:?}");
+        assert!(output[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{output:?}");
+        assert!(output[0].contains("are **starved** by other flows of storage at bottleneck ("), "{output:?}");
     }
 
     #[test]
     fn equal_share_is_not_starvation() {
         // One of 41 flows.
-        assert_eq!(said(&beside(9_160_000_000, 240_000_000)), [""; 0]);
+        assert_eq!(output(&beside(9_160_000_000, 240_000_000)), [""; 0]);
         // The link is not saturated.
-        assert_eq!(said(&beside(100_000_000, 5_500_000_000)), [""; 0]);
+        assert_eq!(output(&beside(100_000_000, 5_500_000_000)), [""; 0]);
         // Datagrams with a configured rate.
         let mut d = beside(280_000_000, 9_120_000_000);
         d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.greedy = false);
-        assert_eq!(said(&d), [""; 0]);
+        assert_eq!(output(&d), [""; 0]);
         // Started just before the end.
         let mut d = beside(280_000_000, 9_120_000_000);
         d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.start_ns = 990_000_000);
-        assert_eq!(said(&d), [""; 0]);
+        assert_eq!(output(&d), [""; 0]);
     }
 }

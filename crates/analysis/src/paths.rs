@@ -132,7 +132,7 @@ mod tests {
         let ports = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b"), ("l", "c")].map(link).to_vec();
         let data = Data { ports, ..Data::default() };
         let mut paths = Paths::of(&data, 0);
-        assert_eq!((paths.choice("a", "b"), paths.choice("a", "c"), paths.choice("a", "nobody")), (vec![1, 2], vec![], vec![]));
+        assert_eq!((paths.choice("a", "b"), paths.choice("a", "c"), paths.choice("a", "missing")), (vec![1, 2], vec![], vec![]));
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         let dumbbell = [("a", "x"), ("b", "x"), ("x", "y"), ("y", "c"), ("y", "d")];
         assert_eq!(named(&dumbbell, "a", "d"), ["ax", "xy", "yd"]);
         assert_eq!(named(&dumbbell, "d", "a"), ["dy", "yx", "xa"]);
-        assert!(named(&dumbbell, "a", "nobody").is_empty() && named(&dumbbell, "a", "a").is_empty());
+        assert!(named(&dumbbell, "a", "missing").is_empty() && named(&dumbbell, "a", "a").is_empty());
     }
 
     #[test]

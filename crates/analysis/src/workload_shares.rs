@@ -59,8 +59,8 @@ pub fn workload_shares(data: &Data) -> Vec<WorkloadShare> {
             // Small traffic such as requests, on a path that other traffic fills, does not determine the bottleneck.
             let most = ports.values().copied().fold(0.0, f64::max);
             // The last of equally used ports, which is nearer to the receiver in all topologies with named ports.
-            let told = ports.iter().filter(|(_, over)| **over >= TRIFLE * most).map(|(port, _)| *port);
-            let port = told.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
+            let relevant = ports.iter().filter(|(_, over)| **over >= TRIFLE * most).map(|(port, _)| *port);
+            let port = relevant.max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
             let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             // A workload cannot exceed the maximum of its transport, headers excluded.

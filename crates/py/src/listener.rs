@@ -18,7 +18,7 @@ impl Listener<'_> {
     }
 
     /// Calls the callback with the number of finished runs and of all runs, the fraction done, seconds since the start, and packet transmissions.
-    pub(crate) fn tell(
+    pub(crate) fn notify(
         &self,
         py: Python<'_>,
         done: usize,
@@ -35,7 +35,7 @@ impl Listener<'_> {
 
     /// Handles signals, then calls the callback. Called without Python's lock.
     pub(crate) fn tick(&mut self, done: usize, of: usize, fraction: Option<f64>, elapsed: Duration, hops: u64) {
-        let report = |py: Python<'_>, me: &Self| me.tell(py, done, of, fraction, elapsed.as_secs_f64(), hops);
+        let report = |py: Python<'_>, me: &Self| me.notify(py, done, of, fraction, elapsed.as_secs_f64(), hops);
         self.attach(|py, me| py.check_signals().and_then(|()| report(py, me)));
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn run_all(
         clock: Instant::now(),
         listener: Listener::new(progress, &stop),
     };
-    watch.listener.tell(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
+    watch.listener.notify(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
     let outcome = detached(py, || forebay_runner::run_all(&many, &jobs, threads, &stop, &mut watch))?;
     watch.listener.end(py)?;
     outcome.map_err(|e| match e {
@@ -54,7 +54,7 @@ pub(crate) fn run_all(
         Failed::Arrow(e) => errors::internal(e),
     })?;
     let (_, hops) = how_far(&jobs);
-    watch.listener.tell(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
+    watch.listener.notify(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
     Ok(watch.scenarios.into_iter().map(Collected::finish).collect())
 }
 

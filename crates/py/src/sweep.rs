@@ -84,7 +84,7 @@ pub(crate) fn run_sweep(
     let Some(finished) = outcome.map_err(|e| errors::sweep(&e))? else {
         return Err(errors::engine("the scenario has no [sweep], and no axes were given"));
     };
-    watch.listener.tell(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
+    watch.listener.notify(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
     open_sweep(py, finished.dir.path().to_owned())
 }
 

@@ -13,7 +13,7 @@ static HOOK: Once = Once::new();
 ///
 /// # Errors
 /// The message of the panic.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -27,8 +27,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let said = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
-        said.unwrap_or_else(|| "a panic without a message".into())
+        let output = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
+        output.unwrap_or_else(|| "a panic without a message".into())
     })
 }
 

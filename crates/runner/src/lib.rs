@@ -18,7 +18,7 @@ mod simulate;
 pub mod sweep;
 pub mod trace_diff;
 
-pub use defect::caught;
+pub use defect::catch_panic;
 pub use explain::{ExplainError, MessageSelector, explain};
 pub use forecast::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};
 pub use job::{Job, State};

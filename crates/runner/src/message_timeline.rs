@@ -288,10 +288,10 @@ mod tests {
         let mut all: Vec<Event> = (0..100).map(|at| event(at, Priority::Resent)).collect();
         all.extend((0..10).map(|n| event(5 + 10 * n, Priority::Loss)));
         all.extend([event(40, Priority::Always), event(1_000, Priority::Always)]);
-        let (told, more) = shortened(all);
-        assert_eq!((told.len(), more), (MAX_EVENTS, 112 - MAX_EVENTS));
-        assert!(told.is_sorted_by_key(|e| e.at));
-        let of = |priority| told.iter().filter(|e| e.priority == priority).count();
+        let (kept, more) = shortened(all);
+        assert_eq!((kept.len(), more), (MAX_EVENTS, 112 - MAX_EVENTS));
+        assert!(kept.is_sorted_by_key(|e| e.at));
+        let of = |priority| kept.iter().filter(|e| e.priority == priority).count();
         assert_eq!((of(Priority::Always), of(Priority::Loss), of(Priority::Resent)), (2, 10, MAX_EVENTS - 12));
     }
 

@@ -25,11 +25,11 @@ function extent(lists) {
 function timeChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
   // Items with equal names in several panels are shown and hidden together; only the first panel lists them.
-  const told = new Set();
+  const listed = new Set();
   const panels = chart.panels.map((p, k) => {
     const name = item => {
-      item.known = told.has(item.key);
-      if (k === 0) told.add(item.key);
+      item.known = listed.has(item.key);
+      if (k === 0) listed.add(item.key);
       return item;
     };
     const dash = dashes(p.lines);

@@ -11,7 +11,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   const range = () => state.range || full;
   const zoomed = () => !!state.range;
 
-  const said = h("output", { class: "sr", "aria-live": "polite" });
+  const announced = h("output", { class: "sr", "aria-live": "polite" });
   const label = h("p", { class: "xlab" });
   const button = (text, name, act) => h("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
   const reset = button("Reset", "Show everything again", () => set(null));
@@ -88,7 +88,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
         width = u.over.clientWidth,
         now = u.cursor.left >= 0 ? u.cursor.left : width / 2 - side * 8;
       const words = moveCursor(null, clamp(now + side * 8, 0, width));
-      said.textContent = label.textContent + ": " + words.join("; ");
+      announced.textContent = label.textContent + ": " + words.join("; ");
     } else if (side) pan(0.2 * side);
     else if (e.key === "+" || e.key === "=") scale(0.5, cursorX);
     else if (e.key === "-") scale(2, cursorX);
@@ -146,7 +146,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     use(list, xUnit) {
       panels = list;
       unitOf = xUnit;
-      box.append(label, said);
+      box.append(label, announced);
       reset.disabled = !zoomed();
       writeLabel();
     },

@@ -63,7 +63,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
     let unset = Value::Text("unset".into());
     let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
     let mut names: Vec<&str> = Vec::new();
-    let said = sweep.axes_name_subjects();
+    let in_name = sweep.axes_name_subjects();
     for p in &sweep.points {
         let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
         let x = match at {
@@ -82,7 +82,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
         };
         // Unset values, and values that the subject's name includes, are omitted.
         let others =
-            p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && !(said && v.text() == p.subject));
+            p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && !(in_name && v.text() == p.subject));
         let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text()).trim_start().to_owned()).collect();
         let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
         let line = match lines.iter().position(|l| l.name == name) {
@@ -323,9 +323,9 @@ mod tests {
             p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_exact_quantile".into(), 1.0 - part)];
         }
         let p = page(&s);
-        let said = &p.headline.sentences;
-        assert!(said[0].ends_with("worst**: **at least 1 s** at senders 64, cc dctcp."), "{said:?}");
-        assert!(said[1].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{said:?}");
+        let output = &p.headline.sentences;
+        assert!(output[0].ends_with("worst**: **at least 1 s** at senders 64, cc dctcp."), "{output:?}");
+        assert!(output[1].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{output:?}");
         let bounds = |cells: &[Option<Cell>]| cells.iter().all(|c| c.is_some_and(|c| c.at_least));
         assert!(bounds(&p.headline.charts[0].values) && bounds(&p.table.rows[0].cells));
     }

@@ -308,9 +308,9 @@ mod tests {
     #[test]
     fn best_worst_and_cost() {
         let s = sweep(true);
-        let said = sentences(&choices(&s));
+        let output = sentences(&choices(&s));
         assert_eq!(
-            said,
+            output,
             [
                 "**Best**: query completion p99 **1.6 ms** at k 20 packets, senders 8, services; **worst**: **128 ms** at k 200 packets, \
                  senders 64, services.",
@@ -329,8 +329,8 @@ mod tests {
             p.metrics.retain(|(name, _)| name != "goodput_bps");
             p.metrics.push(("goodput_bps".into(), senders * 1e6));
         }
-        let said = sentences(&choices(&s));
-        assert!(said.len() == 1 && said[0].starts_with("**Best**"), "{said:?}");
+        let output = sentences(&choices(&s));
+        assert!(output.len() == 1 && output[0].starts_with("**Best**"), "{output:?}");
         s.axes[1].key = "topology.bottleneck.rate".into();
         assert!(sentences(&choices(&s))[1].starts_with("Cost: the goodput is **8 Mbit/s** there, **64 Mbit/s** at its best"));
     }
@@ -345,9 +345,9 @@ mod tests {
                 ("queries_exact_quantile".into(), 0.0),
             ]);
         }
-        let said = sentences(&choices(&s));
-        assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
-        assert!(said[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{said:?}");
+        let output = sentences(&choices(&s));
+        assert_eq!(output[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
+        assert!(output[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{output:?}");
     }
 
     /// Every run ends during a query: the tail is never known, and the median only where fewer than half of them are running.
