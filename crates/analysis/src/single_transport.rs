@@ -130,8 +130,8 @@ impl One<'_> {
         ];
         let (text, (mean, p99)) = kinds.iter().find_map(|(class, text)| Some((text, of(class)?)))?;
         let slow = self.value("slowdown_p50").map_or_else(String::new, |s| match s {
-            s if s < 1.05 => "; the median message takes as long as on an empty network".into(),
-            s => format!("; the median message takes {} times as long as on an empty network", number(s)),
+            s if s < 1.05 => "; the median message takes as long as on an unloaded network".into(),
+            s => format!("; the median message takes {} times as long as on an unloaded network", number(s)),
         });
         Some(format!("{text} {mean} on average, {p99} at the 99th percentile{slow}."))
     }

@@ -125,7 +125,7 @@ pub(crate) fn messages(data: &Data, subject: usize) -> Option<String> {
         } else {
             format!("those of {}", name(data, *class))
         };
-        let empty = if i == 0 { " times as long as on an empty network" } else { " times" };
+        let empty = if i == 0 { " times as long as on an unloaded network" } else { " times" };
         Some(format!("{whose} {}, {}{empty}", t.words()?, number(*slow)))
     };
     let each: Vec<String> = all.iter().enumerate().take(MAX_NAMED).filter_map(one).collect();
@@ -181,7 +181,7 @@ mod tests {
         d.flows.push(Flow { start_ns: 900_000_000, fct: None, ..message(1, 0.0) });
         assert_eq!(
             messages(&d, 0).unwrap(),
-            "Messages of **scan** take **10 ms** (median), at least **98.2 ms** (99th percentile), 1000 times as long as on an empty \
+            "Messages of **scan** take **10 ms** (median), at least **98.2 ms** (99th percentile), 1000 times as long as on an unloaded \
              network; those of lookup **20 µs** (median), **20 µs** (99th percentile), 2 times."
         );
     }

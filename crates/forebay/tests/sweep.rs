@@ -364,7 +364,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
     let durations = "duration=[\"5ms\", \"1000s\"]";
     let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
     let args = [&["sweep", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
-    let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
+    let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, run the same command to continue";
     let said = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
     assert_eq!(said.lines().next(), Some(first), "{said}");

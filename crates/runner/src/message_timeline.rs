@@ -121,7 +121,7 @@ pub(crate) fn timeline(f: &FlowRow, run: &Simulated, routes: &Routes) -> String 
         f.size_bytes
     );
     let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
-    let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start.0), time(took), time(f.ideal.0));
+    let _ = writeln!(out, "  written at {}, {done} {}; on an unloaded path {}", time(f.start.0), time(took), time(f.ideal.0));
     out += &routes.hops(run, (f.start.0, end));
     let (events, more) = shortened(events(f, run, took));
     for e in &events {

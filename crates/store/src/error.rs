@@ -74,10 +74,10 @@ impl StoreError {
             StoreError::Interrupted => "run it again".into(),
             StoreError::Unnamed { .. } => "move the directory to where you want it".into(),
             StoreError::NoResults(_) => {
-                "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
+                "`forebay run` prints the directory of its results at the end, such as out/quickstart-1".into()
             }
             StoreError::Unfinished(_) => {
-                "start the sweep again with the command that started it: it goes on where it stopped".into()
+                "run the command of the sweep again: it continues where it stopped".into()
             }
             StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),

@@ -74,7 +74,7 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
             format!("link {link} was down {span}{cost}")
         }
         "link-up" => return None,
-        "corruption" => format!("link {link} damages packets: {}", packets("dropped by the checksum at its end")?),
+        "corruption" => format!("link {link} damages packets: {}", packets("dropped at its end because of the checksum")?),
         "random-loss" => format!("link {link} loses packets at random: {}", packets("lost")?),
         "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(say(1_500_000, "link-down", None, several).unwrap(), text);
         assert_eq!(say(1, "link-up", None, cost), None);
         let one = Event { packets: Some(Range(1, 1)), ..Event::default() };
-        let text = "link leaf0->spine1 damages packets: 1 packet dropped by the checksum at its end";
+        let text = "link leaf0->spine1 damages packets: 1 packet dropped at its end because of the checksum";
         assert_eq!(say(0, "corruption", None, one).unwrap(), text);
     }
 }

@@ -50,7 +50,7 @@ def fct_slowdown(
     quantiles
         Up to two, 0 to 1: filled markers for the highest, open ones for the other.
     metric
-        `"slowdown"`, completion time over that of the same bytes on an empty path; `"fct"`, seconds.
+        `"slowdown"`, completion time over that of the same bytes on an unloaded path; `"fct"`, seconds.
     which
         `"flows"`: messages of no query; `"queries"`: those of queries; `"all"`; `"auto"`: the first where there are
         any.

@@ -75,7 +75,7 @@ pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watche
 /// Note on results that a limit truncated; `None` without a limit.
 fn partial(stopped: &SweepError, limit: &str) -> Option<String> {
     let SweepError::Interrupted { done: done @ 1.., total } = stopped else { return None };
-    Some(format!("partial results: {limit}; {done} of {total} runs are done, the same command goes on from there"))
+    Some(format!("partial results: {limit}; {done} of {total} runs are done, run the same command to continue"))
 }
 
 /// A sweep with checked points, and its directory with a manifest of the expected results.

@@ -72,11 +72,11 @@ impl fmt::Display for SweepError {
             SweepError::Store(e) => write!(f, "{e}"),
             SweepError::File(path, why) => write!(f, "{}: {why}", path.display()),
             SweepError::Foreign => f.write_str(
-                "a run that this sweep does not have: another version of forebay, or of a file that the scenario names, is installed there",
+                "unknown run: the other process has another version of forebay or of a file of the scenario",
             ),
             SweepError::Missing { dir, missing, total } => write!(
                 f,
-                "{missing} of {total} runs are missing; run their shards with --out {}, or forebay sweep there, which runs what is missing",
+                "{missing} of {total} runs are missing; run their shards with --out {}, or `forebay sweep` there to run them",
                 dir.display()
             ),
             SweepError::Different(a, b) => {

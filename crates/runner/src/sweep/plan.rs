@@ -290,7 +290,7 @@ impl Plan {
         for file in files {
             let known = self.files.get(&file.path).map(|f| &f.stamp);
             if known.is_none() || known != stamp(&file.path).ok().as_ref() {
-                let text = "the file changed while the sweep ran; start it again".to_owned();
+                let text = "the file changed while the sweep ran; run the sweep again".to_owned();
                 return Err(SweepError::File(file.path.clone(), text));
             }
         }
