@@ -133,7 +133,7 @@ def test_parts_that_are_put_together(tmp_path: Path, cli: Cli) -> None:
     assert merged.returncode == 0, merged.stderr
     assert summary(tmp_path / "merged") == summary(tmp_path / "whole")
     assert (tmp_path / "merged/report.html").read_text().startswith("<!doctype html>")
-    # What lacked a part goes on from there.
+    # The incomplete sweep continues.
     assert cli("merge", *parts, "--out", tmp_path / "lacking").returncode == 0
     other = cli("sweep", file, SETS[0], "--out", tmp_path / "other", "--shard", "1/2")
     assert other.returncode == 0

@@ -1,4 +1,4 @@
-"""Errors say what the command line says."""
+"""Errors equal those of the command line."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_network_events_are_listed() -> None:
 
 
 def test_a_scenario_runs_in_another_world() -> None:
-    """The closed forms say what they can, and refuse the rest with reasons."""
+    """The closed forms predict supported metrics, and reject other scenarios with reasons."""
     long = fb.Scenario.from_dict(LONG)
     with pytest.raises(fb.ScenarioError, match="the world `model` does not run this"):
         long.with_({"transport.cc": "newreno"}).run(world="model")

@@ -1,4 +1,4 @@
-"""What results say in words."""
+"""Sentences about results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: the same as the command's, continued, and told."""
+"""Sweeps: the same as the command's, continued, and with progress."""
 
 from __future__ import annotations
 

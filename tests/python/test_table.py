@@ -22,7 +22,7 @@ from forebay import _native
 
 
 def address(array: Any) -> int:
-    """Where the values of an array are."""
+    """Address of the values of an array."""
     buffer = array.buffers()[1]
     assert buffer is not None
     address: int = buffer.address + array.offset * 8

@@ -14,7 +14,7 @@ def chart(page, figure="queue-time"):
 
 
 def labels(page, figure="queue-time"):
-    """What the cursor reads: the line below the chart."""
+    """Text of the cursor: the line below the chart."""
     return chart(page, figure).locator(".xlab").inner_text()
 
 

@@ -55,7 +55,7 @@ def test_incast_curve_in_ten_lines(root: Path) -> None:
     assert (root / "incast.svg").stat().st_size > 10_000
     assert [line.get_label() for line in ax.lines] == ["newreno", "dctcp", "newreno rto-min=10ms"]
     newreno, dctcp, short = (list(line.get_ydata()) for line in ax.lines)
-    # What everybody knows of incast: NewReno collapses, DCTCP later, and a shorter timer makes the losses cheap.
+    # The known result of incast: NewReno collapses, DCTCP later, and a shorter timer makes the losses cheap.
     assert newreno[-1] < 0.3 * newreno[0]
     assert dctcp[6] > dctcp[0] > 2 * dctcp[-1]
     assert short[-1] > 2 * newreno[-1]

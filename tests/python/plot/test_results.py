@@ -55,7 +55,7 @@ LIMITS = {"small": (1, 100_000), "medium": (100_001, 9_999_999), "large": (10_00
 
 
 def running(r: fb.Result, cc: str, run: int) -> list[tuple[float, float, int]]:
-    """Of messages that the run ended in the midst of: seconds so far and on an unloaded path, and size. The summary counts them."""
+    """Unfinished messages, which the summary counts: seconds so far and on an unloaded path, and size."""
     end = next(x["end_ns"] for x in r.manifest["runs"] if x["variant"] == cc and x["run"] == run)
     rows = r.flows.to_arrow().to_pylist()
     return [

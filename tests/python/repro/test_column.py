@@ -1,4 +1,4 @@
-"""What another world says of a paper's claims: kept beside it, a column of the scorecard, and the point that decides."""
+"""Results of a paper's claims in another world: stored beside it, a column of the scorecard, and the point that decides."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def test_figure_verdict_from_claims(
 def test_command_of_other_sources_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Verdicts are of the simulator in this package, which must be the one that the user believes to run."""
+    """Verdicts are of the simulator in this package, which must be the one that the user starts."""
     monkeypatch.setenv("FOREBAY_SOURCES", "0" * 32)
     assert command.main([str(folder)]) == 2
     assert "from one checkout" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What reproductions run on: each run once, kept by all that it depends on, gone on with after an interruption."""
+"""Simulations of reproductions: each run once, stored under a hash of its inputs, gone on with after an interruption."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_all_tables_except_summary_kept() -> None:
 
 
 def test_killed_reproduction_resumes(folder: Path, tmp_path: Path) -> None:
-    """What the killed process had finished is there, and only the rest runs."""
+    """The results of the killed process are reused, and only the rest runs."""
     (folder / "fig.toml").write_text(SCENARIO.format(duration="40ms"))
     command = [sys.executable, "-m", "forebay.repro", str(folder), "--threads", "2", "-v", "--out"]
 
