@@ -18,7 +18,7 @@ const EXCEPTIONS: [(&str, &str); 10] = [
     ("testbed/src", "the guest's side of that conversation"),
     ("py/src", "numbers as Python passes them"),
     ("analysis/src", "places in the tables that were read"),
-    ("runner/src/ways.rs", "the connection's number in the tables that were read"),
+    ("runner/src/routes.rs", "the connection's number in the tables that were read"),
     ("sim/src/net/packet.rs", "an address of 16 bits in a packet of 32 bytes"),
     ("sim/src/tcp/seq.rs", "the same address, before it is in a packet"),
 ];
