@@ -52,7 +52,7 @@ function mount(figure, subjects) {
     {
       type: "button",
       class: "csv",
-      title: "Download the numbers on show",
+      title: "Download the displayed numbers",
       "aria-label": "Download as CSV: " + spec.title,
       onclick: () => download(spec.id + (view ? "-" + (view + 1) : "") + ".csv", toCsv(chart.csv())),
     },

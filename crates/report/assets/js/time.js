@@ -129,6 +129,6 @@ function timeChart(ctx, chart) {
 }
 
 function emptyChart(host) {
-  host.append(h("p", { class: "empty" }, "There is nothing to draw: no value was recorded."));
+  host.append(h("p", { class: "empty" }, "No data: no value was recorded."));
   return { resize() {}, destroy() {}, csv: () => [] };
 }

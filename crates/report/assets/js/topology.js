@@ -17,7 +17,7 @@ function topologyChart(ctx, chart) {
   const hint = h(
     "p",
     { class: "hint" },
-    "Point at a link, or go through them with the arrow keys, to compare what it did in each run.",
+    "Point at a link, or use the arrow keys, to compare its statistics across runs.",
   );
   if (runs.length > 1)
     tools.prepend(
@@ -69,7 +69,7 @@ function heatScale() {
     width: 300,
     height: 36,
     role: "img",
-    "aria-label": "Scale of utilisation, from 0 % thin and grey to 100 % wide",
+    "aria-label": "Scale of utilization, from 0 % thin and grey to 100 % wide",
   });
   const steps = 40,
     length = 240;

@@ -14,7 +14,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   const announced = h("output", { class: "sr", "aria-live": "polite" });
   const label = h("p", { class: "xlab" });
   const button = (text, name, act) => h("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
-  const reset = button("Reset", "Show everything again", () => set(null));
+  const reset = button("Reset", "Show everything", () => set(null));
   tools.append(
     h(
       "span",
