@@ -28,7 +28,7 @@ def tab_to(page, selector, limit=60):
 
 def test_a_chart_by_keys_alone(visit, image, until):
     page = visit("small")
-    canvas, reset = chart(page).locator("canvas"), chart(page).get_by_role("button", name="Show everything again")
+    canvas, reset = chart(page).locator("canvas"), chart(page).get_by_role("button", name="Show everything")
     tab_to(page, "#fig-queue-time .keys")
     assert page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle") == "solid"
     whole = image(canvas)
@@ -100,7 +100,7 @@ def test_drag_zooms_double_click_resets(visit, image, until):
     page.mouse.down()
     page.mouse.move(box["x"] + 260, box["y"] + 60, steps=5)
     page.mouse.up()
-    reset = figure.get_by_role("button", name="Show everything again")
+    reset = figure.get_by_role("button", name="Show everything")
     expect(reset).to_be_enabled()
     # All panels share the axis.
     until(page, lambda: all(image(c) != b for c, b in zip(figure.locator("canvas").all(), before, strict=True)))
@@ -130,7 +130,7 @@ def test_wheel_scrolls_or_zooms(visit, until):
     page = visit("small")
     over = chart(page).locator(".u-over")
     over.hover()
-    reset = chart(page).get_by_role("button", name="Show everything again")
+    reset = chart(page).get_by_role("button", name="Show everything")
     at = page.evaluate("() => scrollY")
     page.mouse.wheel(0, 100)
     until(page, lambda: page.evaluate("() => scrollY") > at)
@@ -165,7 +165,7 @@ def test_pinch_zooms_touch_moves_cursor(visit, until):
     touch("touchMove", 60, 200)
     touch("touchMove", 40, 240)
     touch("touchEnd")
-    expect(chart(page).get_by_role("button", name="Show everything again")).to_be_enabled()
+    expect(chart(page).get_by_role("button", name="Show everything")).to_be_enabled()
 
 
 @pytest.mark.parametrize("figure", ["fct", "topology"])
@@ -243,7 +243,7 @@ def test_shown_data_can_be_exported(visit):
     whole = len(save("tcp")[1])
     chart(page, "tcp").locator(".keys").focus()
     page.keyboard.press("+")
-    expect(chart(page, "tcp").get_by_role("button", name="Show everything again")).to_be_enabled()
+    expect(chart(page, "tcp").get_by_role("button", name="Show everything")).to_be_enabled()
     assert len(save("tcp")[1]) < 0.6 * whole
 
 
