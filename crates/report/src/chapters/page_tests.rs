@@ -54,7 +54,7 @@ fn long_series_page_small_and_deterministic() {
     let d = large(9_000, 200_000);
     let page = serde_json::to_string(&from_data(&d)).unwrap();
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
-    assert!(page.contains("smallest and the largest value"), "the reduction is not noted");
+    assert!(page.contains("minimum and maximum"), "the reduction is not noted");
     assert!(page == serde_json::to_string(&from_data(&d)).unwrap());
 }
 

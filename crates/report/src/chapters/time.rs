@@ -293,7 +293,7 @@ mod tests {
             .sum();
         assert!((6_000..=8_000).contains(&numbers), "{numbers}");
         let note = &chart(&all[0], 0).note;
-        assert!(note.contains("smallest and the largest") && note.contains("ms"), "{note}");
+        assert!(note.contains("minimum and maximum") && note.contains("ms"), "{note}");
         // The short series of the same page stays complete.
         assert_eq!((chart(&all[1], 0).panels[0].lines[0].low.len(), chart(&all[1], 0).note.as_str()), (0, ""));
     }
