@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Folder with one file of columns per table. A change there matters only to sweeps that keep the table.
 const TABLES: &str = "crates/store/src/schema";
 /// Files of that folder that are not tables.
-const NO_TABLES: [&str; 2] = ["mod.rs", "shared.rs"];
+const NO_TABLES: [&str; 2] = ["mod.rs", "common.rs"];
 
 /// Hashed folders and files, by names that do not depend on the location of the workspace.
 pub(crate) struct Sources {

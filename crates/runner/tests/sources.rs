@@ -76,7 +76,7 @@ fn columns_of_tables_are_apart() {
     tree.write("crates/low/Cargo.toml", "[dependencies]\nforebay-store.workspace = true\n");
     tree.write("crates/store/Cargo.toml", "[package]\nname = \"forebay-store\"\n");
     tree.write("crates/store/src/lib.rs", "mod schema;\n");
-    for (file, text) in [("mod", "mod flows; mod ports;"), ("shared", "fn ns() {}"), ("flows", "a, b"), ("ports", "c")] {
+    for (file, text) in [("mod", "mod flows; mod ports;"), ("common", "fn ns() {}"), ("flows", "a, b"), ("ports", "c")] {
         tree.write(&format!("crates/store/src/schema/{file}.rs"), text);
     }
     let tables = || Sources::of(&tree.0, &["top"]).unwrap().table_digests().unwrap();
@@ -88,7 +88,7 @@ fn columns_of_tables_are_apart() {
     assert_eq!(tree.digest(), base, "the other sources");
     assert_ne!(hash(&after, "flows"), hash(&before, "flows"));
     assert_eq!(hash(&after, "ports"), hash(&before, "ports"));
-    tree.write("crates/store/src/schema/shared.rs", "fn ns() { }");
+    tree.write("crates/store/src/schema/common.rs", "fn ns() { }");
     assert_ne!(tree.digest(), base, "what all tables share");
     assert_eq!(tables(), after);
 }
