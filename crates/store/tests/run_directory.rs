@@ -79,7 +79,7 @@ fn parquet_roundtrip() {
         assert!(field.metadata().contains_key("unit") && !field.metadata()["description"].is_empty(), "{}", field.name());
     }
     let file = ParquetRecordBatchReaderBuilder::try_new(File::open(dir.join("flows.parquet")).unwrap()).unwrap();
-    assert_eq!(file.schema().metadata()["forebay.schema_version"], "2");
+    assert_eq!(file.schema().metadata()["forebay.schema_version"], "3");
     let samples: usize = read(&dir.join("queue.parquet")).iter().map(RecordBatch::num_rows).sum();
     assert_eq!(samples, 200_000);
     let tcp = &read(&dir.join("tcp.parquet"))[0];

@@ -82,7 +82,7 @@ fn tables_are_kept() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("not what was written"));
+    assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("differs from the one recorded"));
     bytes.truncate(middle);
     fs::write(&path, &bytes).unwrap();
     assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
