@@ -130,9 +130,9 @@ fn the_program_knows_its_own_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = Sources::of(&root, &["runner", "backends"]).unwrap();
     let names: Vec<&str> = sources.roots.iter().map(|r| r.0.as_str()).collect();
-    let trajectory = built_from(&root, "forebay-worlds");
+    let trajectory = built_from(&root, "forebay-backends");
     assert!(trajectory.len() > 4, "{trajectory:?}");
-    for package in trajectory.union(&built_from(&root, "forebay-exec")) {
+    for package in trajectory.union(&built_from(&root, "forebay-runner")) {
         let folder = format!("crates/{}/src", package.trim_start_matches("forebay-"));
         assert!(names.contains(&folder.as_str()), "{package} can change numbers: {names:?}");
     }
