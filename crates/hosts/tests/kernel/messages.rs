@@ -139,7 +139,7 @@ pub(crate) fn deadlines() {
         ((1 << 31) - 1, 500_000, "cuts_urgent", 1.5, "near"),
     ];
     for (bytes, deadline, counted_as, d, name) in all {
-        let names = ["cuts", "cut_from", "cut_to", "reduction_alpha", "cuts_late", "cuts_relaxed", "cuts_urgent"];
+        let names = ["cuts", "cut_from", "cut_to", "cut_alpha", "cuts_late", "cuts_relaxed", "cuts_urgent"];
         let count = || names.map(|what| counter(&lab.left, "fbt_left", what));
         let one = || {
             let before = count();

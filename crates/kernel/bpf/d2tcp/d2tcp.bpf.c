@@ -12,7 +12,7 @@
 	u64 cuts_late;                                                                                                         \
 	u64 cut_from;                                                                                                          \
 	u64 cut_to;                                                                                                            \
-	u64 reduction_alpha;
+	u64 cut_alpha;
 #define OWN_RELEASE(SK) bpf_sk_storage_delete(&messages, SK)
 #include "../include/dctcp.bpf.h"
 #include "../include/messages.bpf.h"
@@ -115,7 +115,7 @@ u32 BPF_PROG(d2tcp_recalc_ssthresh, struct sock *sk)
 	COUNT(cuts, 1);
 	COUNT(cut_from, cwnd);
 	COUNT(cut_to, to);
-	COUNT(reduction_alpha, s->marks.alpha);
+	COUNT(cut_alpha, s->marks.alpha);
 	return GIVEN(to);
 }
 
