@@ -1,4 +1,4 @@
-"""Tables of the pages that show what nobody has published: `python papers/evidence.py [PAGE...]` makes them anew.
+"""Tables of the pages with unpublished results: `python papers/evidence.py [PAGE...]` regenerates them.
 
 A page has markers, `<!-- table -->` and `<!-- end -->`; what is between them is written by the functions below that `PAGES`
 names, from runs of the papers' scenario files. Finished runs are kept (`--cache`): an interrupted one goes on from there.
@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 Rows = list[list[str]]
 
 
-def told(values: Sequence[float], digits: int = 3) -> str:
+def mean_text(values: Sequence[float], digits: int = 3) -> str:
     """Mean over seeds and half width of its 95 % confidence interval."""
     mean, low, high = interval(values, least=0.0)
     text = f"{mean:.{digits}g}"
@@ -63,7 +63,9 @@ def prin(run: Run) -> Rows:
         for (_, p), name in zip(measure.points(r).items(), ("NewReno", "PRIN"), strict=True):
             if name == "PRIN" or queue == "protect":
                 where = "drop-tail" if name == "NewReno" else queue
-                rows.append([str(n), name, where, told(p.goodput), *(told(v) for v in (p.timeouts, p.head, p.middle, p.tail))])
+                rows.append(
+                    [str(n), name, where, mean_text(p.goodput), *(mean_text(v) for v in (p.timeouts, p.head, p.middle, p.tail))]
+                )
     return rows
 
 
@@ -80,20 +82,22 @@ def prin_testbed(run: Run) -> Rows:
     for (n, kb), r in asked.items():
         plain, with_prin = measure.points(r).values()
         rows.append(
-            [f"{kb} KB", str(n), *(told(v) for v in (plain.goodput, with_prin.goodput, plain.timeouts, with_prin.timeouts))]
+            [f"{kb} KB", str(n), *(mean_text(v) for v in (plain.goodput, with_prin.goodput, plain.timeouts, with_prin.timeouts))]
         )
     return rows
 
 
 def host_jitter(run: Run) -> Rows:
-    """How busy the two 10 Gbps links are under TRIM and DCTCP, by the hosts' jitter."""
+    """Utilization of the two 10 Gbps links under TRIM and DCTCP, by the hosts' jitter."""
     sets: dict[str, Any] = {"transport.cc": ["dctcp", {"kind": "trim", "rate": "10Gbps", "buffer": "245pkt"}]}
     jitters = ["0s", "100ns", "500ns", "2us", "5us", "11.68us"]
     asked = {j: run("fig10.toml", {**sets, "transport.send-jitter": j}, seeds=3) for j in jitters}
     rows = [["jitter", "DCTCP, link 1 busy", "link 2 busy", "TRIM, link 1 busy", "link 2 busy"]]
     for j, r in asked.items():
         busy = [
-            told(r.per_run(lambda t: 100 * float(t["busy"][0]), "ports", variant=v, port=p)) for v in r.variants for p in LINKS
+            mean_text(r.per_run(lambda t: 100 * float(t["utilization"][0]), "ports", variant=v, port=p))
+            for v in r.variants
+            for p in LINKS
         ]
         rows.append([j, *(f"{b} %" for b in busy)])
     return rows
@@ -104,18 +108,18 @@ LINKS = ("link1", "link2")
 
 def delayed_acks(run: Run, linux: Run) -> Rows:
     """Small flows of the testbed by how many packets an ACK is for; below the shim in a kernel, too."""
-    congestion_controls: dict[str, Any] = {"Reno": "reno", "CUBIC": "cubic", "DCTCP": "dctcp"}
+    ccs: dict[str, Any] = {"Reno": "reno", "CUBIC": "cubic", "DCTCP": "dctcp"}
     for name, cc in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic")):
-        congestion_controls[name] = {"kind": cc, "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}}
-        congestion_controls[f"{name}, all throttled"] = {"kind": cc, "shim": "proboscis"}
+        ccs[name] = {"kind": cc, "shim": {"kind": "proboscis", "elephant-bytes": "100KB"}}
+        ccs[f"{name}, all throttled"] = {"kind": cc, "shim": "proboscis"}
     # The shim's own least window is two segments where not every packet is acknowledged.
     forced = {
         f"{name}, least window 1": {"kind": cc, "shim": {"kind": "proboscis", "elephant-bytes": "100KB", "floor": 1}}
         for name, cc in (("Reno + ProBoSCIS", "reno"), ("CUBIC + ProBoSCIS", "cubic"))
     }
     few = {"workload.0.flows-per-source": 60}
-    points = [(name, cc, every) for name, cc in congestion_controls.items() for every in (1, 2)] + [(n, cc, 2) for n, cc in forced.items()]
-    in_kernel = [n for n in (*congestion_controls, *forced) if "ProBoSCIS" in n and "throttled" not in n]
+    points = [(name, cc, every) for name, cc in ccs.items() for every in (1, 2)] + [(n, cc, 2) for n, cc in forced.items()]
+    in_kernel = [n for n in (*ccs, *forced) if "ProBoSCIS" in n and "throttled" not in n]
     asked = []
     for name, cc, every in points:
         sets = {**few, "transport.cc": cc, "transport.ack-every": every}
@@ -124,7 +128,7 @@ def delayed_acks(run: Run, linux: Run) -> Rows:
         )
 
     def small(r: Result, of: Callable[[Any], float]) -> str:
-        return told(r.per_run(lambda t: of(t.rows(t["size_bytes"] <= 100_000))))
+        return mean_text(r.per_run(lambda t: of(t.rows(t["size_bytes"] <= 100_000))))
 
     what = ("mean FCT of small flows [ms]", "timeouts of small flows", "above 200 ms")
     rows = [["transport", "an ACK for", *what, *(f"Linux: {w}" for w in what)]]
@@ -155,18 +159,30 @@ def five_and_five(run: Run) -> Rows:
                 dctcp, tcp = (float(t.where(transport=cc)["bytes_measured"].sum()) for cc in ("dctcp", "tcp"))
                 return dctcp / tcp
 
-            cells.append(told(asked[name, n].per_run(ratio)))
+            cells.append(mean_text(asked[name, n].per_run(ratio)))
         rows.append([name, *cells])
     return rows
 
 
-CONGESTION_CONTROLS: list[Any] = ["reno", "newreno", "cubic", "dctcp", "d2tcp", "l2dct", {"kind": "trim", "min-rtt-seed": "idle-data"}]
+CONGESTION_CONTROLS: list[Any] = [
+    "reno",
+    "newreno",
+    "cubic",
+    "dctcp",
+    "d2tcp",
+    "l2dct",
+    {"kind": "trim", "min-rtt-seed": "idle-data"},
+]
 STACKS = ("ns2", "linux")
 
 
 def trains(run: Run) -> Rows:
     """Long trains after short ones on the same connections (TRIM, Fig. 4), on both stacks."""
-    sets = {"transport.cc": CONGESTION_CONTROLS, "topology.bottleneck.queue": {"kind": "dctcp-step", "k": "20pkt"}, "transport.rto-min": "200ms"}
+    sets = {
+        "transport.cc": CONGESTION_CONTROLS,
+        "topology.bottleneck.queue": {"kind": "dctcp-step", "k": "20pkt"},
+        "transport.rto-min": "200ms",
+    }
     asked = {s: run("fig04.toml", {**sets, "transport.stack": s}, seeds=10) for s in STACKS}
 
     def last(t: Any) -> float:
@@ -175,8 +191,8 @@ def trains(run: Run) -> Rows:
 
     rows = [["cc", *(f"{s}: last of five trains [ms]" for s in STACKS), *(f"{s}: timeouts" for s in STACKS)]]
     for i, variant in enumerate(asked["ns2"].variants):
-        times = [told(r.per_run(last, variant=r.variants[i])) for r in asked.values()]
-        late = [told(r.per_run(lambda t: float(t["rtos"].sum()), variant=r.variants[i])) for r in asked.values()]
+        times = [mean_text(r.per_run(last, variant=r.variants[i])) for r in asked.values()]
+        late = [mean_text(r.per_run(lambda t: float(t["rtos"].sum()), variant=r.variants[i])) for r in asked.values()]
         rows.append([variant, *times, *late])
     return rows
 
@@ -194,8 +210,8 @@ def queries(run: Run) -> Rows:
         cells = []
         for r in asked.values():
             of = {"table": "queries", "variant": r.variants[i]}
-            cells += [told(r.per_run(quantile(q), **of)) for q in (0.5, 0.99)]
-            cells.append(told(r.per_run(lambda t: 100 * float((t["rtos"] > 0).mean()), **of)))
+            cells += [mean_text(r.per_run(quantile(q), **of)) for q in (0.5, 0.99)]
+            cells.append(mean_text(r.per_run(lambda t: 100 * float((t["rtos"] > 0).mean()), **of)))
         rows.append([variant, *cells])
     return rows
 
@@ -219,7 +235,7 @@ def background(run: Run, linux: Run) -> Rows:
     asked = {n: [w("fig09.toml", {**sets, "transport.cc": cc}) for w in (run, linux)] for n, cc in SHIMMED.items()}
 
     def of(r: Result, measure: Callable[[Any], float]) -> str:
-        return told(r.per_run(lambda t: measure(t.where(**{"class": "test"}))))
+        return mean_text(r.per_run(lambda t: measure(t.where(**{"class": "test"}))))
 
     what = ("mean FCT [ms]", "of flows to 100 KB [ms]", "timeouts", "not finished")
     rows = [["transport", *(f"{where}: {w}" for where in ("simulator", "Linux") for w in what)]]
@@ -228,8 +244,8 @@ def background(run: Run, linux: Run) -> Rows:
         for r in both:
             # Of flows that were cut off, the time until the end.
             times = [lasted(r, i) for i in range(r.seeds)]
-            cells.append(told([float(t.mean()) for t, _ in times], 4))
-            cells.append(told([float(t[small].mean()) for t, small in times]))
+            cells.append(mean_text([float(t.mean()) for t, _ in times], 4))
+            cells.append(mean_text([float(t[small].mean()) for t, small in times]))
             cells.append(of(r, lambda t: float((t["rtos"] + t["syn_rtos"]).sum())))
             cells.append(of(r, lambda t: float(np.isnan(t["fct_ns"].astype(float)).sum())))
         rows.append([name, *cells])
@@ -237,7 +253,7 @@ def background(run: Run, linux: Run) -> Rows:
 
 
 def lasted(r: Result, seed: int) -> tuple[Any, Any]:
-    """How long the test flows of a seed took or had taken when the run ended, ms, and which of them have at most 100 KB."""
+    """Times of a seed's test flows until they or the run ended, ms, with a mask of those of at most 100 KB."""
     t = r.flows.where(run=seed, **{"class": "test"})
     end = r.manifests[seed]["runs"][0]["end_ns"]
     fct = t["fct_ns"].astype(float)
@@ -267,10 +283,10 @@ def reordered(run: Run, linux: Run) -> Rows:
             blocks = float(len(r.queries)) / r.seeds
             lost = r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck")
             again = r.per_run(lambda t: float(t["segs_retx"].sum()))
-            cells.append(told(r.per_run(goodput, "queries")))
-            cells.append(told([v / blocks for v in r.per_run(lambda t: float(t["rtos"].sum()))]))
-            cells.append(told([v / blocks for v in again]))
-            cells.append(told([max(0.0, a - b) / blocks for a, b in zip(again, lost, strict=True)]))
+            cells.append(mean_text(r.per_run(goodput, "queries")))
+            cells.append(mean_text([v / blocks for v in r.per_run(lambda t: float(t["rtos"].sum()))]))
+            cells.append(mean_text([v / blocks for v in again]))
+            cells.append(mean_text([max(0.0, a - b) / blocks for a, b in zip(again, lost, strict=True)]))
         rows.append([str(n), how, queue, *cells])
     return rows
 
@@ -300,16 +316,16 @@ def offloaded(run: Run, linux: Run) -> Rows:
             cells = []
             for r in both:
                 of = {"variant": r.variants[i]}
-                cells.append(told(r.per_run(short_trains, **of)))
-                cells.append(told(r.per_run(last_train, **of)))
-                cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
-                cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
+                cells.append(mean_text(r.per_run(short_trains, **of)))
+                cells.append(mean_text(r.per_run(last_train, **of)))
+                cells.append(mean_text(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
+                cells.append(mean_text(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
             rows.append([name, cc, *cells])
     return rows
 
 
 def short_trains(t: Any) -> float:
-    """How long a short train took in the mean, ms."""
+    """Mean time of a short train, ms."""
     return float(np.nanmean(t.rows(t["size_bytes"] < 20_000)["fct_ns"].astype(float))) / 1e6
 
 
@@ -335,10 +351,10 @@ def inherited(run: Run, linux: Run) -> Rows:
             cells = []
             for r in both:
                 of = {"variant": r.variants[i]}
-                cells.append(told(r.per_run(lambda t: float(t.rows(t["time_ns"] < 500_000_000)["cwnd"].max()), "tcp", **of)))
-                cells.append(told(r.per_run(last_train, **of)))
-                cells.append(told(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
-                cells.append(told(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
+                cells.append(mean_text(r.per_run(lambda t: float(t.rows(t["time_ns"] < 500_000_000)["cwnd"].max()), "tcp", **of)))
+                cells.append(mean_text(r.per_run(last_train, **of)))
+                cells.append(mean_text(r.per_run(lambda t: float(t["dropped_overflow"].sum()), "ports", port="bottleneck", **of)))
+                cells.append(mean_text(r.per_run(lambda t: float(t["rtos"].sum()), **of)))
             rows.append([name, cc, *cells])
     return rows
 

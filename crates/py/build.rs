@@ -1,5 +1,4 @@
-//! Puts beside the native module what an installed package carries: the example scenarios and the papers, as they are in the repository.
-//! `pyproject.toml` takes them from here into the wheel, as `forebay/share`.
+//! Copies the example scenarios and the papers beside the native module. `pyproject.toml` packs them into the wheel, as `forebay/share`.
 
 use std::fs;
 use std::io;
@@ -20,7 +19,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a folder, but for what Python and editors leave behind.
+/// Copies a folder without the temporary files of Python and editors.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))? {

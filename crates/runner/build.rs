@@ -1,5 +1,4 @@
-//! Tells the keys of results which program made them: a hash of the sources of all that stands between a scenario and its numbers. So a
-//! change of any of them names every result anew, whether or not a test notices it.
+//! Sets the hash of all sources that results depend on, as a part of their keys. A change of any source gives all results new keys.
 
 #[path = "build/sources.rs"]
 mod sources;
@@ -7,9 +6,9 @@ mod sources;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    // Everything is where it is in the repository, in a packed source tree too.
+    // The layout equals that of the repository, also in a packed source tree.
     let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("../..");
-    // This crate is given its worlds by the program; the sources of all of them count.
+    // The worlds are dependencies of the program, not of this crate; the sources of all of them count.
     let sources = sources::Sources::of(&root, &["runner", "backends"])?;
     let places = sources.roots.iter().map(|r| &r.1).chain(&sources.manifests);
     for place in places {

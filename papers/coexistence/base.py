@@ -35,12 +35,12 @@ def ratio(r: Result) -> list[float]:
 
 def queue(r: Result) -> list[float]:
     """Time average of the packets that wait, without the one in service, of each seed."""
-    return r.per_run(lambda t: float(t["queue_mean_pkts"][0] - t["busy"][0]), "ports", port="bottleneck")
+    return r.per_run(lambda t: float(t["queue_mean_pkts"][0] - t["utilization"][0]), "ports", port="bottleneck")
 
 
 def busy(r: Result) -> list[float]:
     """Utilisation of the bottleneck, of each seed."""
-    return r.per_run(lambda t: float(t["busy"][0]), "ports", port="bottleneck")
+    return r.per_run(lambda t: float(t["utilization"][0]), "ports", port="bottleneck")
 
 
 def alpha(r: Result) -> list[float]:
@@ -69,7 +69,7 @@ def dctcp_share(r: Result) -> list[float]:
 
 def cuts(r: Result) -> dict[str, list[float]]:
     """Window reductions of each seed, by protocol."""
-    return {c: r.per_run(lambda t: float((t["ecn_cuts"] + t["loss_cuts"])[0]), transport=c) for c in ("dctcp", "tcp")}
+    return {c: r.per_run(lambda t: float((t["ecn_reductions"] + t["loss_reductions"])[0]), transport=c) for c in ("dctcp", "tcp")}
 
 
 def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:

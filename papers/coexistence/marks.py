@@ -1,4 +1,4 @@
-"""Which rule of the modified CHOKe marked a flow's packets: the bottleneck's queue followed packet by packet.
+"""Attribution of marks to the rules of the modified CHOKe, from the bottleneck's queue packet by packet.
 
 No table says which rule set a mark. But in the steady state nothing is lost and ACKs meet no queue, so the samples of
 both senders at every ACK tell when each packet arrived at the bottleneck and when it went into service: a fixed time
@@ -61,7 +61,7 @@ def _events(r: Result, run: int, settings: dict[str, Any]) -> dict[str, float]:
 
 
 def _count(times: np.ndarray, counts: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """What the counter was just before each time."""
+    """Value of the counter just before each time."""
     return counts[np.maximum(np.searchsorted(times, at, side="left") - 1, 0)]
 
 

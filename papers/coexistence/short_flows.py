@@ -70,7 +70,7 @@ of Fig. 4, the difference is small. ns-2's agents have sent a SYN by default sin
 
 
 def unequal(x: dict[str, dict[int, Result]]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]:
-    """How far AFCT of TCP over that of DCTCP is from 1, ends of its interval, and the queues' difference seed by seed."""
+    """Distance of the AFCT ratio TCP / DCTCP from 1, ends of its interval, and the difference of the queues by seed."""
     value, low, high = ({f"min_th={v}": {} for v in (70, 90)} for _ in range(3))
     told = []
     for v in (70, 90):

@@ -54,7 +54,7 @@ def goodput(r: Result, cc: str) -> list[float]:
 
 def busy(r: Result) -> list[float]:
     """Share of the time after the warm-up in which the bottleneck sends, of each seed."""
-    return [float(t["busy"][0]) for t in select(r, "ports", ["busy"], port="bottleneck")]
+    return [float(t["utilization"][0]) for t in select(r, "ports", ["utilization"], port="bottleneck")]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the figures share."""
+"""Common parts of the figures."""
 
 from __future__ import annotations
 

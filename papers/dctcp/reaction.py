@@ -94,7 +94,7 @@ def _(x: dict[str, Any]) -> Measured:
         want = int(name.split("_of_")[0][-1]) / 10
         if name.startswith("dctcp"):
             checks[f"{name}: the marked share of every message is {want}"] = bool(np.all(share == want))
-        checks[f"{name}: one cut for each message"] = bool(np.all(t["ecn_cuts"] == 1))
+        checks[f"{name}: one cut for each message"] = bool(np.all(t["ecn_reductions"] == 1))
     # With RFC 8257's gain the window is used up before alpha has converged; started there, alpha stays.
     for name, r in x["default-gain"].items():
         checks[f"{name}: the same with g = 1/16"] = abs(last_cut(r) - last_cut(x["reaction"][name])) < 0.001
@@ -114,7 +114,7 @@ def _(x: dict[str, Any]) -> Measured:
                 factors.append((before / after)[after > 2.0])
             # A cut at the floor, or by an alpha of nearly zero, does not show.
             checks[f"{name}: no losses, every reduction is a cut"] = (
-                0 == int(t["loss_cuts"].sum()) < seen <= int(t["ecn_cuts"].sum())
+                0 == int(t["loss_reductions"].sum()) < seen <= int(t["ecn_reductions"].sum())
             )
     all_of_them = np.concatenate(factors)
     return Measured({"min": all_of_them.min(), "max": all_of_them.max()}, note=f"{len(all_of_them)} cuts", checks=checks)

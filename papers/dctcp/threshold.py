@@ -48,7 +48,7 @@ def k_sweep(run: Run) -> dict[str, dict[int, Result]]:
 
 @paper.experiment("buffer-sweep")
 def buffer_sweep(run: Run) -> dict[int, Result]:
-    """What TCP needs: one flow, drop-tail.
+    """Buffer that TCP needs: one flow, drop-tail.
 
     With RFC 6675 alone the loss of a whole first slow start ends in one timeout after the other (README), which has nothing to
     do with the buffer's size: proportional rate reduction (RFC 6937), as kernels have it.

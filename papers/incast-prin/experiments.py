@@ -1,4 +1,4 @@
-"""What is simulated. The scenario files say where their values come from."""
+"""Simulations. The scenario files say where their values come from."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def prin_base(run: Run) -> dict[str, dict[int, Point]]:
 @paper.experiment("prin-mechanism")
 def prin_mechanism(run: Run) -> dict[str, Any]:
     """Windows around the start of a block, and PRIN switched off against no PRIN."""
-    # A window of 1 at the end of a block: TCP leaves no such window behind, a congestion control that is told to cut to 1 at every mark does.
+    # A window of 1 at the end of a block: TCP leaves no such window, unlike a cc that reduces to 1 at every mark.
     least = {
         "transport.init-cwnd": 1,
         "transport.cc": [

@@ -1,4 +1,4 @@
-"""What the document measures, from result tables: goodput, timeouts per block, and where in a block they fall (spec 4)."""
+"""Measures of the document, from result tables: goodput, timeouts per block, and where in a block they fall (spec 4)."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def onset(curve: Curve, least: float = 0.95) -> int:
 
 
 def at(curve: Curve, ns: Iterable[int]) -> list[int]:
-    """Those N that the curve has."""
+    """The values of N on the curve."""
     return [n for n in ns if n in curve]

@@ -1,4 +1,4 @@
-"""What the parameters that the document is silent about change. Not in the document."""
+"""Sensitivity to parameters that the document does not state. Not in the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims about single blocks: idle times, who waits for whom, whole windows lost. From series of every ACK and of the queue."""
+"""Claims about single blocks: idle times, waiting senders, loss of whole windows. From series of every ACK and of the queue."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def first_windows(result: Any) -> list[float]:
 class Heads:
     """Blocks in which flows lost their whole first window (Fig. 3)."""
 
-    #: Seconds from the request to the first sign of life of flows that heard nothing for 0.15 s.
+    #: Seconds from the request to the first ACK of flows that received nothing for 0.15 s.
     silence: list[float] = field(default_factory=list)
     #: Seconds from the request to the first complete answer, by block.
     first: list[float] = field(default_factory=list)

@@ -49,7 +49,7 @@ def rtos(t: Table) -> Any:
 
 
 def end_ns(r: Result, run: int) -> float:
-    """When a run ended."""
+    """End of a run."""
     return float(r.manifests[run]["runs"][0]["end_ns"])
 
 

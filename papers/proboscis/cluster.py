@@ -31,7 +31,7 @@ Grid = dict[tuple[str, float, float, int], dict[str, Result]]
 
 
 def scheme(name: str, workload: str, load: float, window: int) -> dict[str, Any]:
-    """What a scheme changes: its transport, and the queues that it needs (section 6 of the specification)."""
+    """Changes of a scheme: its transport, and the queues that it needs (section 6 of the specification)."""
     if name == "red_ecn":
         # NewReno with classic ECN; RED's parameters are of public scripts: 20 and 40 of 100 packets, weight 0.25, p_max 0.1.
         red = {"kind": "red", "min": "30KB", "max": "60KB", "weight": 0.25, "p-max": 0.1}

@@ -14,7 +14,7 @@ from .trace import injected, timeouts
 KAPPA2, ICWND = 0.9, 10
 CONGESTION_CONTROLS: dict[str, Any] = {
     "repaired": {"kind": "newreno", "shim": "proboscis"},
-    # One segment for everyone: the largest window that the printed formula gives.
+    # One segment for every flow: the largest window that the printed formula gives.
     "printed": {"kind": "newreno", "shim": {"kind": "proboscis", "icwnd": 1}},
 }
 VARIANT = "newreno+proboscis"
@@ -91,7 +91,7 @@ def shorts(t: Table) -> float:
 
 
 def gains(x: dict[str, dict[str, Result]], load: Grid) -> dict[str, float]:
-    """Completion times with one segment for everyone over those with the repaired formula."""
+    """Completion times with one segment for every flow over those with the repaired formula."""
     made = {}
     for name in ("idle", "trace"):
         times = {cc: mean(r.per_run(shorts, **{"class": "short"})) for cc, r in x[name].items()}

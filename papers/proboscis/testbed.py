@@ -131,7 +131,7 @@ def late(v: Any) -> float:
 
 
 def reduction(x: Tests, plain: str, shimmed: str, of: Any, measure: Any) -> list[float]:
-    """How much less it is with the second than with the first, per cent. Of nothing missed at all, as of one flow missed."""
+    """Reduction from the first to the second, per cent. Zero missed flows count as one."""
     return pooled(lambda a, b: 100 * (a - b) / (a or 1), tests(x[plain], of, measure), tests(x[shimmed], of, measure))
 
 
@@ -433,7 +433,7 @@ def bars(ax: Any, x: Tests, of: Any, measure: Any, published: dict[str, float]) 
 
 
 def key(fig: Any, *more: tuple[str, str]) -> None:
-    """What the marks of :func:`bars`, and more of them, mean."""
+    """Legend of the marks of :func:`bars`, and of further ones."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

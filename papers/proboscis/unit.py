@@ -1,4 +1,4 @@
-"""What a single handshake does: windows, holding times, timers; and the arithmetic of the text."""
+"""A single handshake: windows, holding times, timers; and the arithmetic of the text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _(x: dict[str, Any]) -> Measured:
     t = x["window-lost"].flows
     value = {
         "window": [float(w) / 1460 for w in t["syn_ack_window_bytes"]],
-        "hold_ms": [float(h) / 1e6 for h in t["syn_ack_held_ns"]],
+        "hold_ms": [float(h) / 1e6 for h in t["syn_ack_delay_ns"]],
     }
     checks = {
         "four of ten probes arrive, none is repeated": bool(

@@ -1,4 +1,4 @@
-"""What the modules of this paper share: the paper, names of congestion controls, and small statistics."""
+"""Common parts of this paper's modules: the paper, names of congestion controls, and small statistics."""
 
 from __future__ import annotations
 

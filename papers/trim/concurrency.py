@@ -114,7 +114,9 @@ USES = ["high-concurrency", "high-concurrency-even-gaps"]
 def _(x: Any) -> Any:
     def points(counts: Counts) -> dict[str, dict[str, float]]:
         return {
-            f"{n} {case} {kb} KB": {cc: mean(counts, cc, n, case, kb) for cc in CONGESTION_CONTROLS} for n, case, kb in counts if n == 1000
+            f"{n} {case} {kb} KB": {cc: mean(counts, cc, n, case, kb) for cc in CONGESTION_CONTROLS}
+            for n, case, kb in counts
+            if n == 1000
         }
 
     def fewest(counts: Counts) -> str:
@@ -155,8 +157,8 @@ def _(x: Any) -> Any:
     first, second = both(x)
     others = {
         f"{name}, {case} {kb} KB": v[0]
-        for (case, kb), congestion_controls in x["high-concurrency-readings"].items()
-        for name, v in congestion_controls.items()
+        for (case, kb), ccs in x["high-concurrency-readings"].items()
+        for name, v in ccs.items()
         if kb >= 1024
     }
     note = "; other readings: " + ", ".join(f"{k} {v:.0f}" for k, v in others.items())
@@ -207,7 +209,10 @@ def _(x: Any) -> Any:
 @paper.claim("trim-fig11-base-lower", uses=USES[:1])
 def _(x: Any) -> Any:
     counts = x["high-concurrency"]
-    points = {cc: {case: sum(mean(counts, cc, *key) for key in counts if key[1] == case) for case in CASES} for cc in CONGESTION_CONTROLS}
+    points = {
+        cc: {case: sum(mean(counts, cc, *key) for key in counts if key[1] == case) for case in CASES}
+        for cc in CONGESTION_CONTROLS
+    }
     return Measured(points, n=1, note="sums over connections and buffers; timeouts of SYNs are not counted")
 
 

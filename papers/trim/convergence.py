@@ -26,7 +26,7 @@ def convergence(run: Run) -> Result:
 
 @paper.experiment("convergence-weights")
 def convergence_weights(run: Run) -> Result:
-    """What L2DCT's weights can do: they reach their floor after 1 MB, 8 ms of this link; here after 200 MB."""
+    """Effect of L2DCT's weights: they reach their floor after 1 MB, 8 ms of this link; here after 200 MB."""
     cc = [{"kind": "l2dct", "light": "20MB", "heavy": "200MB"}]
     return run("fig09.toml", {"transport.cc": cc}, seeds=run.pick(quick=1, full=3))
 
@@ -137,7 +137,7 @@ def _(fig: Any, x: Any) -> None:
             keep = (at >= 0.1 + 2 * c - 1e-6) & (at < 12.1 + 2 * c - 1e-6)
             edges = np.append(at[keep], at[keep][-1] + 0.1)
             ax.stairs(r[keep, c], edges, baseline=None, color=look(c).color, lw=0.9, label=f"c{c + 1}")
-        ax.set(title=f"({letter}) {LABEL[congestion control]}", ylim=(0, 1050), xlim=(0, 20.2), xticks=range(0, 21, 4))
+        ax.set(title=f"({letter}) {LABEL[cc]}", ylim=(0, 1050), xlim=(0, 20.2), xticks=range(0, 21, 4))
     for ax in axes[1]:
         ax.set_xlabel("time (s)")
     for row in axes:

@@ -108,7 +108,7 @@ def counts(r: Any, cc: str) -> float:
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
-    own = ", ".join(f"{LABEL[congestion control]} {counts(x['fat-tree-sinks'][10], congestion control):.0f}" for cc in CONGESTION_CONTROLS)
+    own = ", ".join(f"{LABEL[cc]} {counts(x['fat-tree-sinks'][10], cc):.0f}" for cc in CONGESTION_CONTROLS)
     value = {f"k{k}": [counts(result, cc) for cc in CONGESTION_CONTROLS] for k, result in r.items()}
     return Measured(value, n=r[4].seeds, note=f"with a sink for each server and 10 pods: {own}")
 

@@ -91,8 +91,8 @@ WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
     354 / 633 / 289 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
-    TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 / 409,
-    and 214 / 736 / 373 with 100 packets on every port (ours 213 / 738 / 374). All of the specification's readings of K,
+    TRIM: a second simulation of network and congestion control, second.py, gives 127 / 873 / 409 where we measure 127 / 873 /
+    409, and 214 / 736 / 373 with 100 packets on every port (ours 213 / 738 / 374). All of the specification's readings of K,
     buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
     What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
     us on the others gives 372 / 628 / 314, within the band of all three, 5 us 256 in A and 50 us 40. The document states
@@ -108,10 +108,10 @@ WHY_SMALL = (
 )
 
 WHY_A = (
-    """In neither reading is A the best off under TRIM. With 350 KB it has 127 Mbit/s, the least of all congestion controls (DCTCP 180, TCP 213,
-    L2DCT 217; three seeds of 3 s), because of its threshold, see below. With 100 packets TRIM has 213, L2DCT 209 and DCTCP
-    183, in the published order, but TCP has 246 as NewReno and 235 as plain Reno: it fills both links, or most of them, where the
-    document's has 73 %. """
+    """In neither reading is A the best off under TRIM. With 350 KB it has 127 Mbit/s, the least of all congestion controls
+    (DCTCP 180, TCP 213, L2DCT 217; three seeds of 3 s), because of its threshold, see below. With 100 packets TRIM has 213,
+    L2DCT 209 and DCTCP 183, in the published order, but TCP has 246 as NewReno and 235 as plain Reno: it fills both links,
+    or most of them, where the document's has 73 %. """
     + WHY_SMALL
 )
 
@@ -181,7 +181,7 @@ def compared(x: Any, measure: Any) -> list[Measured]:
     found = []
     for reading, view in views(x):
         experiment, names, name = used.get(reading, ("multihop-100", NAMES_100, "trim"))
-        busy = [float(np.mean(port(x[experiment], names, "busy", link)[name])) for link in ("link1", "link2")]
+        busy = [float(np.mean(port(x[experiment], names, "utilization", link)[name])) for link in ("link1", "link2")]
         value = {cc: measure(v) for cc, v in view.items()}
         found.append(Measured(value, n=n, reading=reading, note=f"links busy under TRIM {busy[0]:.0%} and {busy[1]:.0%}"))
     return found
@@ -219,14 +219,14 @@ TABLE = [
 
 
 def beside(ax: Any, at: float, ours: list[float], published: float, color: str, *, whiskers: bool) -> None:
-    """A bar of ours and, hatched, the published one to its right."""
+    """Our bar and, hatched, the published one to its right."""
     error = {"yerr": half(ours), "error_kw": {"lw": 0.8, "capsize": 1.5}} if whiskers and len(ours) > 1 else {}
     ax.bar(at - 0.2, np.mean(ours), 0.38, color=color, **error)
     ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=color, hatch="////", lw=0.8)
 
 
 def legend(ax: Any, **how: Any) -> None:
-    """Which bars are ours."""
+    """Legend of our bars."""
     ax.bar(0, 0, 0, color="0.4", label="ours")
     ax.bar(0, 0, 0, facecolor="white", edgecolor="0.4", hatch="////", lw=0.8, label="published")
     ax.legend(fontsize=6.5, **how)
@@ -307,7 +307,9 @@ def _(fig: Any, x: Any) -> None:
 )
 def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
-    series = [(LABEL[cc], groups(x["multihop"], NAMES, cc), paper.expected["table1"][cc], look(cc).color) for cc in CONGESTION_CONTROLS]
+    series = [
+        (LABEL[cc], groups(x["multihop"], NAMES, cc), paper.expected["table1"][cc], look(cc).color) for cc in CONGESTION_CONTROLS
+    ]
     for name, r in x["multihop-balanced"]:
         delays = ", ".join(name.split()[1::3])
         label = "TRIM,\nlinks of 1\nand 50 us" if name == SHORT else f"TRIM,\nK - D of\n{delays} us"

@@ -58,7 +58,7 @@ def timeout_probability(run: Run) -> Hits:
 def probability(hits: Hits, cc: str, **where: Any) -> float:
     """Share of runs with a timeout among the points whose link, on_off, senders, buffer and size are the given ones."""
     at = {"link": 0, "on_off": 1, "senders": 2, "buffer": 3, "size": 4}
-    runs = [h for key, congestion_controls in hits.items() if all(key[at[w]] == v for w, v in where.items()) for h in congestion_controls[cc]]
+    runs = [h for key, ccs in hits.items() if all(key[at[w]] == v for w, v in where.items()) for h in ccs[cc]]
     return float(np.mean(runs))
 
 
@@ -68,7 +68,7 @@ def values(hits: Hits, index: int) -> list[Any]:
 
 
 def runs_of(hits: Hits, **where: Any) -> int:
-    return round(sum(len(congestion_controls["reno"]) for key, congestion_controls in hits.items() if all(key[i] == v for i, v in enumerate(where.values()))))
+    return round(sum(len(ccs["reno"]) for key, ccs in hits.items() if all(key[i] == v for i, v in enumerate(where.values()))))
 
 
 @paper.claim("trim-fig5-tcp-60pct", uses=["timeout-probability"])
@@ -135,7 +135,7 @@ def _(x: Any) -> Any:
 def half_width(hits: Hits, p: float, **where: Any) -> float:
     """Half width of the 95 % confidence interval of a probability over the runs of the given points."""
     at = {"link": 0, "on_off": 1, "buffer": 3}
-    n = sum(len(congestion_controls["reno"]) for key, congestion_controls in hits.items() if all(key[at[w]] == v for w, v in where.items()))
+    n = sum(len(ccs["reno"]) for key, ccs in hits.items() if all(key[at[w]] == v for w, v in where.items()))
     return float(1.96 * np.sqrt(p * (1 - p) / n))
 
 
@@ -173,8 +173,8 @@ def draw_probability(ax: Any, hits: Hits, link: str, cc: str, *, on_off: bool, l
     uses=["timeout-probability"],
     claims=["trim-fig5-tcp-60pct", "trim-fig5-onoff-worse", "trim-fig5-ecn-between"],
     caption="""Full lines: long trains on connections that have sent 200 small responses; dotted: on fresh ones. Each point
-    is over 2 to 40 senders and trains of 32 to 256 KB, with 95 % bands. Lines of congestion controls that come to the same lie on one
-    another, TCP's the widest. The grey line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with
+    is over 2 to 40 senders and trains of 32 to 256 KB, with 95 % bands. Lines of congestion controls that come to the same lie
+    on one another, TCP's the widest. The grey line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with
     1 MB.""",
     width=7.0,
     height=3.1,
@@ -217,7 +217,7 @@ def _(fig: Any, x: Any) -> None:
     def draw(ax: Any) -> None:
         for link, dash in zip(LINKS, ("-", (0, (4, 1.5))), strict=True):
             for cc in ("reno", "trim"):
-                draw_probability(ax, x["timeout-probability"], link, cc, on_off=True, label=f"{LABEL[congestion control]}, {link}", dash=dash)
+                draw_probability(ax, x["timeout-probability"], link, cc, on_off=True, label=f"{LABEL[cc]}, {link}", dash=dash)
         for line in ax.lines:
             line.set(linewidth=1.2, markersize=3.8)
         ax.set(ylabel="probability of a timeout", title="(c) with ON/OFF traffic")

@@ -50,7 +50,7 @@ def series(result: Result, name: str, run: int, from_ms: int = 180) -> Table:
 
 
 def visits(pkts: Any, limit: int = 100) -> int:
-    """How often the queue comes to the limit from below 90 % of it."""
+    """Number of times that the queue reaches the limit from below 90 % of it."""
     count, armed = 0, True
     for q in pkts.tolist():
         if armed and q >= limit - 1:
@@ -116,13 +116,14 @@ def average(x: Any, name: str) -> tuple[list[int], list[float]]:
 @paper.claim("trim-fig8e-aql-rising", uses=["aql"])
 def _(x: Any) -> Any:
     rank = {n: spearman(*average(x, n)) for n in CONGESTION_CONTROLS}
-    return Measured(rank, n=len(x["aql"]["steady"]), note="rank correlation over the numbers of flows, in each congestion control")
+    return Measured(rank, n=len(x["aql"]["steady"]), note="rank correlation over the numbers of flows, per congestion control")
 
 
 @paper.claim(
     "trim-fig8e-aql-order",
     uses=["aql"],
-    explanation="""From 20 flows on nothing is left for a congestion control to decide: every flow of TRIM, of L2DCT, and from 40 on of DCTCP
+    explanation="""From 20 flows on nothing is left for a congestion control to decide: every flow of TRIM, of L2DCT, and from
+    40 on of DCTCP
     stands at the smallest window, two packets, and the average queue is two packets a flow less what is on the path: 21.74,
     41.74 and 61.74 packets, the same for all of them. Up to 15 flows the order is the document's.""",
 )
@@ -155,8 +156,8 @@ def _(x: Any) -> Any:
     uses=["aql"],
     explanation="""With 40 flows that start within 1 ms, slow start fills the queue to 97 to 100 packets of 100 under DCTCP and
     L2DCT before the first marks are back: in some seeds a packet or two are lost, and there are spurious timeouts, as
-    the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no congestion control has any; TRIM has none at all,
-    its queue stays below 80. With starts spread over 2, 5 or 10 ms the losses move to other numbers of flows (a single
+    the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no congestion control has any; TRIM has none
+    at all, its queue stays below 80. With starts spread over 2, 5 or 10 ms the losses move to other numbers of flows (a single
     flow's slow start), with an initial window of one they vanish. The document does not say how many trains it went up
     to; up to 30 there is nothing. That this counts as a reading was decided after the failure.""",
 )
@@ -190,7 +191,7 @@ def _(x: Any) -> Any:
 
 @paper.claim("trim-fig8g-utilisation-98", uses=["aql"])
 def _(x: Any) -> Any:
-    busy = {n: means(port(r, NAMES, "busy")) for n, r in x["aql"]["steady"].items()}
+    busy = {n: means(port(r, NAMES, "utilization")) for n, r in x["aql"]["steady"].items()}
     low = min(b[cc] for b in busy.values() for cc in CALM)
     mean = float(np.mean([b[cc] for b in busy.values() for cc in CALM]))
     return Measured(
@@ -217,8 +218,8 @@ def _(x: Any) -> Any:
     ],
     caption="""(a) to (d) The queue of five flows from 0.1 to 0.9 s, one seed; dotted: the buffer of 100 packets and the
     marking threshold of 20. (e) Average queue, (f) drops, (g) goodput over the number of flows, RTO 1 ms, with 95 %
-    intervals over the seeds; dotted in (g): the published 98 %; its axis does not begin at 0. From 20 flows on all congestion controls
-    with a floor of two packets stand at 2 N - C D packets.""",
+    intervals over the seeds; dotted in (g): the published 98 %; its axis does not begin at 0. From 20 flows on all congestion
+    controls with a floor of two packets stand at 2 N - C D packets.""",
     width=7.0,
     height=6.2,
 )
@@ -230,7 +231,7 @@ def _(fig: Any, x: Any) -> None:
         for level in (paper.expected["fig8"]["limit_pkts"], paper.expected["fig8"]["marking_pkts"]):
             ax.axhline(level, color="0.5", ls=":", lw=0.9)
         ax.set(
-            xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[congestion control]}", ylabel="queue (packets)" if i % 2 == 0 else ""
+            xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[cc]}", ylabel="queue (packets)" if i % 2 == 0 else ""
         )
         if i > 1:
             ax.set_xlabel("time (s)")

@@ -51,7 +51,8 @@ EQUAL_RATES = """Hosts and port have exactly the same rate here, and no clock dr
     + """ So the queue does not come back to the limit but stays there: in seed 1 CUBIC's is full all the time (one visit in 30
     s, 532 drops, 14 timeouts), TCP's visits it 272 times. It depends on the seed: over 30 s seeds 1 to 4 have 272, 397, 3 and
     1 visits under TCP and 1, 4, 5 and 1 under CUBIC. Tested: with links of the hosts 0.1 % slower, 0.1 % or 1 % faster than
-    the port both congestion controls visit the limit 255 to 461 times in 30 s, with 5600 to 9500 drops, in each of three seeds; with a
+    the port both congestion controls visit the limit 255 to 461 times in 30 s, with 5600 to 9500 drops, in each of three
+    seeds; with a
     processing time of up to one packet time 8 to 54 times in 4 s. The document's machines have clocks of their own; its text
     states equal rates, which are used as stated.""",
 )
@@ -142,7 +143,7 @@ def _(fig: Any, x: Any) -> None:
     for i, (cc, ax) in enumerate(zip(CONGESTION_CONTROLS, boxes, strict=True)):
         t = queue[cc]
         ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(cc).color, lw=0.4)
-        ax.set(ylim=(0, 104), xlim=(0, None), title=f"({'abcde'[i]}) {LABEL[congestion control]}", xlabel="time (s)")
+        ax.set(ylim=(0, 104), xlim=(0, None), title=f"({'abcde'[i]}) {LABEL[cc]}", xlabel="time (s)")
         if i in (0, 3):
             ax.set_ylabel("queue (packets)")
     f, g, h = bottom.subplots(1, 3)
@@ -213,8 +214,11 @@ def responses(r: Any, name: str) -> list[Any]:
     10 ms and equal rates CUBIC's slope is level with TRIM's (0.2445 and 0.2449).""",
 )
 def _(x: Any) -> Any:
-    times = {kb: {cc: [float(np.mean(v)) for v in responses(r, cc)] for cc in CONGESTION_CONTROLS} for kb, r in x["testbed-arct"].items()}
-    points = {f"{kb} KB": {cc: float(np.mean(v)) for cc, v in congestion_controls.items()} for kb, congestion_controls in times.items()}
+    times = {
+        kb: {cc: [float(np.mean(v)) for v in responses(r, cc)] for cc in CONGESTION_CONTROLS}
+        for kb, r in x["testbed-arct"].items()
+    }
+    points = {f"{kb} KB": {cc: float(np.mean(v)) for cc, v in ccs.items()} for kb, ccs in times.items()}
     sizes = list(times)
     slope = {cc: float(np.polyfit(sizes, [points[f"{kb} KB"][cc] for kb in sizes], 1)[0]) for cc in CONGESTION_CONTROLS}
     # One seed of the quick reproduction: a few timeouts of small responses tilt the slope of TCP and CUBIC.
@@ -263,9 +267,9 @@ def _(x: Any) -> Any:
     def quantile(name: str, q: float, of: str = "testbed-web") -> list[float]:
         return [float(np.quantile(v, q)) for v in responses(x[of], name)]
 
-    medians = ", ".join(f"{cc} {np.mean(quantile(congestion control, 0.5)):.2f}" for cc in CONGESTION_CONTROLS)
+    medians = ", ".join(f"{cc} {np.mean(quantile(cc, 0.5)):.2f}" for cc in CONGESTION_CONTROLS)
     late = {cc: [float((v >= 25).mean()) for v in responses(x["testbed-web"], cc)] for cc in CONGESTION_CONTROLS}
-    deep = ", ".join(f"{cc} {np.mean(quantile(congestion control, 0.999)):.1f}" for cc in CONGESTION_CONTROLS)
+    deep = ", ".join(f"{cc} {np.mean(quantile(cc, 0.999)):.1f}" for cc in CONGESTION_CONTROLS)
     return [
         Measured.over({cc: quantile(cc, 0.99) for cc in CONGESTION_CONTROLS}, note=f"99th percentile in ms; medians {medians}"),
         Measured.over(

@@ -30,7 +30,7 @@ def links(rate: str, delay: str, buffer: str) -> dict[str, Any]:
 
 
 def model(run: Run, file: str, sets: dict[str, Any]) -> dict[str, float]:
-    """What the trim model says, by name."""
+    """Predictions of the trim model, by name."""
     told = run.model(file, sets)["variants"][0]["models"]
     found = next(m for m in told if m["model"] == "trim")
     return {v["name"]: float(v["model"]) for v in found["values"]}
@@ -137,7 +137,7 @@ def _(x: Any) -> Any:
 
 @paper.claim("trim-fig6-utilisation", uses=["k-sweep"])
 def _(x: Any) -> Any:
-    busy = {f"{link}, N = {n}, K = {k:g} us": port(r, NAMES, "busy") for (link, n, k), r in x["k-sweep"].items()}
+    busy = {f"{link}, N = {n}, K = {k:g} us": port(r, NAMES, "utilization") for (link, n, k), r in x["k-sweep"].items()}
     n = next(iter(x["k-sweep"].values())).seeds
     least = {name: min(float(np.mean(b[name])) for b in busy.values()) for name in NAMES}
     return Measured(least["trim"], n=n, note=f"smallest of {len(busy)} points; {least['idle']:.3f} with gaps when idle only")
@@ -161,7 +161,7 @@ def _(fig: Any, x: Any) -> None:
         for name, label in (("trim", "TRIM"), ("idle", "TRIM, gaps when idle")):
             s = look("trim" if name == "trim" else "idle")
             ks = [k for k, _ in points]
-            busy = [port(r, NAMES, "busy")[name] for _, r in points]
+            busy = [port(r, NAMES, "utilization")[name] for _, r in points]
             axes[0][column].errorbar(
                 ks,
                 [np.mean(b) for b in busy],

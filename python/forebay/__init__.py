@@ -6,9 +6,9 @@
 >>> int(r.queue.where(variant="newreno")["pkts"].max())
 100
 
-A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
-tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote, and
-:mod:`forebay.model` has what theory says without simulating.
+A :class:`Scenario` describes a simulation. Running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow tables
+with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote, and
+:mod:`forebay.model` has analytic models.
 """
 
 from importlib import import_module
@@ -18,7 +18,7 @@ from ._native import __version__
 
 if TYPE_CHECKING:
     from . import model, plot
-    from ._errors import ForebayError, InternalError, Mistake, ModelError, ScenarioError, StoreError
+    from ._errors import Diagnostic, ForebayError, InternalError, ModelError, ScenarioError, StoreError
     from ._progress import ProgressEvent
     from ._registry import Entry, Parameter, registry
     from ._result import Result, report, verdict
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ._table import Column, Table
     from ._verdict import Verdict
 
-#: Where a name comes from: imported when it is asked for, so that the command does not wait for NumPy.
+#: Module of each name, imported on first use, so that the command does not wait for NumPy.
 _MODULES = {
-    "_errors": ["ForebayError", "InternalError", "Mistake", "ModelError", "ScenarioError", "StoreError"],
+    "_errors": ["ForebayError", "InternalError", "Diagnostic", "ModelError", "ScenarioError", "StoreError"],
     "_progress": ["ProgressEvent"],
     "_registry": ["Entry", "Parameter", "registry"],
     "_result": ["Result", "open", "report", "verdict"],
@@ -49,7 +49,7 @@ __all__ = [
     "Entry",
     "ForebayError",
     "InternalError",
-    "Mistake",
+    "Diagnostic",
     "ModelError",
     "Parameter",
     "ProgressEvent",

@@ -14,9 +14,9 @@ def main() -> int:
     _share.tell_command()
     if sys.argv[1:2] == ["repro"]:  # in this process, with this package's simulator
         return _repro(sys.argv[2:])
-    # What the command has done in Python is done with this one.
+    # The command's own Python processes use this interpreter.
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
-    # The command listens to Ctrl-C itself; where it does not, Ctrl-C ends it at once, as it does the program of the same name.
+    # The command handles Ctrl-C itself; elsewhere Ctrl-C ends it at once, as a native program.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.cli(["forebay", *sys.argv[1:]])
 

@@ -1,4 +1,4 @@
-"""Sweeps whose runs are made by the workers of a Dask scheduler: they need this package and the files a scenario names."""
+"""Sweeps on the workers of a Dask scheduler, which need this package and the files of the scenario."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ._progress import native
 if TYPE_CHECKING:
     from ._progress import Progress
 
-#: Seconds that a batch of runs is to take: long against what the scheduler spends on it, short against the wait for the last one.
+#: Target duration of a batch of runs, seconds: long against the scheduler's overhead, short against the wait for the last
+#: batch.
 BATCH_S = 0.5
-#: Runs of a batch at most.
+#: Maximum number of runs per batch.
 MOST = 500
-#: Batches for each thread of a worker, so that none waits while its results travel.
+#: Batches per worker thread, so that no thread waits while its results are transferred.
 AHEAD = 2
 #: Seconds to wait for a first worker.
 PATIENCE_S = 30
@@ -31,14 +32,14 @@ Packed = tuple[list[tuple[str, bytes]], bytes]
 def fill(
     scenario: _native.Scenario, axes: list[str], out: Path | None, client: Any, progress: Progress = None
 ) -> _native.BegunSweep:
-    """Have the missing runs of a sweep made by the workers of ``client``, each kept as it comes.
+    """Run the missing units of a sweep on the workers of ``client`` and store each result on arrival.
 
-    Whoever is interrupted, or loses workers, finds what was kept: a killed worker's batches go to others.
+    Stored results survive an interrupt or the loss of workers: the batches of a lost worker go to others.
 
     Parameters
     ----------
     scenario : native scenario
-        What is swept.
+        Swept scenario.
     axes : list of str
         Axes beside those of the scenario, as ``key=[..]``.
     out : path, optional
@@ -96,7 +97,7 @@ def fill(
 
 
 def words_of(scenario: _native.Scenario) -> Words:
-    """Return a scenario for another process. Files are found as from here, wherever a worker was started."""
+    """Return a scenario for another process. File paths become absolute, because workers may run in other folders."""
     return scenario.text, scenario.name, str(Path(scenario.base).resolve()), scenario.sets, scenario.seed
 
 
@@ -117,7 +118,7 @@ def connect(address: str) -> Any:
 
 
 def work(words: Words, axes: list[str], points: list[int], keys: list[str]) -> tuple[list[str], list[Packed], float]:
-    """Run on a worker: make the runs with these keys, and say how long they took."""
+    """Run the units with these keys on a worker, and return their results with the run time."""
     text, name, base, sets, seed = words
     begin = time.perf_counter()
     scenario = _native.Scenario.from_text(text, name, base, sets, seed)

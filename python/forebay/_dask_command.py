@@ -1,4 +1,4 @@
-"""``forebay run --dask``: reads what is to be run, and fills the sweep's directory; the command goes on from there."""
+"""``forebay run --dask``: reads the request and fills the sweep's directory; the command then continues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay import _dask, _native
 
 
 def main() -> int:
-    """Read a sweep as JSON from standard input, as ``forebay run --dask`` writes it, and make its runs."""
+    """Read a sweep as JSON from standard input, as ``forebay run --dask`` writes it, and run its units."""
     job = json.load(sys.stdin)
     if os.environ.get("FOREBAY_SOURCES") != _native.__sources__:
         print("error: the Python package was not built from the sources of this program; install both anew", file=sys.stderr)

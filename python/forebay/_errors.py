@@ -1,4 +1,4 @@
-"""What can go wrong, with the words of the command line."""
+"""Exceptions, with the messages of the command line."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ class ForebayError(Exception):
     """Base of all errors of this package."""
 
 
-class Mistake(NamedTuple):
-    """One mistake in a scenario."""
+class Diagnostic(NamedTuple):
+    """One error in a scenario."""
 
     message: str
     """What is wrong."""
     file: str | None
-    """Name of the file, or ``--set`` for a change; None when the mistake has no place."""
+    """Name of the file, or ``--set`` for a change; None when the error has no place."""
     line: int | None
-    """Line in it, from 1."""
+    """Line number, from 1."""
     column: int | None
     """Column in the line, in characters from 1."""
     help: str | None
-    """What would be right."""
+    """How to correct it."""
 
 
 class ScenarioError(ForebayError, ValueError):
-    """A scenario is wrong.
+    """A scenario is invalid.
 
-    ``str()`` of it is what ``forebay run`` prints for the same scenario, with the lines that are wrong.
+    ``str()`` of it equals the message of ``forebay run`` for the same scenario, with the invalid lines.
 
     Attributes
     ----------
-    errors : list of Mistake
+    errors : list of Diagnostic
         All that is wrong with the scenario, in its order.
     index : int or None
         Which scenario it is, from 0, when several were to be run.
@@ -52,12 +52,12 @@ class ScenarioError(ForebayError, ValueError):
     --set 1 18
     """
 
-    errors: list[Mistake]
+    errors: list[Diagnostic]
     index: int | None
 
     def __init__(self, text: str, errors: list[tuple[str, str | None, int | None, int | None, str | None]] | None = None) -> None:
         super().__init__(text, errors)
-        self.errors = [Mistake(*e) for e in errors or []]
+        self.errors = [Diagnostic(*e) for e in errors or []]
         self.index = None
 
     def __str__(self) -> str:
@@ -66,14 +66,14 @@ class ScenarioError(ForebayError, ValueError):
 
 
 class ModelError(ForebayError, ValueError):
-    """An argument is outside the range that a model is defined on.
+    """An argument is outside the range of a model.
 
     Attributes
     ----------
     argument : str
         Its name.
     message : str
-        What it is, and what would be legal.
+        Its value and the legal range.
 
     Examples
     --------
@@ -103,9 +103,9 @@ class StoreError(ForebayError, OSError):
     Attributes
     ----------
     message : str
-        What failed, and where.
+        Failed operation, with its path.
     help : str
-        What to do about it; options are spelled as on the command line, so ``--force`` is ``force=True``.
+        Remedy; options are spelled as on the command line, so ``--force`` is ``force=True``.
     """
 
     message: str
@@ -124,7 +124,7 @@ class StoreError(ForebayError, OSError):
 
 
 class InternalError(ForebayError, RuntimeError):
-    """A defect in forebay, such as a violated assertion of the engine; nothing that ran with it may be trusted.
+    """A defect in forebay, such as a violated assertion of the engine. Results of the same run must not be trusted.
 
     Please report it with the scenario and the seed.
     """

@@ -1,5 +1,5 @@
 """
-The native half of the package; use `forebay` instead.
+The native module of the package; use `forebay` instead.
 """
 
 from _typeshed import SupportsGetItem
@@ -15,15 +15,15 @@ __version__: Final[str]
 @final
 class BegunSweep:
     """
-    A sweep that is begun: its points are checked, and its directory is there.
+    A started sweep: its points are checked, and its directory exists.
     """
     def __new__(cls, /, scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None) -> BegunSweep:
         """
-        Checks the points of a scenario's sweep with further axes (`key=[..]`), and begins the directory.
+        Checks the points of a scenario's sweep with further axes (`key=[..]`), and creates the directory.
         """
     def missing(self, /) -> list[tuple[int, str]]:
         """
-        The units whose results are not there, in their order: the number of the point, and the key.
+        The units without results, in order: the number of the point, and the key.
         """
     @property
     def path(self, /) -> Path:
@@ -32,11 +32,11 @@ class BegunSweep:
         """
     def put(self, /, key: str, tables: SupportsGetItem[int, tuple[str, bytes | bytearray]], numbers: bytes | bytearray) -> None:
         """
-        Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.
+        Stores the result of a unit that ran elsewhere: its tables by name, and its metrics.
         """
     def total(self, /) -> int:
         """
-        Different units of the sweep.
+        Number of different units of the sweep.
         """
 
 @final
@@ -54,13 +54,13 @@ class Buffer:
     @property
     def typestr(self, /) -> str:
         """
-        As NumPy names it, such as `<i8`.
+        Type name in NumPy, such as `<i8`.
         """
 
 @final
 class Results:
     """
-    What one scenario gave.
+    Results of one scenario.
     """
     def dump(self, /) -> tuple[str, list[tuple[str, bytes]]]:
         """
@@ -73,12 +73,12 @@ class Results:
     @property
     def path(self, /) -> Path | None:
         """
-        Where the results were read from.
+        Directory that the results were read from.
         """
     @staticmethod
     def restore(manifest: str, tables: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]]) -> Results:
         """
-        What [`Results::dump`] made bytes of.
+        Restores results from the bytes of [`Results::dump`].
         """
     def save(self, /, path: str | PathLike[str], format: str, force: bool) -> Path:
         """
@@ -92,16 +92,16 @@ class Results:
 @final
 class Runs:
     """
-    All variants of a scenario with all seeds. Whatever looks at results waits for them.
+    All variants of a scenario with all seeds. Access to results waits for them.
     """
     def counts(self, /, run: SupportsIndex) -> list[tuple[str, int, int]]:
         """
-        For each variant of a seed its name, its messages (rows of `flows`, 0 if they are not kept) and its retransmission timeouts, those of
-        SYNs included.
+        Name, number of messages (rows of `flows`, 0 if they are not kept) and number of retransmission timeouts including those of SYNs, for each
+        variant of a seed.
         """
     def facts(self, /, run: SupportsIndex) -> str:
         """
-        What is known of the runs of a seed, as JSON: a list with an object for each variant.
+        Metrics of the runs of a seed, as JSON: a list with an object for each variant.
         """
     def fingerprint(self, /, run: SupportsIndex) -> str:
         """
@@ -109,21 +109,21 @@ class Runs:
         """
     def table(self, /, name: str, columns: SupportsGetItem[int, str] | None) -> Table:
         """
-        A table, the rows of all variants of the first seed, then of the next. `columns`: only these.
+        A table with the rows of all variants of the first seed, then of the next. `columns` limits the columns.
         """
     def variants(self, /) -> list[str]:
         """
-        Names of the variants, in their order. Waits for nothing.
+        Names of the variants, in order. Does not wait.
         """
     def wait(self, /) -> None:
         """
-        Waits until every run has ended. The exception is that of the first that failed.
+        Waits until every run has ended. Raises the exception of the first failed run.
         """
 
 @final
 class Scenario:
     """
-    A scenario as written, with its changes. Never changed itself.
+    A scenario as written, with its changes. It is immutable.
     """
     @property
     def base(self, /) -> Path:
@@ -140,16 +140,16 @@ class Scenario:
         """
     def explain(self, /) -> str:
         """
-        What will run, in words; of a sweep all points are checked.
+        Description of the runs as text; all points of a sweep are checked.
         """
     @staticmethod
     def from_text(text: str, name: str, base: str | PathLike[str], sets: SupportsGetItem[int, str], seed: SupportsIndex | None) -> Scenario:
         """
-        A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
+        A scenario from a text; its files are relative to `base`, and `name` is used in errors.
         """
     def is_sweep(self, /) -> bool:
         """
-        Whether it stands for many scenarios.
+        True if the scenario has a sweep.
         """
     def labels(self, /) -> list[str]:
         """
@@ -162,7 +162,7 @@ class Scenario:
         """
     def models_json(self, /) -> str:
         """
-        What the analytic models say about it, as `forebay compare --worlds model --models --format json` prints it.
+        Predictions of the analytic models, as `forebay compare --worlds model --models --format json` prints them.
         """
     @property
     def name(self, /) -> str:
@@ -171,7 +171,7 @@ class Scenario:
         """
     def notes(self, /) -> list[str]:
         """
-        Remarks about how the scenario was read.
+        Notes on the reading of the scenario.
         """
     def resolved_json(self, /) -> list[str]:
         """
@@ -198,37 +198,37 @@ class Scenario:
         """
     def title(self, /) -> str:
         """
-        Name of what is run.
+        Name of the run.
         """
 
 @final
 class Session:
     """
-    Runs scenarios as they come, each different run once.
+    Runs submitted scenarios, each different run once.
     """
     def __new__(cls, /, root: str | PathLike[str], threads: SupportsIndex) -> Session:
         """
-        A pool of `threads` threads, and the folder of its results.
+        Creates a pool of `threads` threads, with a folder of results.
         """
     def counts(self, /) -> tuple[int, int, int]:
         """
-        Different runs asked for so far, those of them that have ended, and those that were there before.
+        Different runs requested so far, those that have ended, and those that were cached.
         """
     def put(self, /, key: str, tables: SupportsGetItem[int, tuple[str, bytes | bytearray]], numbers: bytes | bytearray) -> None:
         """
-        Keeps the result of a run that was made elsewhere: its tables by name, and its numbers.
+        Stores the result of a run that ran elsewhere: its tables by name, and its metrics.
         """
     def stop(self, /) -> None:
         """
-        Cuts short what runs, forgets what waits, and returns when nothing runs any more.
+        Interrupts running units, discards queued ones, and returns when all threads have stopped.
         """
     def submit(self, /, scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str]) -> Runs:
         """
-        Takes a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
+        Submits a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
         """
     def units(self, /, scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str]) -> tuple[list[str], list[str]]:
         """
-        The keys of the different runs of a scenario with the seeds 1 to `seeds`, in their order, and which of them have no result yet.
+        The keys of the different runs of a scenario with the seeds 1 to `seeds`, in order, each with a flag for a missing result.
         """
 
 @final
@@ -256,7 +256,7 @@ class Sweep:
     @staticmethod
     def restore(manifest: str, path: str | PathLike[str], bytes: SupportsGetItem[int, SupportsIndex]) -> Sweep:
         """
-        What [`Sweep::dump`] made bytes of.
+        Restores a sweep from the bytes of [`Sweep::dump`].
         """
     def table(self, /) -> Table:
         """
@@ -284,7 +284,7 @@ class Table:
     @property
     def description(self, /) -> str:
         """
-        What a row is.
+        Meaning of a row.
         """
     def dump(self, /) -> bytes:
         """
@@ -292,29 +292,29 @@ class Table:
         """
     def filter(self, /, mask: bytes) -> Table:
         """
-        The rows for which `mask` has a byte that is not 0.
+        The rows whose byte in `mask` is not 0.
         """
     def names(self, /, name: str) -> tuple[Buffer, list[str]]:
         """
-        A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
+        A column of names: for each row an index (-1: no name), and the names. Without nulls, the indices are the table's own memory.
         """
     @staticmethod
     def restore(bytes: SupportsGetItem[int, SupportsIndex]) -> Table:
         """
-        What [`ArrowTable::dump`] made bytes of.
+        Restores a table from the bytes of [`ArrowTable::dump`].
         """
     def slice(self, /, offset: SupportsIndex, length: SupportsIndex) -> Table:
         """
-        Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.
+        Rows `offset` to `offset + length`, without a copy, limited to the existing rows.
         """
     def values(self, /, name: str) -> Buffer:
         """
-        Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
+        Values of a column of numbers or booleans: the table's own memory if possible, else a converted copy, in which null is NaN.
         """
 
 def answer(results: SupportsGetItem[int, Results]) -> str:
     """
-    What some results say, as JSON: sentences, and who gets what.
+    Sentences and workload shares of some results, as JSON.
     """
 
 def cli(args: SupportsGetItem[int, str]) -> int:
@@ -324,7 +324,7 @@ def cli(args: SupportsGetItem[int, str]) -> int:
 
 def explain(results: Results, flow: SupportsIndex | None, query: SupportsIndex | None, variant: str | None, run: SupportsIndex) -> str:
     """
-    Why messages of a result took as long as they did.
+    Explains the completion times of messages of a result.
     """
 
 def model_ceilings(rate: SupportsFloat | SupportsIndex, payload: SupportsIndex, header: SupportsIndex, window: SupportsIndex | None, rtt: SupportsFloat | SupportsIndex | None) -> tuple[float, float, float | None, int | None]:
@@ -359,12 +359,12 @@ def model_random_marks(p: SupportsFloat | SupportsIndex) -> tuple[float, float, 
 
 def model_remaining(alpha: SupportsFloat | SupportsIndex) -> float:
     """
-    What remains of a window after DCTCP's cut with a marked fraction of `alpha`.
+    Remaining fraction of a window after DCTCP's reduction with a marked fraction of `alpha`.
     """
 
 def model_shares(flows: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]) -> list[float]:
     """
-    Shares of flows with these increases and remaining parts.
+    Shares of flows with these increases and remaining fractions.
     """
 
 def model_trim(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, buffer: SupportsFloat | SupportsIndex, packet: SupportsIndex, guard: SupportsFloat | SupportsIndex) -> tuple[float, float, float, float, float, float]:
@@ -409,28 +409,28 @@ def registry() -> list[tuple[str, str, list[tuple[str, str, list[tuple[str, str,
 
 def report(results: SupportsGetItem[int, Results], path: str | PathLike[str]) -> None:
     """
-    Writes the report of some results, which it compares if there are several.
+    Writes the report of some results, which compares them if there are several.
     """
 
 def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None") -> list[Results]:
     """
-    Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
-    the work that is done (if known), the seconds since the start and the packet transmissions so far.
+    Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the fraction done (if
+    known), the seconds since the start and the packet transmissions so far.
     """
 
 def run_batch(scenario: Scenario, axes: SupportsGetItem[int, str], points: SupportsGetItem[int, SupportsIndex], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:
     """
-    Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
+    Runs the units with these keys at these points, one after the other. Returns the tables by name and the metrics of each.
     """
 
 def run_once(scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:
     """
-    The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
+    Runs units of a scenario without a sweep, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
     """
 
 def run_sweep(scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None, threads: SupportsIndex | None, progress: "object | None") -> Sweep:
     """
-    Runs the sweep of a scenario with further axes (`key=[..]`), or what is missing of it. `progress` is as for `run_all`.
+    Runs the missing units of a scenario's sweep with further axes (`key=[..]`). `progress` is as for `run_all`.
     """
 
 def table_names() -> list[str]:

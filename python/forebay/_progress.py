@@ -1,4 +1,4 @@
-"""How far runs are."""
+"""Progress of runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TextIO, TypeAlias
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """How far runs are; callbacks get one about ten times a second, the first before anything runs, the last at the end."""
+    """Progress of runs. Callbacks receive it about ten times a second, first before anything runs, last at the end."""
 
     runs_done: int
     """Finished runs."""
     runs_total: int
     """All runs."""
     fraction: float | None
-    """Part of the work that is done, 0 to 1; None when a scenario does not say when it ends."""
+    """Fraction done, 0 to 1; None when the scenario has no fixed end."""
     elapsed_s: float
     """Seconds since the start."""
     packet_hops: int
@@ -30,7 +30,7 @@ class ProgressEvent:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds left at this pace; None when it is too early to tell."""
+        """Estimated seconds left; None when it is too early to tell."""
         if self.fraction is None or self.fraction < 0.005:
             return None
         return self.elapsed_s * (1.0 - self.fraction) / self.fraction
@@ -43,7 +43,7 @@ _Native: TypeAlias = Callable[[int, int, float | None, float, int], object]
 
 
 class Bar:
-    """One line on standard error, drawn over itself."""
+    """One line on standard error, overwritten on each update."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out if out is not None else sys.stderr
@@ -61,7 +61,7 @@ class Bar:
 
     @staticmethod
     def line(event: ProgressEvent) -> str:
-        """Say it in one line."""
+        """Print the progress in one line."""
         parts = [f"{event.runs_done} of {event.runs_total} runs", f"{event.packet_hops_per_s / 1e6:.1f} M pkt/s"]
         if event.left_s is not None:
             parts.append(f"{event.left_s:.0f} s left")
@@ -72,7 +72,7 @@ class Bar:
         return f"{'█' * steps}{'·' * (30 - steps)} {event.fraction:4.0%}  {text}"
 
     def close(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._width:
             self._out.write("\r" + " " * self._width + "\r")
             self._out.flush()
@@ -80,7 +80,7 @@ class Bar:
 
 
 def native(progress: Progress) -> tuple[_Native | None, Callable[[], None]]:
-    """Return what the native half calls back, and what to do at the end, come what may."""
+    """Return the native callback, and the function to call at the end in any case."""
     if progress is None or progress is False:
         return None, lambda: None
     if progress is True:

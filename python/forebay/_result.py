@@ -1,4 +1,4 @@
-"""Results: what runs found."""
+"""Results of runs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Result(Tables[Table]):
-    """What a scenario gave: tables with a row per message, port, sample, ... of all its variants and seeds.
+    """Results of a scenario: tables with a row per message, port, sample, ... of all its variants and seeds.
 
-    ``variant``, ``run``, ``seed`` and ``world`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says
-    what a column means.
+    ``variant``, ``run``, ``seed`` and ``world`` are the first columns of every table. ``result.flows.describe("fct_ns")`` returns
+    the meaning of a column.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Result(Tables[Table]):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What was run, where, with which result: scenario, runs with their fingerprints, machine, speed."""
+        """Contents of ``manifest.json``: scenario, runs with their fingerprints, machine, speed."""
         manifest: dict[str, Any] = json.loads(self._native.manifest_json())
         return manifest
 
@@ -71,7 +71,7 @@ class Result(Tables[Table]):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all trajectories, 16 hexadecimal digits: results with the same one are the same."""
+        """Hash of all trajectories, 16 hexadecimal digits: equal fingerprints mean equal results."""
         return str(self.manifest["fingerprint"])
 
     @property
@@ -112,16 +112,16 @@ class Result(Tables[Table]):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What the result says in words, as ``forebay run`` does first.
+        """Sentences about the result, as ``forebay run`` prints them first.
 
         :func:`verdict` compares several results.
         """
         return say([self._native])
 
     def explain(self, *, flow: int | None = None, query: int | None = None, variant: str | None = None, run: int = 0) -> str:
-        """Say why messages took as long as they did, with times: a text, as ``forebay explain`` prints.
+        """Explain the completion times of messages, as the text that ``forebay explain`` prints.
 
-        The run is repeated with the connections of these messages observed; observing changes nothing.
+        The run is repeated with the connections of these messages observed; observation does not change it.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Result(Tables[Table]):
         return _native.explain(self._native, flow, query, variant, run)
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
-        """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there.
+        """Write the report: one self-contained HTML file. It replaces an existing file.
 
         :func:`report` compares several results.
         """
@@ -164,7 +164,7 @@ class Result(Tables[Table]):
         return self.summary.head(rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the results themselves, wherever they are: they can be read where their directory is not."""
+        """Pickle the results themselves, so that they can be read without their directory."""
         manifest, tables = self._native.dump()
         return _restored, (manifest, [(name, bytes(data)) for name, data in tables])
 
@@ -181,7 +181,7 @@ def _restored(manifest: str, tables: list[tuple[str, bytes]]) -> Result:
 
 
 def beside(folder: Path, write: Callable[[Path], Path]) -> None:
-    """Write a report into a folder with results, which are not lost when that fails."""
+    """Write a report into a folder with results. A failure does not affect the results."""
     try:
         write(folder / "report.html")
     except StoreError as e:
@@ -189,12 +189,12 @@ def beside(folder: Path, write: Callable[[Path], Path]) -> None:
 
 
 def report(results: Iterable[Result], path: str | os.PathLike[str] = "report.html") -> Path:
-    """Write a report that compares results, as ``forebay report`` does, and return its path. It replaces what is there.
+    """Write a report that compares results, as ``forebay report`` does, and return its path. It replaces an existing file.
 
     Parameters
     ----------
     results : iterable of Result
-        What to compare; those of runs are called by their scenario, those of directories by these.
+        Results to compare; runs are named by their scenario, directories by their path.
     path : path
         The file.
 
@@ -208,7 +208,7 @@ def report(results: Iterable[Result], path: str | os.PathLike[str] = "report.htm
 
 
 def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
-    """Open the results that ``forebay run`` or :meth:`Result.save` wrote; tables are read when they are asked for.
+    """Open the results that ``forebay run`` or :meth:`Result.save` wrote; tables are read on first use.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
 
 
 def verdict(results: Iterable[Result]) -> Verdict:
-    """Say in words what results give, and how they compare where there are several.
+    """Summarise results in sentences, with a comparison if there are several.
 
     Parameters
     ----------

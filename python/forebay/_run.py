@@ -28,7 +28,7 @@ def run_all(scenarios: list[Any], threads: int | None, progress: Progress) -> li
 
 
 def checked(threads: int | None) -> int | None:
-    """Refuse a number of threads that makes no sense."""
+    """Reject an invalid number of threads."""
     if threads is None:
         return None
     threads = operator.index(threads)

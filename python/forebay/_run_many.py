@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progress: Progress = None) -> list[Result]:
-    """Run several scenarios, each variant and seed of each a job of its own, so that all cores are busy to the end.
+    """Run several scenarios, with each variant and seed as a separate job, so that all cores are used.
 
-    All scenarios are checked before anything runs. Ctrl-C stops everything within a third of a second, with nothing left behind.
+    All scenarios are checked before anything runs. Ctrl-C stops everything within a third of a second and leaves no files behind.
 
     Parameters
     ----------
     scenarios : iterable of Scenario
-        What to run.
+        Scenarios to run.
     threads : int, optional
         Threads, for runs at the same time and inside busy runs where there are fewer; one for each processor by default.
     progress : bool or callable, optional

@@ -1,4 +1,4 @@
-"""Scenarios: what is to be simulated."""
+"""Scenarios: descriptions of simulations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from ._sweep import Sweep
 
 
 class Scenario:
-    """What is to be simulated: a network, traffic and one or more transports. It never changes; :meth:`with_` makes another.
+    """Description of a simulation: a network, traffic and one or more transports.
 
-    Make one with :meth:`load`, :meth:`from_toml` or :meth:`from_dict`. These refuse what is not TOML. Whether the scenario makes
-    sense is checked when that is first needed, such as by :meth:`check`, so that :meth:`with_` may fill gaps.
+    It is immutable; :meth:`with_` returns a changed copy.
+
+    Create one with :meth:`load`, :meth:`from_toml` or :meth:`from_dict`, which accept any valid TOML. Its meaning is checked on
+    first use, such as by :meth:`check`, so that :meth:`with_` may add missing keys.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class Scenario:
         Parameters
         ----------
         text : str
-            What would be in the file.
+            Contents of the file.
         base : path
             Folder that the names of files are relative to.
         name : str
@@ -75,7 +77,7 @@ class Scenario:
     def from_dict(cls, document: Mapping[str, Any], *, base: str | os.PathLike[str] = ".", name: str = "scenario") -> Scenario:
         """Make a scenario of a dict with the keys of a scenario file.
 
-        Errors show the line of the TOML text that the dict becomes.
+        Errors show the line of the generated TOML text.
 
         Parameters
         ----------
@@ -114,7 +116,7 @@ class Scenario:
         duration: str | None = None,
         name: str | None = None,
     ) -> Scenario:
-        """Return the scenario with changes, as ``forebay run --set`` makes them.
+        """Return the scenario with changes, as ``forebay run --set`` applies them.
 
         Parameters
         ----------
@@ -146,7 +148,7 @@ class Scenario:
         for key, new in (("runs", runs), ("duration", duration), ("name", name)):
             if new is not None:
                 all_changes[key] = new
-        # A seed is no change of the document: it would not win over that of an earlier call.
+        # The seed is not a change of the document: it would not override that of an earlier call.
         if seed is None and isinstance(all_changes.get("seed"), Integral):
             seed = int(all_changes.pop("seed"))
         if seed is not None:
@@ -161,7 +163,7 @@ class Scenario:
         return Scenario(self._native.changed(sets, seed))
 
     def check(self) -> str:
-        """Check everything and explain what would run, as ``forebay check`` does.
+        """Check everything and describe the runs, as ``forebay check`` does.
 
         Raises
         ------
@@ -173,12 +175,12 @@ class Scenario:
     def run(self, *, world: str | None = None, threads: int | None = None, progress: Progress = None) -> Result:
         """Run all variants and seeds on all cores.
 
-        Other Python threads go on meanwhile. Ctrl-C stops it within a third of a second, with nothing left behind.
+        Other Python threads continue meanwhile. Ctrl-C stops it within a third of a second and leaves no files behind.
 
         Parameters
         ----------
         world : str, optional
-            What runs it: ``"sim"``, the simulator, or ``"model"``, the closed forms; else what the scenario says.
+            Backend: ``"sim"``, the simulator, or ``"model"``, the closed forms; default: that of the scenario.
         threads : int, optional
             Threads, for runs at the same time and inside busy runs where there are fewer; one for each processor by default.
         progress : bool or callable, optional
@@ -205,10 +207,10 @@ class Scenario:
         report: bool = True,
         client: Any = None,
     ) -> Sweep:
-        """Simulate the scenario for many values, on all cores, into a directory that can be continued.
+        """Simulate the scenario for many values, on all cores, into a resumable directory.
 
-        Every run is kept there by a hash of all that it depends on. The same call again, or one with more values, runs only
-        what is missing; Ctrl-C loses nothing that was finished.
+        Every run is stored under a hash of all its inputs. The same call again, or one with more values, runs only the missing
+        ones; Ctrl-C keeps all finished runs.
 
         Parameters
         ----------
@@ -279,12 +281,12 @@ class Scenario:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks about how the scenario was read, such as means of size tables."""
+        """Notes on the reading of the scenario, such as means of size tables."""
         return self._native.notes()
 
     @cached_property
     def resolved(self) -> list[dict[str, Any]]:
-        """Every variant with all defaults filled in, in the keys of the scenario file."""
+        """Every variant with all defaults, in the keys of the scenario file."""
         return [json.loads(text) for text in self._native.resolved_json()]
 
     @property
@@ -294,7 +296,7 @@ class Scenario:
 
     @property
     def changes(self) -> list[str]:
-        """The changes of :meth:`with_`, each as ``forebay run --set`` takes it."""
+        """The changes of :meth:`with_`, each in the syntax of ``forebay run --set``."""
         return self._native.sets
 
     def to_dict(self) -> dict[str, Any]:
@@ -340,5 +342,5 @@ class Scenario:
 
 
 def _unpickle(text: str, name: str, base: str, sets: list[str], seed: int | None) -> Scenario:
-    # `Path("")` is the folder `.`, which would make a text of what was a file: the empty path must stay empty.
+    # `Path("")` equals the folder `.`, which would turn the path of a file into a text: an empty path must stay empty.
     return Scenario(_native.Scenario.from_text(text, name, base, sets, seed))

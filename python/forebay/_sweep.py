@@ -1,4 +1,4 @@
-"""Sweeps: what many scenarios out of one gave."""
+"""Sweeps: results of many variants of a scenario."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Axis:
-    """What a sweep varies."""
+    """A swept key with its values."""
 
     name: str
     """Path of the key in the scenario, and name of the column in the sweep's table."""
     values: list[Any]
-    """What it is set to, as written."""
+    """The values, as written."""
     texts: list[str]
-    """The same for people, each different from the others: what the column holds, unless the values are plain numbers."""
+    """The values as unique texts: the contents of the column, unless the values are plain numbers."""
     numbers: list[float] | None
-    """The same as numbers, those of quantities in SI units, bytes or packets; None where they are no numbers."""
+    """The values as numbers, quantities in SI units, bytes or packets; None for other values."""
     number_column: str | None
-    """Name of the column that has the numbers of quantities, such as ``transport.rto-min_s``; None if there is none."""
+    """Column name of the numbers of quantities, such as ``transport.rto-min_s``; None if there is none."""
 
 
 class Sweep:
-    """What a sweep gave: one table with a row per point, variant, seed and transport group.
+    """Results of a sweep: one table with a row per point, variant, seed and transport group.
 
     See :meth:`Scenario.sweep`.
     """
@@ -42,7 +42,7 @@ class Sweep:
 
     @cached_property
     def table(self) -> Table:
-        """All numbers in the order of the points: what the axes are there, then the columns of ``Result.summary``."""
+        """All metrics in the order of the points: the values of the axes, then the columns of ``Result.summary``."""
         return Table(self._native.table(), "sweep")
 
     @cached_property
@@ -53,12 +53,12 @@ class Sweep:
 
     @property
     def points(self) -> list[str]:
-        """What each point changes, such as ``senders=4``."""
+        """Label of each point, such as ``senders=4``."""
         return [p["label"] for p in self.manifest["points"]]
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What was run, where, with which result."""
+        """Contents of ``manifest.json``: scenario, axes, points, machine."""
         manifest: dict[str, Any] = json.loads(self._native.manifest())
         return manifest
 
@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all trajectories, 16 hexadecimal digits: sweeps with the same one gave the same."""
+        """Hash of all trajectories, 16 hexadecimal digits: equal fingerprints mean equal results."""
         return str(self.manifest["fingerprint"])
 
     @property
@@ -78,7 +78,7 @@ class Sweep:
         return self._native.path
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
-        """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there."""
+        """Write the report: one self-contained HTML file. It replaces an existing file."""
         self._native.report(Path(path))
         return Path(path)
 
@@ -96,7 +96,7 @@ class Sweep:
         return self.table.head(rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the numbers themselves; only the report needs the directory."""
+        """Pickle the metrics themselves; only the report needs the directory."""
         manifest, path, data = self._native.dump()
         return _restored, (manifest, path, bytes(data))
 

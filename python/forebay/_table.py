@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Values: TypeAlias = npt.NDArray[Any]
 
 _SHOWN = 10
-"""More rows than this are not shown in a notebook."""
+"""Longer tables are truncated in a notebook."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class Column:
     type: str
     """``int64``, ``uint64``, ``float64``, ``bool``, or ``utf8`` for names."""
     nullable: bool
-    """Whether a value may be missing."""
+    """True if values may be missing."""
     unit: str
-    """``ns``, ``B``, ``packets``, ...; ``1`` for counts and ratios, empty for names and truth values."""
+    """``ns``, ``B``, ``packets``, ...; ``1`` for counts and ratios, empty for names and booleans."""
     description: str
-    """What it means, and when it is missing."""
+    """Meaning of the column, and of missing values."""
 
 
 class Table:
     """A result table: an Arrow table with units.
 
-    Columns are NumPy arrays: ``table["fct_ns"]``. Whoever understands Arrow gets the whole table without a copy: it has Arrow's
-    PyCapsule interface, so that ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``duckdb`` read it as it is.
+    Columns are NumPy arrays: ``table["fct_ns"]``. The table implements Arrow's PyCapsule interface, so that ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)`` and ``duckdb`` read it without a copy.
 
     Examples
     --------
@@ -79,23 +79,23 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit of each column; ``1`` for counts and ratios, empty for names and truth values."""
+        """Unit of each column; ``1`` for counts and ratios, empty for names and booleans."""
         return {c.name: c.unit for c in self._columns.values()}
 
     @property
     def description(self) -> str:
-        """What a row is."""
+        """Meaning of a row."""
         return self._native.description
 
     def describe(self, column: str) -> str:
-        """Say what a column means.
+        """Return the meaning of a column as a text.
 
         Examples
         --------
         >>> import forebay as fb
         >>> ports = fb.Scenario.load("scenarios/two-flows.toml").run().ports
         >>> print(ports.describe("marked"))
-        marked (int64 in packets): congestion marks (CE) set here
+        marked (int64 in packets): CE marks set at this port
         """
         c = self._column(column)
         unit = f" in {c.unit}" if c.unit not in ("", "1") else ""
@@ -113,10 +113,9 @@ class Table:
     def __getitem__(self, column: str) -> Values:
         """Return a column as an array.
 
-        Numbers without gaps are the table's own memory: nothing is copied, and the array is read-only. Where values are missing
-        the array is a copy in ``float64`` with NaN for what is missing, also for whole numbers (exact up to 2^53) and truth
-        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``, or
-        None for what is missing.
+        Complete numeric columns share the table's memory: they are not copied, and the array is read-only. Columns with missing
+        values are copied to ``float64`` with NaN for missing values, including whole numbers (exact up to 2^53) and booleans.
+        Complete boolean columns are copied to ``bool``, names to ``object`` with ``str``, or None for missing values.
         """
         c = self._column(column)
         if c.type == "utf8":
@@ -185,7 +184,7 @@ class Table:
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a ``pandas.DataFrame``.
 
-        Columns are those of ``table[column]``, so that numbers without gaps are not copied; ``.copy()`` the frame to change
+        Columns are those of ``table[column]``, so that complete numeric columns are not copied; ``.copy()`` the frame to change
         values in place. Names are categories. pyarrow is not needed.
         """
         pd_ = _extra("pandas", "pandas")
@@ -243,7 +242,7 @@ def _restored(data: bytes, name: str) -> Table:
 
 
 def _any_of(values: Values, options: list[Any]) -> Values:
-    """Say which values equal one of the options, without rounding whole numbers to compare them."""
+    """Return a mask of the values that equal one of the options, without rounding whole numbers."""
     wanted = np.asarray(options)
     if wanted.dtype == values.dtype:
         return np.isin(values, wanted)
@@ -260,7 +259,7 @@ def _cell(value: Any) -> str:
 
 
 def _extra(module: str, extra: str) -> Any:
-    """Import what is not a hard dependency."""
+    """Import an optional dependency."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as e:

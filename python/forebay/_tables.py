@@ -1,4 +1,4 @@
-"""The result tables by their names."""
+"""Result tables by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Tables(Generic[T]):
-    """Results with the tables of ``docs/results.md``, whatever holds one."""
+    """Mixin for results with the tables of ``docs/results.md``."""
 
     def table(self, name: str) -> T:
         """Return the table of that name."""
@@ -41,7 +41,7 @@ class Tables(Generic[T]):
 
     @property
     def timeouts(self) -> T:
-        """One row per expiry of a retransmission timer: when, in which message, after how long."""
+        """One row per retransmission timeout: time, message, timer value."""
         return self.table("timeouts")
 
     @property
@@ -51,10 +51,10 @@ class Tables(Generic[T]):
 
     @property
     def events(self) -> T:
-        """What happened to the network: links that failed and came back, what that cost; spraying, links that damage packets."""
+        """Network events: link failures and repairs with their losses; spraying, links that damage packets."""
         return self.table("events")
 
     @property
     def summary(self) -> T:
-        """One row per run and transport group: the numbers that ``forebay run`` prints."""
+        """One row per run and transport group: the metrics that ``forebay run`` prints."""
         return self.table("summary")

@@ -31,7 +31,7 @@ def document(root: Mapping[str, object]) -> str:
 
 
 def value(v: object, path: str, width: float = math.inf) -> str:
-    """Write one value, lists longer than `width` on several lines; `path` is where it stands, for errors."""
+    """Write one value, long lists on several lines of at most `width`; `path` locates it in errors."""
     v = _plain(v)
     if isinstance(v, bool):
         return "true" if v else "false"
@@ -59,7 +59,7 @@ def value(v: object, path: str, width: float = math.inf) -> str:
 
 
 def _plain(v: object) -> object:
-    """Arrays and numbers of NumPy and its relatives as Python's own."""
+    """Convert arrays and numbers of NumPy and similar libraries to Python values."""
     convert = getattr(v, "tolist", None)
     return convert() if callable(convert) else v
 

@@ -1,4 +1,4 @@
-"""What results say in words."""
+"""Results as sentences."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from . import _native
 
 @dataclass(frozen=True)
 class Verdict:
-    """What results say: the sentences that ``forebay run`` prints first, and what each workload got.
+    """Summary of results: the sentences that ``forebay run`` prints first, and the share of each workload.
 
     Attributes
     ----------
     sentences : list of str
-        Most important first: what did not finish and who starved, who is ahead and by how much, what late messages waited for.
+        Most important first: unfinished work and starvation, ranking of transports, causes of late messages.
     workloads : list of dict
-        A row for each workload and transport, where there are several: part done (0 to 1), goodput in bit/s at the port that
-        limits it, share of the rate of that port (0 to 1), Jain's index of fairness. None for what a workload does not have.
+        A row for each workload and transport, where there are several: fraction done (0 to 1), goodput in bit/s at its
+        bottleneck port, share of the rate of that port (0 to 1), Jain's fairness index. None for missing values.
     """
 
     sentences: list[str]
@@ -28,7 +28,7 @@ class Verdict:
 
     @property
     def first(self) -> str:
-        """The most important sentence; empty where there is nothing to say."""
+        """The most important sentence; may be empty."""
         return self.sentences[0] if self.sentences else ""
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Verdict:
 
 
 def say(results: list[Any]) -> Verdict:
-    """Say in words what results of the native module give."""
+    """Summarise results of the native module."""
     said = json.loads(_native.answer(results))
     grid: dict[str, Any] = said["workloads"]
     rows = [dict(zip(grid["heads"], map(_cell, row), strict=True)) for row in grid["rows"]]

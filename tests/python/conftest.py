@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, and the command line to compare with."""
+"""Fixtures: a small scenario, and the command line to compare with."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def summary(path: Path) -> bytes:
     return (path / "summary.parquet").read_bytes()
 
 
-def test_the_bytes_are_those_of_the_local_sweep(tmp_path: Path, client: Any) -> None:
+def test_bytes_equal_local_sweep(tmp_path: Path, client: Any) -> None:
     s = fb.Scenario.from_dict({**SMALL, "sweep": {"keep": ["flows"]}})
     events: list[fb.ProgressEvent] = []
     here = s.sweep(AXES, seeds=2, out=tmp_path / "here", report=False)
@@ -50,14 +50,14 @@ def test_the_bytes_are_those_of_the_local_sweep(tmp_path: Path, client: Any) -> 
     assert (events[-1].runs_done, events[-1].runs_total) == (24, 24)
 
 
-def test_what_is_there_is_not_run_again(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_runs_are_reused(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     s = fb.Scenario.from_dict(SMALL)
     s.sweep(AXES, out=tmp_path, report=False, client=client)
     monkeypatch.setattr(_dask, "work", None)
     s.sweep(AXES, out=tmp_path, report=False, client=client)
 
 
-def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+def test_killed_worker_loses_nothing(tmp_path: Path) -> None:
     s = fb.Scenario.from_dict(SMALL).with_({"transport.cc": "dctcp", "workload.0.rounds": 40})
     axes = {"topology.senders": list(range(2, 32))}
     here = s.sweep(axes, seeds=4, out=tmp_path / "here", report=False)
@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     assert summary(there.path) == summary(here.path)
 
 
-def test_mistakes_come_from_workers_as_they_are(tmp_path: Path, client: Any) -> None:
+def test_worker_errors_keep_their_type(tmp_path: Path, client: Any) -> None:
     s = fb.Scenario.from_dict(SMALL)
     with pytest.raises(fb.ScenarioError, match="senders"):
         s.sweep({"topology.senders": [2, 0]}, out=tmp_path, client=client)
@@ -86,7 +86,7 @@ def test_mistakes_come_from_workers_as_they_are(tmp_path: Path, client: Any) -> 
         client.submit(_dask.work, words, ["topology.senders=[2]"], [0], ["0" * 32], pure=False).result()
 
 
-def test_short_runs_cost_little_more_than_themselves(tmp_path: Path, client: Any) -> None:
+def test_short_runs_have_low_overhead(tmp_path: Path, client: Any) -> None:
     """Batches: the scheduler is asked a few times, not once a run."""
     s = fb.Scenario.from_dict(SMALL).with_({"transport.cc": "dctcp", "workload.0.rounds": 1})
     asked: list[int] = []
@@ -133,7 +133,7 @@ def test_parts_that_are_put_together(tmp_path: Path, cli: Cli) -> None:
     assert merged.returncode == 0, merged.stderr
     assert summary(tmp_path / "merged") == summary(tmp_path / "whole")
     assert (tmp_path / "merged/report.html").read_text().startswith("<!doctype html>")
-    # What lacked a part goes on from there.
+    # The incomplete sweep continues.
     assert cli("merge", *parts, "--out", tmp_path / "lacking").returncode == 0
     other = cli("run", file, SETS[0], "--out", tmp_path / "other", "--shard", "1/2")
     assert other.returncode == 0

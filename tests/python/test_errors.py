@@ -1,4 +1,4 @@
-"""Errors say what the command line says."""
+"""Errors equal those of the command line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_changes(tmp_path: Path, cli: Cli) -> None:
         assert str(caught.value) + "\n" == cli("check", "scenarios/incast.toml", "--set", f"{key}={shell}").stderr
 
 
-def test_a_dict_is_shown_as_the_text_it_becomes() -> None:
+def test_dict_error_shows_toml() -> None:
     with pytest.raises(fb.ScenarioError) as caught:
         fb.Scenario.from_dict({**SMALL, "runs": "x"}).check()
     mistake = caught.value.errors[0]
@@ -106,7 +106,7 @@ def test_what_only_the_engine_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert str(caught.value) + "\n" == said.stderr
 
 
-def test_run_many_names_the_one_that_is_wrong() -> None:
+def test_run_many_names_invalid_scenario() -> None:
     good = fb.Scenario.from_dict(SMALL)
     calls: list[object] = []
     with pytest.raises(fb.ScenarioError) as caught:

@@ -254,7 +254,7 @@ def test_columns() -> None:
     assert c["collapsed"].dtype == bool
     assert (c["collapsed"] == (c["senders"] >= 13)).all()
     assert c["regime"].tolist() == ["unaffected"] * 64
-    # What some do not have is NaN there.
+    # Missing values are NaN.
     assert "beyond" not in c
     assert (np.isnan(c["beyond.flows"]) == ~c["collapsed"]).all()
     assert np.isnan(c["tail.k_low"][6])
@@ -300,7 +300,7 @@ def test_the_command_says_the_same(small: dict[str, Any], cli: Cli, tmp_path: An
 
 
 def test_a_scenario_and_its_numbers(small: dict[str, Any]) -> None:
-    """What a scenario implies is what the function says for the numbers that it implies."""
+    """The models of a scenario equal the functions for the numbers that it implies."""
     small["transport"]["cc"] = "newreno"
     section = model.evaluate(fb.Scenario.from_dict(small))["newreno"].models["incast"]
     # Four links of 25 us; a packet of 1500 B and an ACK of 40 B, each twice at 1 Gbit/s.

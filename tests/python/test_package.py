@@ -57,7 +57,7 @@ def wanted(path: Path) -> bool:
     return path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
 
 
-def test_examples_and_papers_are_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert fb.Scenario.load("scenarios/two-flows.toml").name == "two-flows"
     with pytest.raises(fb.ScenarioError, match="no such"):
@@ -131,13 +131,13 @@ def test_the_pages_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         exec(compile(block, "docs/python.md", "exec"), scope)
 
 
-def test_the_command_does_not_wait_for_numpy() -> None:
+def test_command_does_not_import_numpy() -> None:
     code = "import sys, forebay.__main__; print([m for m in ('numpy', 'pyarrow', 'forebay.model') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "[]\n"
 
 
-def test_every_name_is_found_when_it_is_asked_for() -> None:
+def test_exported_names_resolve() -> None:
     code = "import forebay\nfor name in [*forebay.__all__, 'open']:\n    assert getattr(forebay, name) is not None, name"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert set(fb.__all__) <= set(dir(fb))

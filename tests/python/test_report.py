@@ -13,7 +13,7 @@ import forebay as fb
 from conftest import SMALL, Cli
 
 
-def test_a_report_of_a_directory_is_that_of_the_command(tmp_path: Path, result: fb.Result, cli: Cli) -> None:
+def test_directory_report_equals_command(tmp_path: Path, result: fb.Result, cli: Cli) -> None:
     out = result.save(tmp_path / "out")
     page = (out / "report.html").read_text()
     assert page.startswith("<!doctype html>")

@@ -29,14 +29,14 @@ def timed(seconds: float) -> dict[str, Any]:
     return {**SMALL, "runs": 1, "duration": f"{round(seconds * 1000)}ms", "workload": [{"kind": "long"}], "observe": {}}
 
 
-def test_what_happened_to_the_network_is_told() -> None:
+def test_network_events_are_listed() -> None:
     """A link that fails and one that damages packets: the table and the sentences."""
     spec = fb.Scenario.load(ROOT / "scenarios/link-failure.toml")
     corruption = [{"port": "leaf0->spine2", "bit-errors": 1e-7}]
     result = spec.with_({"transport.cc": "cubic", "topology.corruption": corruption, "duration": "25ms"}).run()
     events = result.events
     assert list(events["kind"]) == ["corruption", "link-down", "link-up"]
-    assert list(events["what"]) == ["leaf0->spine2", "leaf0->spine1", "leaf0->spine1"]
+    assert list(events["link"]) == ["leaf0->spine2", "leaf0->spine1", "leaf0->spine1"]
     assert list(events["time_ns"]) == [0, 5_000_000, 20_000_000]
     assert events["packets"][1] == result.ports["lost_down"].sum()
     assert events["packets"][0] == result.ports["corrupted"].sum()
@@ -46,7 +46,7 @@ def test_what_happened_to_the_network_is_told() -> None:
 
 
 def test_a_scenario_runs_in_another_world() -> None:
-    """The closed forms say what they can, and refuse the rest with reasons."""
+    """The closed forms predict supported metrics, and reject other scenarios with reasons."""
     long = fb.Scenario.from_dict(LONG)
     with pytest.raises(fb.ScenarioError, match="the world `model` does not run this"):
         long.with_({"transport.cc": "newreno"}).run(world="model")
@@ -136,7 +136,7 @@ def test_the_line_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert not out.err.split("\r")[-2].strip()
 
 
-def test_an_error_of_the_callback_stops_everything() -> None:
+def test_callback_error_stops_runs() -> None:
     class StopError(Exception):
         pass
 
@@ -290,7 +290,7 @@ def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.Mon
     assert not list(tmp_path.iterdir())
 
 
-def test_a_quickstart_column_is_what_pandas_reads(tmp_path: Path) -> None:
+def test_quickstart_column_equals_pandas(tmp_path: Path) -> None:
     r = fb.Scenario.load(ROOT / "scenarios" / "quickstart.toml").with_(duration="1s", runs=1).run()
     assert r.variants == ["newreno", "cubic", "dctcp"]
     flows = r.flows.to_arrow()

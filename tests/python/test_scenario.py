@@ -59,7 +59,7 @@ def test_a_dict_goes_round(document: dict[str, Any]) -> None:
     assert again == s
     assert again.resolved == s.resolved
     assert fb.Scenario.from_toml(s.to_toml()).resolved == s.resolved
-    # What is resolved is a scenario of its own, and resolves to itself.
+    # A resolved scenario is a scenario and resolves to itself.
     for variant, echo in zip(s.variants, s.resolved, strict=True):
         assert fb.Scenario.from_toml(s.to_toml(variant)).resolved == [echo]
 

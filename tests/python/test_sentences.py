@@ -1,4 +1,4 @@
-"""What results say in words."""
+"""Sentences about results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from conftest import ROOT, Cli
 ANSWERS = ROOT / "crates/forebay/tests/answers"
 
 
-def test_the_first_sentence_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
+def test_first_sentence_equals_command(tmp_path: Path, cli: Cli) -> None:
     r = fb.Scenario.load(ANSWERS / "starved.toml").run()
-    assert r.verdict.first.startswith("dctcp: storage finished 0 of 1 queries; starved by others at bottleneck (")
+    assert r.verdict.first.startswith("dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck (")
     said = cli("run", ANSWERS / "starved.toml", "--out", tmp_path / "out", "--no-report")
     assert said.stdout.splitlines()[: len(r.verdict.sentences)] == r.verdict.sentences
     assert fb.open(tmp_path / "out").verdict == r.verdict

@@ -27,7 +27,7 @@ def test_saved_results_are_read_back(tmp_path: Path, result: fb.Result, format: 
         assert ours.schema.names == theirs.schema.names
         assert ours.to_pylist() == theirs.to_pylist(), name
         assert back.table(name).units == result.table(name).units
-    # What was read can be written again.
+    # Read results can be written again.
     again = fb.open(back.save(tmp_path / "again"))
     assert again.flows.to_arrow().to_pylist() == result.flows.to_arrow().to_pylist()
 

@@ -1,4 +1,4 @@
-"""Sweeps: the same as the command's, continued, and told."""
+"""Sweeps: the same as the command's, continued, and with progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES: dict[str, list[Any]] = {"topology.senders": [2, 4, 8], "transport.rto-min"
 SETS = ["--sweep=topology.senders=[2, 4, 8]", '--sweep=transport.rto-min=["1ms", "200ms"]']
 
 
-def test_a_sweep_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
+def test_sweep_equals_command(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict(SMALL).to_toml())
     said = cli("run", file, *SETS, "--out", tmp_path / "theirs")
@@ -50,7 +50,7 @@ def test_a_sweep_runs_in_any_world(tmp_path: Path) -> None:
     assert list(model.table["queue_max_pkts"]) == [22, 24]
 
 
-def test_a_point_is_the_scenario_with_its_values(tmp_path: Path) -> None:
+def test_point_equals_scenario_with_values(tmp_path: Path) -> None:
     s = fb.Scenario.from_dict(SMALL)
     sweep = s.sweep(AXES, out=tmp_path / "out", threads=2, report=False)
     assert not (tmp_path / "out/report.html").exists()
@@ -71,7 +71,7 @@ def test_a_point_is_the_scenario_with_its_values(tmp_path: Path) -> None:
     assert "8" in table._repr_html_()
 
 
-def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+def test_cached_runs_are_reused(tmp_path: Path) -> None:
     s = fb.Scenario.from_dict(SMALL).with_({"transport.cc": "dctcp"})
     events: list[fb.ProgressEvent] = []
     first = s.sweep({"topology.senders": [2, 4]}, seeds=3, out=tmp_path / "out", progress=events.append)

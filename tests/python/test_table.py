@@ -22,7 +22,7 @@ from forebay import _native
 
 
 def address(array: Any) -> int:
-    """Where the values of an array are."""
+    """Address of the values of an array."""
     buffer = array.buffers()[1]
     assert buffer is not None
     address: int = buffer.address + array.offset * 8
@@ -89,7 +89,7 @@ def test_all_libraries_see_the_same_values(result: fb.Result) -> None:
                 assert ours == wanted == in_pandas, (name, c.name)
 
 
-def test_arrays_are_read_only_and_outlive_their_table() -> None:
+def test_arrays_read_only_outlive_table() -> None:
     r = fb.Scenario.from_dict(SMALL).run()
     times = r.queue["time_ns"]
     copy = times.copy()
@@ -197,7 +197,7 @@ def test_where_and_filter(result: fb.Result) -> None:
         flows.filter(np.arange(len(flows)))
 
 
-def test_slices_share_memory_and_keep_their_offset(result: fb.Result) -> None:
+def test_slices_share_memory(result: fb.Result) -> None:
     head = result.queue.head(5)
     assert len(head) == 5
     assert np.shares_memory(head["time_ns"], result.queue["time_ns"])
@@ -212,7 +212,7 @@ def test_slices_share_memory_and_keep_their_offset(result: fb.Result) -> None:
     assert len(result.queue.head(-1)) == 0
 
 
-def test_a_table_without_rows_has_its_columns(small: dict[str, object]) -> None:
+def test_empty_table_has_columns(small: dict[str, object]) -> None:
     small["observe"] = {}
     r = fb.Scenario.from_dict(small).run()
     assert len(r.tcp) == 0

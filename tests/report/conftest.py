@@ -98,7 +98,7 @@ def until():
 
 @pytest.fixture(scope="session")
 def ink():
-    """How many pixels of a canvas are not blank."""
+    """Number of pixels of a canvas that are not blank."""
     script = """c => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
                        let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
     return lambda canvas: canvas.evaluate(script)

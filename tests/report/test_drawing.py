@@ -37,7 +37,7 @@ def test_every_view_is_drawn(visit, ink):
             check_drawn(figure, ink)
 
 
-def test_with_many_subjects_views_are_in_a_list(visit):
+def test_many_subjects_use_view_list(visit):
     page = visit("twelve")
     figure = page.locator("#fig-topology")
     first = figure.locator("line.link").first.evaluate("e => e.outerHTML")
@@ -46,7 +46,7 @@ def test_with_many_subjects_views_are_in_a_list(visit):
 
 
 @pytest.mark.parametrize("name", ["small", "hostile"])
-def test_the_page_is_never_wider_than_the_window_and_charts_follow(visit, name):
+def test_page_fits_window(visit, name):
     page = visit(name, viewport={"width": 360, "height": 800})
     assert page.evaluate("() => document.documentElement.scrollWidth") == 360
     for width in [390, 768, 1100, 1600, 360]:
@@ -86,7 +86,7 @@ def test_paper(visit, ink, tmp_path):
     assert page.locator(".scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
 
 
-def test_without_a_script_words_numbers_and_bars_are_there(visit):
+def test_page_readable_without_script(visit):
     page = visit("small", java_script_enabled=False)
     assert page.locator("#headline .first").inner_text().startswith("dctcp finishes queries")
     assert page.locator("#headline rect.fill").count() == 8

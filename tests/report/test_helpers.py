@@ -74,7 +74,7 @@ def test_upward_axes_begin_at_zero(call, low, high, log, expected):
     assert call("upwardRange", low, high, log) == pytest.approx(expected)
 
 
-def test_bands_do_not_make_their_lines_small(call):
+def test_bands_do_not_shrink_lines(call):
     # Wide bands end where twice the lines' reach ends, and at 0 if the lines stay above.
     assert call("withinReach", -50, 300, 10, 100, False) == [0, 200]
     assert call("withinReach", 5, 110, 10, 100, False) == [5, 110]
@@ -82,7 +82,7 @@ def test_bands_do_not_make_their_lines_small(call):
     assert call("withinReach", 1e-9, 1e9, 1, 10, True) == [0.25, 40]
 
 
-def test_logarithmic_bars_stand_on_a_round_number(call):
+def test_log_bars_start_at_round_number(call):
     assert [call("roundDown", v) for v in (0.667, 1, 4.9, 5, 730)] == [0.5, 1, 2, 5, 500]
 
 
@@ -95,7 +95,7 @@ def test_fractions_begin_at_zero(call):
     assert call("upwardRange", 0.8, 1, False, True) == pytest.approx([0, 1.04])
 
 
-def test_an_axis_far_above_zero_shows_its_detail(call):
+def test_axis_far_from_zero_shows_detail(call):
     low, high = call("upwardRange", 100, 110, False)
     assert 98 < low < 100
     assert 110 < high < 112

@@ -14,7 +14,7 @@ def chart(page, figure="queue-time"):
 
 
 def labels(page, figure="queue-time"):
-    """What the cursor reads: the line below the chart."""
+    """Text of the cursor: the line below the chart."""
     return chart(page, figure).locator(".xlab").inner_text()
 
 
@@ -28,7 +28,7 @@ def tab_to(page, selector, limit=60):
 
 def test_a_chart_by_keys_alone(visit, image, until):
     page = visit("small")
-    canvas, reset = chart(page).locator("canvas"), chart(page).get_by_role("button", name="Show everything again")
+    canvas, reset = chart(page).locator("canvas"), chart(page).get_by_role("button", name="Show everything")
     tab_to(page, "#fig-queue-time .keys")
     assert page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle") == "solid"
     whole = image(canvas)
@@ -64,7 +64,7 @@ def test_a_chart_by_keys_alone(visit, image, until):
     expect(value).to_be_empty()
 
 
-def test_lines_are_hidden_in_all_panels_by_click_and_key(visit, image, until):
+def test_legend_hides_lines_in_all_panels(visit, image, until):
     page = visit("small")
     tcp = chart(page, "tcp")
     before = [image(c) for c in tcp.locator("canvas").all()]
@@ -89,7 +89,7 @@ def test_bars_are_hidden_by_their_names(visit):
     expect(bars).to_have_count(5)
 
 
-def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, until):
+def test_drag_zooms_double_click_resets(visit, image, until):
     page = visit("small")
     figure = chart(page, "tcp")
     over = figure.locator(".u-over").nth(1)
@@ -100,7 +100,7 @@ def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, unti
     page.mouse.down()
     page.mouse.move(box["x"] + 260, box["y"] + 60, steps=5)
     page.mouse.up()
-    reset = figure.get_by_role("button", name="Show everything again")
+    reset = figure.get_by_role("button", name="Show everything")
     expect(reset).to_be_enabled()
     # All panels share the axis.
     until(page, lambda: all(image(c) != b for c, b in zip(figure.locator("canvas").all(), before, strict=True)))
@@ -111,7 +111,7 @@ def test_mouse_drag_zooms_and_a_double_click_shows_everything(visit, image, unti
     expect(reset).to_be_disabled()
 
 
-def test_the_cursor_reads_the_numbers_of_the_data(visit, until):
+def test_cursor_shows_data_values(visit, until):
     page = visit("small")
     over = chart(page, "queue-cdf").locator(".u-over")
     over.scroll_into_view_if_needed()
@@ -126,11 +126,11 @@ def test_the_cursor_reads_the_numbers_of_the_data(visit, until):
     assert value == pytest.approx(100 / (1 + math.exp(-(int(x) - 140 / 3) / 7)), abs=0.01)
 
 
-def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit, until):
+def test_wheel_scrolls_or_zooms(visit, until):
     page = visit("small")
     over = chart(page).locator(".u-over")
     over.hover()
-    reset = chart(page).get_by_role("button", name="Show everything again")
+    reset = chart(page).get_by_role("button", name="Show everything")
     at = page.evaluate("() => scrollY")
     page.mouse.wheel(0, 100)
     until(page, lambda: page.evaluate("() => scrollY") > at)
@@ -142,7 +142,7 @@ def test_wheel_scrolls_the_page_and_zooms_with_ctrl(visit, until):
     expect(reset).to_be_enabled()
 
 
-def test_two_fingers_pinch_and_one_moves_the_cursor(visit, until):
+def test_pinch_zooms_touch_moves_cursor(visit, until):
     page = visit("small", has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
     over = chart(page).locator(".u-over")
     over.scroll_into_view_if_needed()
@@ -165,11 +165,11 @@ def test_two_fingers_pinch_and_one_moves_the_cursor(visit, until):
     touch("touchMove", 60, 200)
     touch("touchMove", 40, 240)
     touch("touchEnd")
-    expect(chart(page).get_by_role("button", name="Show everything again")).to_be_enabled()
+    expect(chart(page).get_by_role("button", name="Show everything")).to_be_enabled()
 
 
 @pytest.mark.parametrize("figure", ["fct", "topology"])
-def test_shapes_explain_themselves_to_focus_and_pointer(visit, until, figure):
+def test_shapes_have_tooltips(visit, until, figure):
     page = visit("small")
     shapes = chart(page, figure).locator("[data-hit]")
     assert shapes.evaluate_all("l => l.filter(e => e.tabIndex === 0).length") == 1
@@ -187,7 +187,7 @@ def test_shapes_explain_themselves_to_focus_and_pointer(visit, until, figure):
     expect(tip).to_be_visible()
 
 
-def test_a_link_is_compared_in_all_runs(visit):
+def test_link_compared_across_runs(visit):
     page = visit("small")
     rows = chart(page, "topology").locator(".about tbody tr")
     assert rows.count() == 3
@@ -218,7 +218,7 @@ def test_a_preference_for_dark_is_followed(visit):
     expect(body).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
-def test_what_is_shown_can_be_taken_along(visit):
+def test_shown_data_can_be_exported(visit):
     page = visit("small")
 
     def save(figure):
@@ -243,7 +243,7 @@ def test_what_is_shown_can_be_taken_along(visit):
     whole = len(save("tcp")[1])
     chart(page, "tcp").locator(".keys").focus()
     page.keyboard.press("+")
-    expect(chart(page, "tcp").get_by_role("button", name="Show everything again")).to_be_enabled()
+    expect(chart(page, "tcp").get_by_role("button", name="Show everything")).to_be_enabled()
     assert len(save("tcp")[1]) < 0.6 * whole
 
 
@@ -255,7 +255,7 @@ def test_contents_follow_the_reader(visit):
 
 
 @pytest.mark.parametrize("name", ["small", "twelve"])
-def test_everything_that_can_be_used_has_a_name(visit, name):
+def test_controls_have_accessible_names(visit, name):
     page = visit(name)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, select, input, a, summary, [role]:not([aria-hidden]), [tabindex='0']")]

@@ -146,7 +146,7 @@ fn dctcp_and_newreno_share_a_port() {
                 .flows
                 .iter()
                 .filter(|f| f.group == GroupId::new(group))
-                .map(|f| (f.ecn_cuts, f.loss_cuts, f.cut_alpha))
+                .map(|f| (f.ecn_reductions, f.loss_reductions, f.reduction_alpha))
                 .next()
         };
         println!(

@@ -2,30 +2,30 @@
 
 use crate::data::{Data, Metric, metrics};
 use crate::dimension::Dimension;
-use crate::words::quantity;
+use crate::format::quantity;
 use forebay_store::stats::{ends, estimate};
 use serde::Serialize;
 
-/// A mean over seeds.
+/// Mean over seeds with its confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Cell {
     /// Mean.
     pub mean: f64,
-    /// Ends of its 95 % confidence interval, none beyond what the number can be; `None` with fewer than two seeds.
+    /// Ends of its 95 % confidence interval, clipped to the range of the metric; `None` with fewer than two seeds.
     pub ends: Option<(f64, f64)>,
-    /// The value is at least as large: a part of what it was made of was still running.
+    /// True for a lower bound: unfinished work contributes.
     pub at_least: bool,
-    /// A lower bound that would hardly be larger if what was running never ended.
+    /// True for a lower bound that would hardly grow if the unfinished work never ended.
     #[serde(skip)]
-    pub settled: bool,
-    /// Mean and half width of the natural logarithms, where every value is above zero.
+    pub tight: bool,
+    /// Mean and half width of the natural logarithms, if every value is positive.
     #[serde(skip)]
     pub log: Option<(f64, f64)>,
 }
 
 impl Cell {
-    /// Whether its interval meets another one's. Of values above zero those of their logarithms: what seeds do to a time is to multiply it, so that a
-    /// long one differs by more than all of a short one and still is longer with every seed.
+    /// True if the intervals overlap. For positive values the intervals of the logarithms are compared, because seeds vary times by a factor: a
+    /// long time can differ by more than a short one lasts and still be longer with every seed.
     pub(crate) fn meets(&self, other: &Cell) -> bool {
         let around = |(mean, half): (f64, f64)| (mean - half, mean + half);
         let (own, other) = match (self.log, other.log) {
@@ -35,13 +35,13 @@ impl Cell {
         own.0 <= other.1 && other.0 <= own.1
     }
 
-    /// The same with a unit: `± 3 ms`.
+    /// The interval with a unit: `± 3 ms`.
     pub(crate) fn spread_in(&self, unit: Dimension) -> String {
         let show = |v: f64| if v == 0.0 { "0".to_owned() } else { quantity(v, unit) };
         self.spread(show).map_or_else(String::new, |s| format!(" {s}"))
     }
 
-    /// How far the interval reaches from the mean, in words: `± 3`, or `+5 −3` where one side ends at what is possible.
+    /// Distance of the interval's ends from the mean: `± 3`, or `+5 −3` where one side is clipped.
     pub fn spread(&self, show: impl Fn(f64) -> String) -> Option<String> {
         let (low, high) = self.ends?;
         let (up, down) = (show(high - self.mean), show(self.mean - low));
@@ -49,7 +49,7 @@ impl Cell {
     }
 }
 
-/// Mean and interval over seeds of what is never below 0; `None` without a value.
+/// Mean and interval over seeds of a nonnegative value; `None` without a value.
 pub fn cell(values: &[f64]) -> Option<Cell> {
     within(values, 0.0, f64::INFINITY)
 }
@@ -57,15 +57,15 @@ pub fn cell(values: &[f64]) -> Option<Cell> {
 /// Mean and interval over the seeds of a metric; `of` gives the values of any metric by its name.
 pub fn cell_of<'a>(m: &Metric, of: impl Fn(&str) -> &'a [f64]) -> Option<Cell> {
     let at_least = m.bound.is_some_and(|b| b.holds(of(b.metric()).iter().copied().map(Some)));
-    let (least, most) = m.possible.range(|name| of(name).to_vec());
+    let (least, most) = m.range.limits(|name| of(name).to_vec());
     within(of(m.name), least, most).map(|c| Cell { at_least, ..c })
 }
 
-/// Mean and interval over seeds of what is between two numbers; `None` without a value.
+/// Mean and interval over seeds of a value in a range; `None` without a value.
 pub(crate) fn within(values: &[f64], least: f64, most: f64) -> Option<Cell> {
     let logs = || values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
     let log = values.iter().all(|v| *v > 0.0).then(logs).and_then(|l| estimate(&l)).and_then(|e| Some((e.mean, e.half_width?)));
-    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, settled: false, log })
+    estimate(values).map(|e| Cell { mean: e.mean, ends: ends(values, least, most), at_least: false, tight: false, log })
 }
 
 /// A metric of all subjects.
@@ -79,7 +79,7 @@ pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
 pub(crate) mod tests {
     use crate::data::{Data, Network, Subject, metrics};
 
-    /// Values over seeds by the name of the metric.
+    /// Values over seeds by name of the metric.
     pub(crate) type Given<'a> = &'a [(&'a str, &'a [f64])];
 
     /// Networks with one group each, and metrics by name.

@@ -1,12 +1,12 @@
-//! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
+//! Data of all compared runs, for sentences and figures. Rows refer to subjects, runs and networks by index.
 
 use forebay_experiment::waits::Cause;
-use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Possible};
+use forebay_store::summary::{Dimension, GROUP_METRICS, LowerBound, NETWORK_METRICS, ValueRange};
 
-/// Everything that was read.
+/// All data read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Data {
-    /// What is compared.
+    /// Compared subjects.
     pub subjects: Vec<Subject>,
     /// Variants of directories; the subjects of one share its links.
     pub networks: Vec<Network>,
@@ -22,25 +22,25 @@ pub struct Data {
     pub queues: Vec<QueueSeries>,
     /// Time series of senders.
     pub senders: Vec<SenderSeries>,
-    /// Goodput over time, of each workload by transport.
+    /// Goodput over time, per workload and transport.
     pub goodput: Vec<GoodputSeries>,
     /// Timeouts, by run and time.
     pub timeouts: Vec<Timeout>,
     /// Names of hosts, to which flows refer.
     pub hosts: Vec<String>,
-    /// Names of ports at which messages waited, to which flows refer.
+    /// Names of ports at which messages were delayed, to which flows refer.
     pub places: Vec<String>,
     /// Names of workloads, to which flows and queries refer.
     pub classes: Vec<String>,
-    /// Whether the results say what messages waited for: those of older versions and of kernels do not.
+    /// True if the results have causes of delay; those of kernels do not.
     pub waits: bool,
-    /// What messages with a deadline have time for, by subject and workload.
+    /// Deadlines of messages, by subject and workload.
     pub deadlines: Vec<Deadline>,
-    /// What happened to the networks, a line each.
+    /// Network events, one line each.
     pub events: Vec<String>,
-    /// What was left out.
+    /// Notes on omitted data.
     pub notes: Vec<String>,
-    /// Of those, what the answer lacks for it: a sentence for each directory whose messages were not read.
+    /// Notes for the headline: one for each directory whose messages were not read.
     pub unread: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Subject {
     pub group: String,
     /// Index of its network.
     pub network: usize,
-    /// Per metric of [`metrics`] the values of the seeds that have one.
+    /// Values of the seeds for each metric of [`metrics`].
     pub values: Vec<Vec<f64>>,
 }
 
@@ -70,11 +70,11 @@ pub struct Network {
     pub first: usize,
     /// Number of its subjects.
     pub groups: usize,
-    /// Port that its queue metrics are of.
+    /// Port of its queue metrics.
     pub port: String,
-    /// What ran it, such as `sim`; empty in results of versions that had one world.
+    /// World that ran it, such as `sim`.
     pub world: String,
-    /// Its warm-up as the scenario says it, such as `400ms`; empty without one.
+    /// Warm-up as in the scenario, such as `400ms`; empty without one.
     pub warmup: String,
 }
 
@@ -104,45 +104,45 @@ pub struct Flow {
     pub size: u64,
     /// Start, ns.
     pub start_ns: i64,
-    /// When everything was acknowledged, ns; `None` if never.
+    /// Time at which everything was acknowledged, ns; `None` if never.
     pub acked_ns: Option<i64>,
     /// Completion time, s; `None` if unfinished.
     pub fct: Option<f64>,
     /// Completion time over the ideal one; `None` if unfinished.
     pub slowdown: Option<f64>,
-    /// Time that it needs over an empty path, s.
+    /// Ideal time over an unloaded path, s.
     pub ideal_s: f64,
     /// Bytes acknowledged after the warm-up.
     pub measured: u64,
-    /// Whether it belongs to a query.
+    /// True if it belongs to a query.
     pub in_query: bool,
-    /// Index of its workload; `None` in results of versions that did not name workloads.
+    /// Index of its workload; `None` if unknown.
     pub class: Option<u32>,
-    /// Index of the host that it comes from; `None` in results that do not say it.
+    /// Index of the sending host; `None` if unknown.
     pub from: Option<u32>,
-    /// Index of the host that it goes to; `None` in results that do not say it.
+    /// Index of the receiving host; `None` if unknown.
     pub to: Option<u32>,
-    /// Bytes acknowledged in all.
+    /// Bytes acknowledged in total.
     pub acked: u64,
-    /// An endless flow that takes all it can get to the end: no datagrams, whose rate is their own, and none that was stopped.
+    /// True for an endless flow with congestion control that was not stopped.
     pub greedy: bool,
-    /// It missed its deadline, or has none and lost more time to one cause than an empty path needs for it.
+    /// True if it missed its deadline, or, without a deadline, if one cause delayed it by more than its ideal time.
     pub late: bool,
-    /// What it waited for longest.
+    /// Main cause of its delay.
     pub waited: Option<Cause>,
-    /// Index of the port at which it did; `None` for what is not waited for at a port.
-    pub waited_at: Option<u32>,
-    /// Where that was a message before it on its connection, what held that one up longest, and at which port.
-    pub behind: Option<(Cause, Option<u32>)>,
+    /// Index of the port of the delay; `None` for causes without a port.
+    pub delay_port: Option<u32>,
+    /// If earlier messages of the connection delayed it: their main cause of delay, with its port.
+    pub blocked_by: Option<(Cause, Option<u32>)>,
 }
 
 impl Flow {
-    /// When the last byte of a finite message arrived, ns; `None` while it was on its way.
+    /// Arrival of the last byte of a finite message, ns; `None` while in flight.
     pub(crate) fn end_ns(&self) -> Option<i64> {
         self.fct.filter(|_| self.size > 0).map(|fct| self.start_ns + (fct * 1e9).round() as i64)
     }
 
-    /// Whether it is a finite message that arrived.
+    /// True for a finite message that has arrived.
     pub fn complete(&self) -> bool {
         self.size > 0 && self.fct.is_some()
     }
@@ -153,7 +153,7 @@ impl Flow {
 pub struct Query {
     /// Index of the run.
     pub run: usize,
-    /// Index of its workload; `None` in results of versions that did not name workloads.
+    /// Index of its workload; `None` if unknown.
     pub class: Option<u32>,
     /// Start, ns.
     pub start_ns: i64,
@@ -161,19 +161,19 @@ pub struct Query {
     pub qct: Option<f64>,
     /// Payload of all responses, bytes.
     pub bytes: u64,
-    /// Subjects that have messages in it: bit i for the i-th of the network.
+    /// Subjects with messages in it: bit i for the i-th of the network.
     pub groups: u64,
-    /// Index of the host that receives its messages; `None` if they go to several, or there are none.
+    /// Index of the host that receives its messages; `None` for several receivers or without messages.
     pub receiver: Option<u32>,
-    /// What its slowest message waited for longest.
+    /// Main cause of delay of its slowest message.
     pub waited: Option<Cause>,
-    /// Index of the port at which it did; `None` for what is not waited for at a port.
-    pub waited_at: Option<u32>,
+    /// Index of the port of the delay; `None` for causes without a port.
+    pub delay_port: Option<u32>,
     /// As of messages.
-    pub behind: Option<(Cause, Option<u32>)>,
-    /// How long, s.
-    pub waited_s: f64,
-    /// Time that the largest of its messages needs over an empty path, s.
+    pub blocked_by: Option<(Cause, Option<u32>)>,
+    /// Delay by that cause, s.
+    pub delay_s: f64,
+    /// Largest ideal time of its messages, s.
     pub ideal_s: f64,
 }
 
@@ -190,14 +190,14 @@ pub struct Port {
     pub from: String,
     /// Receiving node.
     pub to: String,
-    /// Whether that is a switch.
+    /// True for a switch.
     pub from_switch: bool,
-    /// Whether that is a switch.
+    /// True for a switch.
     pub to_switch: bool,
     /// Rate, bit/s.
     pub rate_bps: f64,
     /// Mean over the seeds of the fraction of time it transmitted.
-    pub busy: f64,
+    pub utilization: f64,
     /// Mean over the seeds of the packets dropped.
     pub drops: f64,
     /// Mean over the seeds of the marks set.
@@ -210,13 +210,13 @@ pub struct Port {
     pub queue_max: f64,
     /// Number of seeds.
     pub seeds: u32,
-    /// Lengths of the queue at which something begins to happen, in packets; of one that counts bytes as many as are in them on average.
+    /// Thresholds and limits of the queue, in packets; byte limits are converted with the mean packet size.
     pub limits: Limits,
-    /// Names and lengths, as those, of what else the queue marks or drops by: thresholds on its average, or of single queues in it.
-    pub levels: Vec<(String, f64)>,
+    /// Names and lengths of other thresholds, in packets: on the average queue, or on single queues.
+    pub thresholds: Vec<(String, f64)>,
 }
 
-/// What the messages of a workload of a network have time for, ns: the longest of their deadlines.
+/// Longest deadline of the messages of a workload, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
     /// Index of the subject.
@@ -227,18 +227,18 @@ pub struct Deadline {
     pub longest_ns: i64,
 }
 
-/// Lengths of a queue, packets; `None` where there is none, or results do not say.
+/// Thresholds and limits of a queue, packets; `None` where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// It marks from here on: K.
+    /// Marking threshold K.
     pub mark: Option<f64>,
     /// The port's own buffer.
     pub buffer: Option<f64>,
-    /// What the port can hold of its switch's shared buffer while all others are empty.
+    /// Maximum queue of the port in its switch's shared buffer while all other ports are empty.
     pub shared: Option<f64>,
 }
 
-/// Goodput of a workload by a transport over a port, over the time of a run.
+/// Goodput of a workload by a transport over a port, over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GoodputSeries {
     /// Index of the run.
@@ -292,7 +292,7 @@ pub struct SenderSeries {
     pub times: Vec<i64>,
     /// Congestion window, segments.
     pub cwnd: Vec<Option<f64>>,
-    /// The congestion control's marked fraction.
+    /// Marked fraction estimated by the congestion control.
     pub alpha: Vec<Option<f64>>,
     /// Smoothed RTT, s.
     pub srtt: Vec<Option<f64>>,
@@ -309,11 +309,11 @@ pub struct Timeout {
     pub conn: i64,
     /// When, ns.
     pub time_ns: i64,
-    /// How long the timer had run, s.
+    /// Timer value, s.
     pub rto: f64,
 }
 
-/// A metric of the summary, whether of a group or of the network that groups share.
+/// A metric of the summary, of a group or of the network.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
     /// Name of its column.
@@ -324,14 +324,14 @@ pub struct Metric {
     pub unit: Dimension,
     /// One sentence.
     pub doc: &'static str,
-    /// Left out when all values are 0.
+    /// Omitted when all values are 0.
     pub if_any: bool,
-    /// Whether it is of the network.
+    /// True for a metric of the network.
     pub shared: bool,
-    /// When it is only a lower bound.
-    pub bound: Option<Bound>,
-    /// What it can be.
-    pub possible: Possible,
+    /// Condition under which it is a lower bound.
+    pub bound: Option<LowerBound>,
+    /// Range of possible values.
+    pub range: ValueRange,
 }
 
 /// All metrics, in the order of the printed table.
@@ -344,7 +344,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: false,
         bound: m.bound,
-        possible: m.possible,
+        range: m.range,
     });
     let shared = NETWORK_METRICS.iter().map(|m| Metric {
         name: m.name,
@@ -354,19 +354,19 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         if_any: m.if_any,
         shared: true,
         bound: m.bound,
-        possible: m.possible,
+        range: m.range,
     });
     own.chain(shared)
 }
 
 impl Data {
-    /// Values of a metric over the seeds of a subject; empty for a metric that does not exist.
+    /// Values of a metric over the seeds of a subject; empty for an unknown metric.
     pub fn values(&self, subject: usize, metric: &str) -> &[f64] {
         let index = metrics().position(|m| m.name == metric);
         index.and_then(|i| self.subjects[subject].values.get(i)).map_or(&[], Vec::as_slice)
     }
 
-    /// Most seeds that a network has.
+    /// Largest number of seeds of a network.
     pub fn seeds(&self) -> usize {
         (0..self.networks.len()).map(|n| self.runs.iter().filter(|r| r.network == n).count()).max().unwrap_or(0)
     }
@@ -381,7 +381,7 @@ impl Data {
         self.hosts.get(host? as usize).map(String::as_str)
     }
 
-    /// The names of the hosts between which a message goes, if both are known.
+    /// The names of the hosts of a message, if both are known.
     pub(crate) fn ends(&self, f: &Flow) -> Option<(&str, &str)> {
         self.host(f.from).zip(self.host(f.to))
     }
@@ -391,12 +391,12 @@ impl Data {
         &self.networks[self.subjects[subject].network]
     }
 
-    /// Whether some network has several subjects.
+    /// True if some network has several subjects.
     pub fn shared(&self) -> bool {
         self.networks.iter().any(|n| n.groups > 1)
     }
 
-    /// Label of what belongs to a whole network.
+    /// Label of data of a whole network.
     pub fn network_label(&self, network: usize) -> String {
         let n = &self.networks[network];
         match (n.groups, n.name.as_str()) {

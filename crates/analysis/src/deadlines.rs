@@ -1,12 +1,12 @@
-//! Deadlines that nothing could meet: the link needs longer than they are.
+//! Infeasible deadlines, which are shorter than the time of the link.
 
+use crate::comparison::link_time;
 use crate::data::Data;
 use crate::dimension::Dimension;
-use crate::standing::link_time;
-use crate::words::{bold, quantity};
+use crate::format::{bold, quantity};
 
-/// A sentence about the first workload whose queries need longer of the link into their receiver than any of their answers may take.
-pub(crate) fn hopeless(data: &Data) -> Option<String> {
+/// A sentence about the first workload whose queries need more time on the link into their receiver than the longest deadline.
+pub(crate) fn infeasible(data: &Data) -> Option<String> {
     data.deadlines.iter().find_map(|d| {
         let (needs, has) = (link_time(data, d.subject, Some(d.class))?, d.longest_ns as f64 * 1e-9);
         let of_queries = data.queries.iter().any(|q| q.class == Some(d.class));
@@ -14,7 +14,7 @@ pub(crate) fn hopeless(data: &Data) -> Option<String> {
             let (needs, has) = (quantity(needs, Dimension::Seconds), quantity(has, Dimension::Seconds));
             let name = data.class(Some(d.class)).unwrap_or("?");
             format!(
-                "No transport can meet the deadlines of {}: they come {has} after the start of an answer, and the link needs {} for all answers to a query.",
+                "No transport can meet the deadlines of {}: they are {has}, and the link needs {} for all responses to a query.",
                 bold(name),
                 bold(&needs)
             )

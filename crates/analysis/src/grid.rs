@@ -1,10 +1,10 @@
-//! Results as a table of texts, which a terminal, a page and a program show alike.
+//! Results as tables of texts, for the terminal, the page and Python.
 
 use crate::cells::Cell;
-use crate::classes::{Class, classes};
 use crate::data::{Data, Port};
 use crate::dimension::Dimension;
-use crate::words::{number, prefix, quantity};
+use crate::format::{number, prefix, quantity};
+use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
 /// A table.
@@ -12,18 +12,18 @@ use serde::Serialize;
 pub struct Grid {
     /// Heads of the columns.
     pub heads: Vec<String>,
-    /// Rows of as many cells.
+    /// Rows of equal length.
     pub rows: Vec<Vec<GridCell>>,
 }
 
 /// A cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct GridCell {
-    /// As it is shown.
+    /// Displayed text.
     pub text: String,
-    /// What rows are sorted by; `None` for texts.
+    /// Sort value; `None` for texts.
     pub value: Option<f64>,
-    /// How good it is among its like, 0 to 1, in a heat map; `None` elsewhere.
+    /// Rank in a heat map, 0 to 1; `None` elsewhere.
     pub shade: Option<f64>,
 }
 
@@ -33,11 +33,11 @@ impl GridCell {
         GridCell { text: text.into(), ..GridCell::default() }
     }
 
-    /// A number in its unit, with how far its interval reaches; a dash without one. The unit stands behind both.
+    /// A number with its interval and unit; a dash without a value.
     pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
         let (factor, name) = prefix(c.mean, unit);
-        // Two digits say how far an interval reaches (JCGM 100:2008, 7.2.6).
+        // The interval has two digits (JCGM 100:2008, 7.2.6).
         let reach = |v: f64| {
             let digits = (1 - (v / factor).abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
             number(format!("{:.digits$}", v / factor).parse().unwrap_or(v))
@@ -48,9 +48,9 @@ impl GridCell {
     }
 }
 
-/// Each workload at the port that limits it; `None` where there is one only, of which everything else tells.
+/// Each workload at its bottleneck port; `None` for a single workload.
 pub fn workloads(data: &Data) -> Option<Grid> {
-    let all = classes(data);
+    let all = workload_shares(data);
     let of = |n: usize| all.iter().filter(move |c| data.subjects[c.subject].network == n).count();
     if (0..data.networks.len()).all(|n| of(n) < 2) {
         return None;
@@ -59,21 +59,21 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     Some(Grid { heads, rows: all.iter().map(|c| row(data, c)).collect() })
 }
 
-/// Most ports that are listed.
+/// Maximum number of listed ports.
 const MAX_PORTS: usize = 16;
-/// Ports that did no harm are listed from this part of the time on in which they were busy. Our choice.
+/// Minimum utilization of listed ports without drops and marks. Our choice.
 const BUSY: f64 = 0.05;
 
-/// The ports that dropped, marked or were busy, those that did most harm first: by drops, then by queue, then by marks. They belong to all
-/// transports of their network. `None` without any.
+/// Ports with drops, marks or high utilization, ordered by drops, queue and marks. They belong to all transports of their network. `None` without
+/// any.
 pub fn ports(data: &Data) -> Option<Grid> {
-    let mut list: Vec<&Port> = data.ports.iter().filter(|p| p.busy >= BUSY || p.drops + p.marks > 0.0).collect();
+    let mut list: Vec<&Port> = data.ports.iter().filter(|p| p.utilization >= BUSY || p.drops + p.marks > 0.0).collect();
     let queue = |p: &Port| p.queue_p99.unwrap_or(p.queue_mean);
     let harm = |a: &&Port, b: &&Port| {
         let by = |get: fn(&Port) -> f64| get(b).total_cmp(&get(a));
-        by(|p| p.drops).then(queue(b).total_cmp(&queue(a))).then(by(|p| p.marks)).then(by(|p| p.busy))
+        by(|p| p.drops).then(queue(b).total_cmp(&queue(a))).then(by(|p| p.marks)).then(by(|p| p.utilization))
     };
-    // The worst of each network, so that none is left out.
+    // The first ports of each network, so that none is missing.
     let each = (MAX_PORTS / data.networks.len().max(1)).max(1);
     list.sort_by(|a, b| a.network.cmp(&b.network).then(harm(a, b)));
     let mut taken = vec![0; data.networks.len()];
@@ -88,7 +88,7 @@ pub fn ports(data: &Data) -> Option<Grid> {
     heads.extend([
         "port",
         "rate",
-        "busy",
+        "utilization",
         "drops",
         "marks",
         "queue mean",
@@ -108,7 +108,7 @@ pub fn ports(data: &Data) -> Option<Grid> {
         cells.extend([
             GridCell::text(&p.name),
             number(p.rate_bps, Dimension::BitsPerSecond),
-            number(p.busy, Dimension::Fraction),
+            number(p.utilization, Dimension::Fraction),
         ]);
         cells.extend([p.drops, p.marks].map(|v| number(v, Dimension::Count)));
         cells.extend([maybe(Some(p.queue_mean)), maybe(p.queue_p99), maybe(Some(p.queue_max))]);
@@ -119,12 +119,12 @@ pub fn ports(data: &Data) -> Option<Grid> {
         .then(|| Grid { heads: heads.into_iter().map(String::from).collect(), rows: list.iter().map(row).collect() })
 }
 
-/// Three digits, without more than whole numbers have.
+/// Three digits, none after the decimal point from 100 on.
 fn rounded(v: f64) -> f64 {
     if v.abs() >= 100.0 { v.round() } else { v }
 }
 
-fn row(data: &Data, c: &Class) -> Vec<GridCell> {
+fn row(data: &Data, c: &WorkloadShare) -> Vec<GridCell> {
     let done = match (c.count.of, c.count.queries) {
         (0, _) => GridCell::text("–"),
         (of, queries) => GridCell {
@@ -158,7 +158,7 @@ fn row(data: &Data, c: &Class) -> Vec<GridCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unfinished::tests::beside_tenants;
+    use crate::incomplete_workloads::tests::beside_tenants;
 
     #[test]
     fn what_each_workload_got() {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_and_its_interval_have_one_unit() {
+    fn mean_and_interval_share_a_unit() {
         let text =
             |mean: f64, ends, unit| GridCell::quantity(Some(Cell { mean, ends, at_least: true, ..Cell::default() }), unit).text;
         assert_eq!(text(0.012, Some((0.011, 0.013)), Dimension::Seconds), "≥ 12 ± 1 ms");

@@ -1,33 +1,35 @@
-//! What matters most: which metrics the traffic makes telling, and who is ahead in them by how much and why.
+//! Headline of results: the metrics that matter for the traffic, and the ranking of the subjects with its cause.
 //!
-//! Which transports there are is not known here: names come from the tables. A difference is only called one when the confidence
-//! intervals over seeds do not meet ([`compare`]).
+//! It is independent of the set of transports: names come from the tables. Subjects differ only if their confidence intervals over seeds do not
+//! overlap ([`compare`]).
 
 use crate::cells::Cell;
 use crate::cells::cells;
-use crate::classes::{Class, classes};
-use crate::contest::{Better, Standing, compare};
+use crate::censored_quantiles::mark_tight_bounds;
+use crate::comparison::{self, Comparison};
 use crate::data::{Data, Network, metrics};
 use crate::deadlines;
-use crate::describe;
 use crate::dimension::Dimension;
-use crate::endless;
-use crate::late;
+use crate::format::{bold, list, quantity};
+use crate::headline_metrics::{
+    BY_TRAFFIC, FAIRNESS, GOODPUT, HeadlineMetric, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS,
+};
+use crate::incomplete_workloads;
+use crate::late_messages;
 use crate::loads::loads;
-use crate::never;
-use crate::settled::settle;
-use crate::standing::{self, Contest};
-use crate::telling::{FAIRNESS, GOODPUT, JUDGED, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
-use crate::unfinished;
-use crate::words::{bold, list, quantity};
+use crate::long_flow_starvation;
+use crate::measurement_gaps;
+use crate::ranking::{Better, Ranking, compare};
+use crate::single_transport;
+use crate::workload_shares::{WorkloadShare, workload_shares};
 use serde::Serialize;
 
-/// What matters most.
+/// Headline of results.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Headline {
-    /// One to five sentences, most important first. Plain text; `**` encloses what is to be bold.
+    /// One to five sentences, most important first. Plain text, with bold parts between `**`.
     pub sentences: Vec<String>,
-    /// One to three metrics side by side, a bar for each subject.
+    /// One to three metrics with a bar for each subject.
     pub charts: Vec<HeadlineChart>,
 }
 
@@ -39,77 +41,79 @@ pub struct HeadlineChart {
     /// Unit of the values.
     #[serde(serialize_with = "crate::dimension::by_name")]
     pub unit: Dimension,
-    /// "less is better" and the like; empty when neither is.
+    /// "less is better" or "more is better"; may be empty.
     pub better: String,
     /// A value for each subject; `None` where it has none.
     pub values: Vec<Option<Cell>>,
 }
 
-/// The most sentences and charts.
+/// Maximum numbers of sentences and charts.
 const MAX_SENTENCES: usize = 5;
-/// Of those, about what did not finish.
+/// Maximum number of sentences about unfinished work.
 const MAX_UNFINISHED: usize = 3;
-/// And about endless flows that starved.
+/// Maximum number of sentences about starved endless flows.
 const MAX_ENDLESS: usize = 2;
 const MAX_CHARTS: usize = 3;
-/// Part of what it has with another transport from which on a workload pays for what the best one brings. Our choice.
+/// A workload whose goodput with the best transport is below this fraction of that with another one counts as its cost. Our choice.
 const PAYS: f64 = 0.8;
-/// Beside them, about what happened to the network.
+/// Maximum number of network events, in addition.
 const MAX_EVENTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
-    let mut judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
-    // Whoever set a deadline wants to know about it first, where it was missed.
-    let missed = |t: &Telling| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > describe::LATE);
+    let mut judged: Vec<HeadlineMetric> =
+        BY_TRAFFIC.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    // Missed deadlines come first.
+    let missed =
+        |t: &HeadlineMetric| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > single_transport::LATE);
     judged.sort_by_key(|t| !missed(t));
     if let Some(nothing) = nothing(data) {
         return Headline { sentences: vec![nothing], charts: Vec::new() };
     }
     let mut sentences: Vec<String> = predicted(data).into_iter().collect();
-    sentences.extend(never::began(data));
+    sentences.extend(measurement_gaps::began(data));
     let loads = loads(data);
-    sentences.extend(unfinished::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
-    sentences.extend(endless::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
-    let hopeless = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::hopeless(data));
+    sentences.extend(incomplete_workloads::sentences(data, &loads).into_iter().take(MAX_UNFINISHED));
+    sentences.extend(long_flow_starvation::sentences(data, &loads).into_iter().take(MAX_ENDLESS));
+    let infeasible = judged.first().filter(|t| missed(t)).and_then(|_| deadlines::infeasible(data));
     let at = sentences.len();
-    sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
-    // Behind how many are late.
-    hopeless.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
-    // One transport alone has traffic, such as datagrams: no others to compare its losses with.
+    sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { single_transport::sentences(data) });
+    // After the sentence about late messages.
+    infeasible.into_iter().for_each(|s| sentences.insert(sentences.len().min(at + 1), s));
+    // Only one transport has traffic, such as datagrams: its losses have no comparison.
     let alone = data.networks.len() == 1 && data.flows.windows(2).all(|f| f[0].subject == f[1].subject);
     if data.subjects.len() > 1 && alone && !data.flows.is_empty() {
-        sentences.extend(describe::queue(data));
+        sentences.extend(single_transport::queue(data));
     }
     sentences.truncate(MAX_SENTENCES);
-    if let Some(warm) = never::warm(data) {
+    if let Some(warm) = measurement_gaps::warm(data) {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push(warm);
     }
     if data.seeds() == 1 && data.subjects.len() > 1 && predicted(data).is_none() {
         sentences.truncate(MAX_SENTENCES - 1);
-        sentences.push("There is one seed only: how much of this is chance is unknown.".into());
+        sentences.push("Only one seed was run: differences may be due to chance.".into());
     }
-    // What happened to the network stands beside what came of it.
+    // Network events come with their consequences.
     sentences.extend(events(data));
-    // Before everything else, as what is said without them may miss what matters most.
+    // First, because without messages the most important sentence may be missing.
     sentences.splice(0..0, data.unread.iter().cloned());
     Headline { sentences, charts: charts(data, &judged) }
 }
 
-/// What happened to the network, a sentence each as long as there are few.
+/// Network events, one sentence each while they are few.
 fn events(data: &Data) -> Vec<String> {
     let mut lines = data.events.clone();
     let more = lines.len().saturating_sub(MAX_EVENTS);
     lines.truncate(MAX_EVENTS);
     if more > 0 {
-        lines.push(format!("and {} more in the table `events`", crate::words::count(more, "event")));
+        lines.push(format!("{} more in the table `events`", crate::format::count(more, "event")));
     }
     let sentence = |line: &String| format!("{}{}.", line[..1].to_uppercase(), &line[1..]);
     lines.iter().map(sentence).collect()
 }
 
-/// Says of numbers that closed forms gave that they are no measurement: such runs leave no packets that could be counted.
+/// Marks the results of closed forms as predictions: such runs have no packets.
 fn predicted(data: &Data) -> Option<String> {
     let computed = |n: &&Network| n.groups > 0 && data.values(n.first, "drops").is_empty() && !n.world.is_empty();
     let all: Vec<&Network> = data.networks.iter().filter(computed).collect();
@@ -117,12 +121,12 @@ fn predicted(data: &Data) -> Option<String> {
     let whose = if all.len() == data.networks.len() {
         "These numbers are".to_owned()
     } else {
-        format!("Those of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
+        format!("The numbers of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
     };
     Some(format!("{whose} a {} of closed forms (world {world}): nothing was simulated.", bold("prediction")))
 }
 
-/// Says of results without any traffic that they have none.
+/// Sentence about results without any traffic.
 fn nothing(data: &Data) -> Option<String> {
     let own: Vec<bool> = metrics().map(|m| !m.shared && !m.label.is_empty()).collect();
     let numbers = || data.subjects.iter().flat_map(|s| s.values.iter().zip(&own)).filter(|(_, own)| **own).flat_map(|(v, _)| v);
@@ -131,18 +135,18 @@ fn nothing(data: &Data) -> Option<String> {
     silent.then(|| format!("{}: no message started before the runs ended.", bold("Nothing was measured")))
 }
 
-fn present(data: &Data, t: &Telling) -> bool {
+fn present(data: &Data, t: &HeadlineMetric) -> bool {
     cells(data, t.metric).iter().any(Option::is_some)
 }
 
-/// Whether some subject has endless flows.
+/// True if some subject has endless flows.
 fn long_flows(data: &Data) -> bool {
     cells(data, "long_flows").iter().flatten().any(|c| c.mean > 0.0)
 }
 
-fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
+fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
     let mut out = Vec::new();
-    let (contests, seeds) = (contests(data), data.seeds());
+    let (comparisons, seeds) = (comparisons(data), data.seeds());
     let mut judged = judged.to_vec();
     if long_flows(data) && !data.shared() {
         judged.extend([GOODPUT, FAIRNESS]);
@@ -151,77 +155,80 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
         judged.push(GOODPUT);
     }
     for (i, t) in judged.iter().enumerate() {
-        for contest in &contests {
+        for comparison in &comparisons {
             let judged_by = t.metric;
-            let (t, cells) = known(data, t, &contest.members);
+            let (t, cells) = known(data, t, &comparison.members);
             let unit = unit_of(t.metric);
-            let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
-            let tail = if t.metric == judged_by { None } else { standing::longer_tail(data, &standing, judged_by) };
-            let sentence = standing::sentence(data, &standing, &cells, &t, unit, seeds);
-            out.push(contest.prefix.clone() + &sentence + &tail.unwrap_or_default());
+            let Some(ranking) = compare(&cells, &comparison.members, t.better) else { continue };
+            let tail = if t.metric == judged_by { None } else { comparison::longer_tail(data, &ranking, judged_by) };
+            let sentence = comparison::sentence(data, &ranking, &cells, &t, unit, seeds);
+            out.push(comparison.prefix.clone() + &sentence + &tail.unwrap_or_default());
             if i == 0 {
-                out.extend(standing::why(data, contest, &standing));
-                out.extend(pays(data, &standing));
+                out.extend(comparison::why(data, comparison, &ranking));
+                out.extend(pays(data, &ranking));
             }
         }
     }
-    // What only groups of one network can have, before what is less important.
+    // Shares within a network come before less important sentences.
     let shares = (0..data.networks.len()).filter_map(|n| share(data, n)).take(2);
     let at = out.len().min(if judged.is_empty() { 0 } else { 2 });
     for (i, sentence) in shares.enumerate() {
         out.insert(at + i, sentence);
     }
     if out.is_empty() {
-        // Nobody has what another has: each is described.
-        let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
+        // The subjects have no metric in common: each is described.
+        let of = |s: usize| {
+            Some(format!("{}: {}", bold(&data.subjects[s].name), single_transport::traffic(data, s).into_iter().next()?))
+        };
         let sent = |s: &usize| data.flows.is_empty() || data.flows.iter().any(|f| f.subject == *s);
         out.extend((0..data.subjects.len()).filter(sent).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    if let Some(late) = late::sentence(data) {
-        out.insert(out.len().min(contests.len() + 1), late);
+    if let Some(late) = late_messages::sentence(data) {
+        out.insert(out.len().min(comparisons.len() + 1), late);
     }
     out.extend(queue(data));
     out
 }
 
-/// The metric and its cells; the median in its place where all that have a value were still running at that percentile.
-fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Cell>>) {
-    let settled = |metric: &str| {
+/// The metric and its values, or the median in its place if all tails are lower bounds.
+fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric, Vec<Option<Cell>>) {
+    let tight = |metric: &str| {
         let mut cells = cells(data, metric);
-        settle(data, metric, &mut cells);
+        mark_tight_bounds(data, metric, &mut cells);
         cells
     };
-    let own = settled(t.metric);
-    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least && !c.settled);
-    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, settled(m.metric)));
+    let own = tight(t.metric);
+    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least && !c.tight);
+    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, tight(m.metric)));
     match median.filter(|(_, of_median)| open(&own) && !open(of_median)) {
         Some(median) => median,
         None => (*t, own),
     }
 }
 
-/// Which workload without an end has less with the best one than with another, where each has a network of its own.
-fn pays(data: &Data, s: &Standing) -> Option<String> {
-    if data.shared() || s.behind.is_empty() {
+/// The endless workload that loses most goodput with the best transport compared with another one, if each has its own network.
+fn pays(data: &Data, s: &Ranking) -> Option<String> {
+    if data.shared() || s.worse.is_empty() {
         return None;
     }
-    let all = classes(data);
-    let endless = |c: &&Class| c.count.of == 0;
-    let price = |own: &Class| {
+    let all = workload_shares(data);
+    let endless = |c: &&WorkloadShare| c.count.of == 0;
+    let price = |own: &WorkloadShare| {
         let others = all.iter().filter(endless).filter(|c| c.name == own.name && c.subject != own.subject);
         let (here, most) = (own.goodput?, others.max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))?);
         let less = here.mean < PAYS * mean_of(most) && !here.meets(&most.goodput?);
         less.then(|| {
-            let with =
-                |c: &Class| format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name);
-            (here.mean / mean_of(most), format!("{} pays for it: {}, {}.", bold(&own.name), with(own), with(most)))
+            let with = |c: &WorkloadShare| {
+                format!("{} with {}", quantity(mean_of(c), Dimension::BitsPerSecond), data.subjects[c.subject].name)
+            };
+            (here.mean / mean_of(most), format!("{} loses goodput in return: {}, {}.", bold(&own.name), with(own), with(most)))
         })
     };
     let own = all.iter().filter(endless).filter(|c| c.subject == s.best);
     own.filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0)).map(|p| p.1)
 }
 
-fn mean_of(c: &Class) -> f64 {
+fn mean_of(c: &WorkloadShare) -> f64 {
     c.goodput.map_or(0.0, |g| g.mean)
 }
 
@@ -229,12 +236,12 @@ fn unit_of(metric: &str) -> crate::dimension::Dimension {
     metrics().find(|m| m.name == metric).map(|m| m.unit).unwrap_or_default()
 }
 
-/// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
-/// network: the one at the same place where all have equally many, as names follow the congestion control in use; else the one of the same name.
-fn contests(data: &Data) -> Vec<Contest> {
+/// Comparisons. All subjects are compared if each network has one group, or in a single network. Otherwise equal groups of all networks are
+/// compared: by position if all networks have the same number of groups, because names follow the congestion control, else by name.
+fn comparisons(data: &Data) -> Vec<Comparison> {
     let all: Vec<usize> = (0..data.subjects.len()).collect();
     if !data.shared() || data.networks.len() == 1 {
-        return vec![Contest { prefix: String::new(), members: all }];
+        return vec![Comparison { prefix: String::new(), members: all }];
     }
     let alike = data.networks.iter().all(|n| n.groups == data.networks[0].groups);
     let key = |s: usize| if alike { (s - data.network_of(s).first).to_string() } else { data.subjects[s].group.clone() };
@@ -245,15 +252,15 @@ fn contests(data: &Data) -> Vec<Contest> {
             None => out.push((key(s), vec![s])),
         }
     }
-    let contest = |members: Vec<usize>| {
+    let comparison = |members: Vec<usize>| {
         let group = &data.subjects[members[0]].group;
         let named = members.iter().all(|m| data.subjects[*m].group == *group);
-        Contest { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
+        Comparison { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
     };
-    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(contest).collect()
+    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(comparison).collect()
 }
 
-/// How the groups of a network share it, by their long flows.
+/// Shares of the groups of a network, by their long flows.
 fn share(data: &Data, network: usize) -> Option<String> {
     let n = &data.networks[network];
     let members: Vec<usize> = (n.first..n.first + n.groups).collect();
@@ -263,19 +270,19 @@ fn share(data: &Data, network: usize) -> Option<String> {
     let value = |i: &usize| cells[*i].map_or(f64::NAN, |c: Cell| c.mean);
     let text = |i: &usize| quantity(value(i), unit_of(SHARE.metric));
     let place = if n.name.is_empty() { "A".to_owned() } else { format!("{}: a", n.name) };
-    let mut out = match (s.behind.as_slice(), value(s.behind.last().unwrap_or(&s.best))) {
+    let mut out = match (s.worse.as_slice(), value(s.worse.last().unwrap_or(&s.best))) {
         ([], _) => {
-            let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(name).collect();
-            let (low, high) = (text(s.level.last().unwrap_or(&s.best)), text(&s.best));
+            let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(name).collect();
+            let (low, high) = (text(s.tied.last().unwrap_or(&s.best)), text(&s.best));
             format!(
-                "{place} long flow gets the same goodput in {}, as far as {} seeds can tell: {low} to {high}",
+                "{place} long flow gets the same goodput in {} within the accuracy of {} seeds: {low} to {high}",
                 list(&names),
                 data.seeds()
             )
         }
         (behind, least) if least > 0.0 => {
             let one =
-                |b: &usize| format!("{} that of one of {} ({})", standing::times(value(&s.best), value(b)), name(b), text(b));
+                |b: &usize| format!("{} that of one of {} ({})", comparison::times(value(&s.best), value(b)), name(b), text(b));
             let each: Vec<String> = behind.iter().take(3).map(one).collect();
             format!("{place} long flow of {} gets {}, {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&each))
         }
@@ -285,40 +292,40 @@ fn share(data: &Data, network: usize) -> Option<String> {
         }
     };
     if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
-        out += &format!("; Jain's index over all of them is {}", crate::words::number(jain.mean));
+        out += &format!("; Jain's fairness index over all long flows is {}", crate::format::number(jain.mean));
     }
     Some(out + ".")
 }
 
-/// Where the queue is shortest.
+/// The transport with the shortest queue.
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
-    // Queues of a silence say nothing about those of traffic.
-    if !never::silent(data).is_empty() {
+    // Queues of idle time are not comparable with those of traffic.
+    if !measurement_gaps::silent(data).is_empty() {
         return None;
     }
     let cells = cells(data, QUEUE.metric);
-    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| standing::matters(s, &cells))?;
+    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| comparison::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
     let name = |i: usize| data.network_label(data.subjects[i].network);
     let port = &data.network_of(s.best).port;
     let at = if port.is_empty() || data.networks.iter().any(|n| n.port != *port) { String::new() } else { format!(" at {port}") };
     let others: Vec<String> =
-        s.behind.iter().take(3).map(|&b| format!("{} with {}", crate::words::number(value(b)), name(b))).collect();
+        s.worse.iter().take(3).map(|&b| format!("{} with {}", crate::format::number(value(b)), name(b))).collect();
     Some(format!(
-        "The queue{at} is shortest with {}: {} at its 99th percentile, against {}.",
+        "The queue{at} is shortest with {}: {} at the 99th percentile, against {}.",
         bold(&name(s.best)),
         bold(&quantity(value(s.best), unit_of(QUEUE.metric))),
         list(&others)
     ))
 }
 
-fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
-    let any = |t: &Telling| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
-    let mut chosen: Vec<Telling> = Vec::new();
+fn charts(data: &Data, judged: &[HeadlineMetric]) -> Vec<HeadlineChart> {
+    let any = |t: &HeadlineMetric| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
+    let mut chosen: Vec<HeadlineMetric> = Vec::new();
     for t in judged {
         chosen.push(*t);
-        if JUDGED[0].iter().any(|q| q.metric == t.metric) {
+        if BY_TRAFFIC[0].iter().any(|q| q.metric == t.metric) {
             chosen.push(TIMEOUTS);
         }
         if t.metric == "fct_small_p99_s" {
@@ -341,7 +348,7 @@ fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
         let port = &data.networks.first().map_or("", |n| n.port.as_str());
         let title = if m.shared && !port.is_empty() { format!("{}, {port}", m.label) } else { m.label.to_owned() };
         let better = match t.better {
-            // More for one group is less for the others.
+            // A larger share of one group is a smaller share of the others.
             Better::More if data.shared() => "",
             Better::More => "more is better",
             Better::Less => "less is better",

@@ -6,7 +6,7 @@ fn sentences(data: &Data) -> Vec<String> {
     headline(data).sentences
 }
 
-/// As many runs for each network as its metrics have values.
+/// One run per value of the metrics for each network.
 fn with_runs(mut d: Data, seeds: u32) -> Data {
     for network in 0..d.networks.len() {
         d.runs.extend((0..seeds).map(|number| Run { network, number, ..Run::default() }));
@@ -42,51 +42,50 @@ fn incast() -> Data {
 }
 
 #[test]
-fn every_metric_that_can_be_telling_exists() {
-    let all = JUDGED.iter().copied().flatten().chain([&TIMEOUTS, &SMALL_MEAN, &SHARE, &FAIRNESS, &GOODPUT, &QUEUE]);
+fn headline_metrics_exist() {
+    let all = BY_TRAFFIC.iter().copied().flatten().chain([&TIMEOUTS, &SMALL_MEAN, &SHARE, &FAIRNESS, &GOODPUT, &QUEUE]);
     for t in all {
         assert!(metrics().any(|m| m.name == t.metric), "{}", t.metric);
     }
 }
 
 #[test]
-fn who_is_ahead_by_how_much_and_why() {
-    let said = sentences(&incast());
+fn comparison_names_best_and_cause() {
+    let output = sentences(&incast());
     assert_eq!(
-        said,
+        output,
         [
             "**dctcp** has the lowest 99th percentile of query completion times: **21.4 ms**, **10 times** less than newreno (214 ms) \
              and **10 times** less than cubic (214 ms).",
-            "The reason is timeouts per query: **1.2 with newreno and 1.3 with cubic**, 0.01 with dctcp. Each is a wait of **200 ms** in \
-             the median.",
-            "The queue at bottleneck is shortest with **dctcp**: **22 packets** at its 99th percentile, against 100 with newreno and 100 \
+            "Cause: timeouts per query: **1.2 with newreno and 1.3 with cubic**, 0.01 with dctcp. A timeout costs **200 ms** (median).",
+            "The queue at bottleneck is shortest with **dctcp**: **22 packets** at the 99th percentile, against 100 with newreno and 100 \
              with cubic.",
         ]
     );
 }
 
-/// Three queries prove little: how few it were is said.
+/// The number of queries is named if they are few.
 #[test]
-fn a_reason_says_on_how_few_queries_it_rests() {
+fn few_queries_weaken_the_cause() {
     let mut d = incast();
     let all = std::mem::take(&mut d.queries);
     d.queries = all.iter().step_by(4).copied().collect();
-    let said = sentences(&d);
-    let begin = "As far as 3 queries of newreno and 2 queries of cubic can show, the reason is timeouts per query: **1.2 with newreno and";
-    assert!(said[1].starts_with(begin), "{said:?}");
+    let output = sentences(&d);
+    let begin = "Likely cause, from only 3 queries of newreno and 2 queries of cubic: timeouts per query: **1.2 with newreno and";
+    assert!(output[1].starts_with(begin), "{output:?}");
 }
 
 #[test]
-fn timeouts_are_no_reason_where_their_wait_does_not_explain_it() {
+fn timeouts_must_explain_the_difference() {
     let mut d = incast();
     d.timeouts.iter_mut().for_each(|t| t.rto = 0.01);
-    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "12 ms are not 230 ms");
+    assert!(!sentences(&d).iter().any(|s| s.contains("ause: timeouts")), "12 ms are not 230 ms");
     let mut d = incast();
     d.subjects[2] = subject("dctcp", 2, &[("qct_p99_s", &[0.021, 0.0214, 0.0218]), ("rtos_per_query", &[1.2, 1.3, 1.4])]);
-    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "the fastest has as many");
+    assert!(!sentences(&d).iter().any(|s| s.contains("ause: timeouts")), "the fastest has as many");
     let mut d = incast();
     d.timeouts.clear();
-    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "nobody recorded how long a wait is");
+    assert!(!sentences(&d).iter().any(|s| s.contains("ause: timeouts")), "no timeout was recorded");
 }
 
 #[test]
@@ -101,20 +100,20 @@ fn intervals_that_meet_are_no_difference() {
     assert_eq!(
         sentences(&d),
         [
-            "No difference in the 99th percentile of completion times of messages up to 100 KB that 3 seeds can show between a and b: 1 ms \
-          to 1.1 ms."
+            "No significant difference in the 99th percentile of completion times of messages up to 100 KB between a and b over 3 seeds: \
+             1 ms to 1.1 ms."
         ]
     );
-    // A third that is far behind.
+    // A third, much worse subject.
     let mut far = d.clone();
     far.networks.push(Network { first: 2, groups: 1, ..Network::default() });
     far.subjects.push(subject("c", 2, &[("fct_small_p99_s", &[9e-3, 9.1e-3, 9.2e-3])]));
-    let said = sentences(&far);
-    assert!(said[0].contains("**a** has the lowest") && said[0].contains("**9.1 times** less than c (9.1 ms)"), "{said:?}");
-    assert!(said[0].ends_with("; against b (1.1 ms ± 248 µs) there is no difference that 3 seeds can show."), "{said:?}");
+    let output = sentences(&far);
+    assert!(output[0].contains("**a** has the lowest") && output[0].contains("**9.1 times** less than c (9.1 ms)"), "{output:?}");
+    assert!(output[0].ends_with("; the difference from b (1.1 ms ± 248 µs) is not significant over 3 seeds."), "{output:?}");
 }
 
-/// The interval of 0.6, 1.5 and 1.1 s reaches below zero, and yet every one of them is twenty times what the other takes.
+/// The interval of 0.6, 1.5 and 1.1 s reaches below zero, although each of them is twenty times the other subject's value.
 #[test]
 fn times_are_compared_as_multiples() {
     let of = |values: &'static [f64]| [("qct_p99_s", values)];
@@ -126,25 +125,24 @@ fn times_are_compared_as_multiples() {
 }
 
 #[test]
-fn means_far_apart_are_not_called_alike_for_want_of_seeds() {
+fn few_seeds_give_no_ranking() {
     let wide = |values: &'static [f64]| [("qct_p99_s", values)];
     let d = with_runs(networks(&[("a", &wide(&[0.06, 0.062])), ("b", &wide(&[0.4, 1.2]))]), 2);
     assert_eq!(
         sentences(&d)[0],
-        "2 seeds are too few to say who has the lowest 99th percentile of query completion times: a 61 ms and b 800 ms. More of them \
-         (--runs) may tell."
+        "2 seeds are too few to rank the 99th percentile of query completion times: a 61 ms and b 800 ms. Use more seeds (--runs)."
     );
 }
 
 #[test]
-fn one_seed_is_not_taken_for_certain() {
+fn one_seed_is_noted() {
     let d = with_runs(networks(&[("a", &[("deadlines_missed", &[0.1])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
-    let said = sentences(&d);
-    assert_eq!(said[0], "**a** has the lowest part of late messages: **10 %**, **2 times** less than b (20 %).");
-    assert!(said[1].contains("one seed only"), "{said:?}");
+    let output = sentences(&d);
+    assert_eq!(output[0], "**a** has the lowest fraction of late messages: **10 %**, **2 times** less than b (20 %).");
+    assert!(output[1].contains("Only one seed"), "{output:?}");
     let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
-    assert_eq!(sentences(&same)[0], "a and b have the same part of late messages: 0 %.");
-    // Nothing to divide by.
+    assert_eq!(sentences(&same)[0], "a and b have the same fraction of late messages: 0 %.");
+    // No ratio to zero.
     let none = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     assert!(sentences(&none)[0].ends_with("**0 %**, against 20 % of b."), "{:?}", sentences(&none));
 }
@@ -166,20 +164,23 @@ fn groups_that_share_a_network() {
     assert_eq!(
         h.sentences,
         [
-            "A long flow of **cubic** gets **780 Mbit/s**, **5.2** times that of one of dctcp (150 Mbit/s); Jain's index over all of them is \
-          0.61."
+            "A long flow of **cubic** gets **780 Mbit/s**, **5.2** times that of one of dctcp (150 Mbit/s); Jain's fairness index over all \
+             long flows is 0.61."
         ]
     );
-    // More for one is less for the other: no direction is better.
+    // A larger share for one is a smaller one for the other: there is no direction.
     assert_eq!((h.charts[0].title.as_str(), h.charts[0].better.as_str()), ("goodput per long flow", ""));
-    let said = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
-    assert!(said[0].starts_with("A long flow gets the same goodput in cubic and dctcp, as far as 3 seeds can tell"), "{said:?}");
-    let said = sentences(&shared(&[940e6; 3], &[0.0; 3]));
-    assert!(said[0].starts_with("A long flow of **cubic** gets **940 Mbit/s**, one of dctcp 0 bit/s"), "{said:?}");
+    let output = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
+    assert!(
+        output[0].starts_with("A long flow gets the same goodput in cubic and dctcp within the accuracy of 3 seeds"),
+        "{output:?}"
+    );
+    let output = sentences(&shared(&[940e6; 3], &[0.0; 3]));
+    assert!(output[0].starts_with("A long flow of **cubic** gets **940 Mbit/s**, one of dctcp 0 bit/s"), "{output:?}");
 }
 
 #[test]
-fn groups_of_several_variants_are_compared_each_with_itself() {
+fn groups_compare_across_variants() {
     let mut d = Data::default();
     for (n, variant) in ["x", "y"].into_iter().enumerate() {
         d.networks.push(Network { name: variant.into(), variant: variant.into(), first: 2 * n, groups: 2, ..Network::default() });
@@ -190,9 +191,9 @@ fn groups_of_several_variants_are_compared_each_with_itself() {
             d.subjects.push(s);
         }
     }
-    let said = sentences(&with_runs(d, 2));
-    assert!(said[0].starts_with("For **old**: **x/old** has the lowest part of late messages: **10 %**"), "{said:?}");
-    assert!(said[1].starts_with("For **new**: **x/new**"), "{said:?}");
+    let output = sentences(&with_runs(d, 2));
+    assert!(output[0].starts_with("For **old**: **x/old** has the lowest fraction of late messages: **10 %**"), "{output:?}");
+    assert!(output[1].starts_with("For **new**: **x/new**"), "{output:?}");
 }
 
 #[test]
@@ -222,15 +223,15 @@ fn a_single_subject_is_described() {
     assert_eq!(
         sentences(&d),
         [
-            "**1.2 timeouts per query**: a query takes **214 ms** in the median, **230 ms** at the 99th percentile, where the link needs \
-             21 ms. Each timeout is a wait of 200 ms in the median.",
-            "The queue at bottleneck holds **40 packets** on average, 100 at most; 500 packets are dropped in a run.",
+            "**1.2 timeouts per query**: a query takes **214 ms** (median), **230 ms** (99th percentile), compared with 21 ms on an \
+             unloaded link. A timeout costs 200 ms (median).",
+            "The queue at bottleneck holds **40 packets** on average, 100 at most; 500 packets are dropped per run.",
         ]
     );
-    // Of what was dropped elsewhere it is not said that it was there.
+    // Drops at other ports are not attributed to this port.
     d.ports[0].name = "bottleneck".into();
     d.ports[0].drops = 300.0;
-    assert!(sentences(&d)[1].ends_with("500 packets are dropped in a run, 300 of them there."), "{:?}", sentences(&d));
+    assert!(sentences(&d)[1].ends_with("500 packets are dropped per run, 300 of them at this port."), "{:?}", sentences(&d));
     // Without timeouts, and with nothing but goodput.
     d.subjects[0].values[metrics_index("rtos_per_query")] = vec![0.0];
     assert!(sentences(&d)[0].starts_with("A query takes **214 ms**"), "{:?}", sentences(&d));
@@ -243,7 +244,7 @@ fn metrics_index(name: &str) -> usize {
 }
 
 #[test]
-fn charts_are_what_the_sentences_speak_of() {
+fn charts_match_sentences() {
     let h = headline(&incast());
     let titles: Vec<(&str, &str)> = h.charts.iter().map(|c| (c.title.as_str(), c.better.as_str())).collect();
     let less = "less is better";
@@ -253,8 +254,8 @@ fn charts_are_what_the_sentences_speak_of() {
 }
 
 #[test]
-fn what_was_still_running_is_not_ahead() {
-    let of = |p99: f64, known: f64| [("qct_p99_s", vec![p99]), ("queries_known", vec![known])];
+fn unfinished_is_not_ranked_first() {
+    let of = |p99: f64, known: f64| [("qct_p99_s", vec![p99]), ("queries_exact_quantile", vec![known])];
     let say = |a: f64, b: f64| {
         let (a, b) = (of(a, 0.5), of(b, 1.0));
         let given =
@@ -267,25 +268,25 @@ fn what_was_still_running_is_not_ahead() {
     };
     assert_eq!(
         say(0.02, 0.0332),
-        "The 99th percentile of query completion times of **whole** is **33.2 ms**; whether cut (at least 20 ms) would take less is \
-         unknown: still running at the end."
+        "The 99th percentile of query completion times of **whole** is **33.2 ms**; cut (at least 20 ms) was still running at the \
+         end and may be lower."
     );
     assert_eq!(
         say(1.0, 0.0386),
         "**whole** has the lowest 99th percentile of query completion times: **38.6 ms**, **at least 26 times** less than cut (at least 1 s)."
     );
-    // However little it is longer by: it may be much.
+    // Even for a small difference, the bound may be far exceeded.
     assert!(say(0.0333, 0.0332).contains("less than cut (at least 33.3 ms)"));
 }
 
 #[test]
 fn small_differences_are_called_small() {
     let d = with_runs(networks(&[("a", &[("goodput_bps", &[979e6; 3])]), ("b", &[("goodput_bps", &[973e6; 3])])]), 3);
-    assert_eq!(sentences(&d), ["The goodput hardly differs: 973 Mbit/s to 979 Mbit/s."]);
+    assert_eq!(sentences(&d), ["The goodput is nearly the same: 973 Mbit/s to 979 Mbit/s."]);
 }
 
 #[test]
-fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described() {
+fn groups_compare_by_position() {
     let mut d = Data::default();
     for (n, cc) in ["reno", "cubic"].into_iter().enumerate() {
         d.networks.push(Network { name: cc.into(), variant: cc.into(), first: 2 * n, groups: 2, ..Network::default() });
@@ -293,20 +294,20 @@ fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described
         d.subjects.push(subject(cc, n, &[("deadlines_missed", &[late])]));
         d.subjects.push(subject("udp", n, &[]));
     }
-    let said = sentences(&with_runs(d, 1));
-    assert!(said[0].starts_with("**reno** has the lowest part of late messages"), "{said:?}");
+    let output = sentences(&with_runs(d, 1));
+    assert!(output[0].starts_with("**reno** has the lowest fraction of late messages"), "{output:?}");
 
     let mut d = Data::default();
     d.networks.push(Network { groups: 2, ..Network::default() });
     let queries: Given = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
     let bulk: Given = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
     d.subjects = vec![subject("services", 0, queries), subject("bulk", 0, bulk)];
-    let said = sentences(&with_runs(d, 2));
+    let output = sentences(&with_runs(d, 2));
     assert_eq!(
-        said,
+        output,
         [
-            "**services**: A query takes **282 µs** in the median, **628 µs** at the 99th percentile.",
-            "**bulk**: 2 long flows, and a goodput of **9.6 Gbit/s** in all; Jain's index of fairness is 0.998.",
+            "**services**: A query takes **282 µs** (median), **628 µs** (99th percentile).",
+            "**bulk**: 2 long flows have a total goodput of **9.6 Gbit/s**; Jain's fairness index is 0.998.",
         ]
     );
 }

@@ -1,19 +1,19 @@
-//! How many hops the switches of a network are from each other.
+//! Hop counts between the switches of a network.
 //!
-//! A network of 65 536 hosts has 2 048 racks and 5 120 switches with 327 680 links between them. So the distances to 64 of them are found in one search,
-//! in which each switch is a bit (as in the multi-source search of Then et al., "The more the merrier", VLDB 2014).
+//! A network of 65 536 hosts has 2 048 racks and 5 120 switches with 327 680 links between them. Distances to 64 switches are therefore found in
+//! one search, with one bit per switch (as in the multi-source search of Then et al., "The more the merrier", VLDB 2014).
 
-/// No way leads there.
+/// Unreachable.
 pub(crate) const FAR: u16 = u16::MAX;
 /// Switches whose distances are found together.
 const BLOCK: usize = 64;
 
-/// Distances between the switches of a network, each found when it is first asked for.
+/// Distances between the switches of a network, computed on demand.
 #[derive(Default)]
 pub(crate) struct Hops {
-    /// Per switch, those from which a link leads to it.
+    /// For each switch, the switches with a link to it.
     before: Vec<Vec<usize>>,
-    /// Per block of switches, once asked for: hops to each of them from each of all.
+    /// For each block of switches, once computed: hops to each of them from every switch.
     blocks: Vec<Option<Vec<[u16; BLOCK]>>>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct To<'a> {
 }
 
 impl Hops {
-    /// Of switches of which these are before each.
+    /// Distances for the given predecessors of each switch.
     pub(crate) fn new(mut before: Vec<Vec<usize>>) -> Hops {
         for list in &mut before {
             list.sort_unstable();
@@ -43,16 +43,16 @@ impl Hops {
 }
 
 impl To<'_> {
-    /// From switch number `from`; [`FAR`] if no way leads from there, or one of more than 65 534 hops.
+    /// From switch number `from`; [`FAR`] if unreachable or more than 65 534 hops away.
     pub(crate) fn from(&self, from: usize) -> u16 {
         self.block[from][self.place]
     }
 }
 
-/// Hops to each of some switches from each of all, breadth first: a bit for each of the switches that are searched for.
+/// Hops to each of some switches from every switch, by breadth-first search with one bit per target.
 fn hops_to(before: &[Vec<usize>], goals: std::ops::Range<usize>) -> Vec<[u16; BLOCK]> {
     let mut hops = vec![[FAR; BLOCK]; before.len()];
-    // From where a way to which goals has been found, and since the last step.
+    // Targets reached from each switch so far, and in the last step.
     let (mut known, mut new) = (vec![0_u64; before.len()], vec![0_u64; before.len()]);
     let mut front: Vec<usize> = goals.clone().collect();
     for (place, goal) in goals.enumerate() {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn many_searches_at_once_find_what_one_search_each_does() {
+    fn multi_source_search_equals_single_searches() {
         let mut rng = Rng::stream(8, &[]);
         for nodes in [1, 2, 63, 64, 65, 200] {
             for links in [0, nodes / 2, 2 * nodes, 5 * nodes] {

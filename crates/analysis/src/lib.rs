@@ -1,46 +1,46 @@
-//! What results say, in words and a few numbers: what did not finish, who starved beside whom, who is ahead and by how much.
+//! Analysis of results as sentences and a few numbers: unfinished work, starvation, and the ranking of transports.
 //!
-//! Everything comes from the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so the terminal, the page, a
-//! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
+//! The input is the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so that the terminal, the page, comparisons
+//! and Python show the same. The analysis is independent of the set of transports: names come from the tables.
 
-mod behind;
-mod by_class;
 mod cells;
-mod classes;
-mod contest;
+mod censored_quantiles;
+mod comparison;
 mod data;
 mod deadlines;
-mod describe;
 mod dimension;
-mod endless;
+mod format;
 mod grid;
+mod head_of_line;
 mod headline;
+mod headline_metrics;
 mod hops;
-mod late;
+mod ideal_query_time;
+mod incomplete_workloads;
+mod late_messages;
 mod loads;
+mod long_flow_starvation;
+mod measurement_gaps;
 mod names;
-mod needs;
-mod never;
 mod paths;
-mod place;
+mod ranking;
 mod read;
-mod series;
-mod settled;
-mod standing;
-mod telling;
-mod unfinished;
-mod words;
+mod row_context;
+mod single_transport;
+mod time_series;
+mod workload_shares;
+mod workload_times;
 
 pub use cells::{Cell, cell, cell_of, cells};
-pub use classes::{Class, Count, classes};
 pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
 };
 pub use dimension::{Dimension, by_name};
+pub use format::{bold, count, factor, list, number, quantity};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};
+pub use headline_metrics::headline_metrics;
 pub use names::directories;
-pub use place::limit_memory;
 pub use read::read;
-pub use telling::judged;
-pub use words::{bold, count, factor, list, number, quantity};
+pub use row_context::limit_memory;
+pub use workload_shares::{Count, WorkloadShare, workload_shares};

@@ -1,10 +1,10 @@
-//! Who sends how much over which port.
+//! Traffic of each workload at each port.
 
 use crate::data::Data;
 use crate::paths::Paths;
 use std::collections::BTreeMap;
 
-/// What a workload's messages of one transport brought over a port in a run.
+/// Payload of a workload of one transport over a port in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Load {
     /// Index of the port.
@@ -19,10 +19,10 @@ pub(crate) struct Load {
     pub bps: f64,
 }
 
-/// Who sends: subject, workload, run.
+/// Subject, workload and run.
 type Sender = (usize, Option<u32>, usize);
 
-/// Everything, in the order of ports, subjects, workloads and runs. Ports between which the network chose are left out: see [`Paths`].
+/// All loads, ordered by port, subject, workload and run. Ports among which the network chose are omitted: see [`Paths`].
 pub(crate) fn loads(data: &Data) -> Vec<Load> {
     let mut pairs: BTreeMap<(usize, &str, &str), BTreeMap<Sender, u64>> = BTreeMap::new();
     for f in &data.flows {
@@ -49,7 +49,7 @@ pub(crate) fn loads(data: &Data) -> Vec<Load> {
     bytes.into_iter().map(|((port, (subject, class, run)), b)| Load { port, subject, class, run, bps: rate(run, b) }).collect()
 }
 
-/// Those at one port.
+/// Loads at one port.
 pub(crate) fn at(loads: &[Load], port: usize) -> &[Load] {
     let first = loads.partition_point(|l| l.port < port);
     &loads[first..][..loads[first..].partition_point(|l| l.port == port)]
@@ -58,7 +58,7 @@ pub(crate) fn at(loads: &[Load], port: usize) -> &[Load] {
 /// By subject and workload, bit/s summed over the runs.
 pub(crate) type Sums = BTreeMap<(usize, Option<u32>), f64>;
 
-/// What each workload of each subject sends over ports among which the network chooses, all of them together, by these ports.
+/// Total traffic of each workload and subject over ports among which the network chooses, by these ports.
 pub(crate) fn over_choices(data: &Data, network: usize, paths: &mut Paths<'_>) -> BTreeMap<Vec<usize>, Sums> {
     let mut there: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     let mut sums: BTreeMap<Vec<usize>, Sums> = BTreeMap::new();

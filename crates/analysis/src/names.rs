@@ -1,10 +1,10 @@
-//! Names of what is compared: as short as can be, and unique.
+//! Short, unique names of compared subjects.
 
 use crate::data::{Data, Network, Subject};
 use forebay_store::RunDir;
 use std::path::Path;
 
-/// Names of the directories, as short as tells them apart: the last part of the path, else the whole path, else a number behind it.
+/// Names of the directories: the last part of the path if unique, else the whole path, with a number if needed.
 pub fn directories(runs: &[RunDir]) -> Vec<String> {
     let last = |p: &Path| p.file_name().map_or_else(|| p.display().to_string(), |n| n.to_string_lossy().into_owned());
     let short: Vec<String> = runs.iter().map(|r| last(r.path())).collect();
@@ -17,7 +17,7 @@ pub fn directories(runs: &[RunDir]) -> Vec<String> {
     names
 }
 
-/// Names networks and subjects: the directory where there are several, then the variant, then the group, each where it tells something.
+/// Names networks and subjects by directory, variant and group, each only where it distinguishes them.
 pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
     let several_groups = data.shared();
     for i in 0..data.networks.len() {
@@ -27,7 +27,7 @@ pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
         if dirs.len() > 1 {
             parts.push(dirs[*dir].clone());
         }
-        // The name of a directory's only variant says no more than those of its groups.
+        // The name of a single variant adds nothing to those of its groups.
         if !lone || !several_groups {
             parts.push(variant.clone());
         }
@@ -39,7 +39,7 @@ pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
         *name = match (several_groups, of.as_str()) {
             (false, _) => of.clone(),
             (true, "") => group.clone(),
-            // A variant is often called by the congestion control of its first group.
+            // A variant is often named by the congestion control of its first group.
             (true, _) if of == group || of.ends_with(&format!(": {group}")) => of.clone(),
             (true, _) => format!("{of}/{group}"),
         };
@@ -52,7 +52,7 @@ pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
     }
 }
 
-/// Puts a number behind each further occurrence of a name.
+/// Appends a number to each further occurrence of a name.
 fn number(names: &mut [String]) {
     for i in 1..names.len() {
         let (before, rest) = names.split_at_mut(i);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn as_short_as_can_be_and_unique() {
+    fn names_short_and_unique() {
         assert_eq!(named(&["a"], &[(0, "reno", &["reno"]), (0, "dctcp", &["dctcp"])]), ["reno", "dctcp"]);
         assert_eq!(named(&["a"], &[(0, "v", &["old", "new"])]), ["old", "new"]);
         assert_eq!(named(&["a"], &[(0, "x", &["old", "new"]), (0, "y", &["old"])]), ["x/old", "x/new", "y/old"]);

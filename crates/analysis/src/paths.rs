@@ -1,7 +1,7 @@
-//! Which ports lie on the way between two hosts, from the table of ports.
+//! Ports on the path between two hosts, from the table of ports.
 //!
-//! Packets take shortest paths by hops (`experiment/src/topology/routing.rs`). Where several are equally short, a connection's hash chooses, which
-//! results do not keep: of such a way only the ports before it first divides are known, and the one into the receiver.
+//! Packets take shortest paths by hops (`experiment/src/topology/routing.rs`). Among equally short paths, a connection's hash chooses, which
+//! results do not include. For such a pair only the ports before the first branch and the port into the receiver are known.
 
 use crate::data::Data;
 use crate::hops::{FAR, Hops};
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 pub(crate) struct Paths<'a> {
     /// Number of a node by its name.
     nodes: BTreeMap<&'a str, usize>,
-    /// Per node the ports that lead away: index into [`Data::ports`], and the node at the other end.
+    /// Outgoing ports of each node: index into [`Data::ports`], and the node at the other end.
     out: Vec<Vec<(usize, usize)>>,
-    /// Per node the ports that lead to it, likewise.
+    /// Incoming ports of each node, likewise.
     into: Vec<Vec<(usize, usize)>>,
-    /// Per node that a way can lead through, which hosts are not: its number among them.
+    /// Index of each transit node among the transit nodes, which exclude hosts.
     inner: Vec<Option<usize>>,
-    /// How far those are from each other.
+    /// Distances between transit nodes.
     hops: Hops,
 }
 
 impl<'a> Paths<'a> {
-    /// Those of a network.
+    /// Links of a network.
     pub(crate) fn of(data: &'a Data, network: usize) -> Paths<'a> {
         let mut paths =
             Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), inner: Vec::new(), hops: Hops::default() };
@@ -39,7 +39,7 @@ impl<'a> Paths<'a> {
         paths
     }
 
-    /// Whether no way leads through a node: there is nothing but one neighbour.
+    /// True for a node that no path traverses: it has a single neighbor.
     fn is_end(&self, node: usize) -> bool {
         match (self.out[node].as_slice(), self.into[node].as_slice()) {
             ([], _) | (_, []) => true,
@@ -58,7 +58,7 @@ impl<'a> Paths<'a> {
         node
     }
 
-    /// The ports of `at` that lead closer to `end`, and the nodes behind them; none where there is no way.
+    /// The ports of `at` that lead closer to `end`, and their next nodes; empty if unreachable.
     fn closer(&mut self, at: usize, end: usize) -> Vec<(usize, usize)> {
         let (out, into, inner) = (&self.out[at], &self.into, &self.inner);
         let mut last = out.iter().filter(|(_, next)| *next == end).peekable();
@@ -73,7 +73,7 @@ impl<'a> Paths<'a> {
         out.iter().filter(|(_, next)| far(*next) < far(at)).copied().collect()
     }
 
-    /// Ports among which a hash chooses for the connections from one host to another, where their way first divides. Empty where it does not.
+    /// Ports among which a hash chooses for the connections from one host to another, at the first branch. Empty without a branch.
     pub(crate) fn choice(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
         let mut at = start;
@@ -87,7 +87,7 @@ impl<'a> Paths<'a> {
         Vec::new()
     }
 
-    /// Ports that all traffic from one host to another passes, as far as they are known, in the order of the way.
+    /// Ports that all traffic from one host to another passes, as far as known, in path order.
     pub(crate) fn ports(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
         let (mut at, mut ports) = (start, Vec::new());
@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn where_a_way_divides_the_ports_are_known_among_which_is_chosen() {
+    fn ecmp_choice_lists_ports() {
         let link =
             |(from, to): (&str, &str)| Port { name: format!("{from}{to}"), from: from.into(), to: to.into(), ..Port::default() };
         let ports = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b"), ("l", "c")].map(link).to_vec();
         let data = Data { ports, ..Data::default() };
         let mut paths = Paths::of(&data, 0);
-        assert_eq!((paths.choice("a", "b"), paths.choice("a", "c"), paths.choice("a", "nobody")), (vec![1, 2], vec![], vec![]));
+        assert_eq!((paths.choice("a", "b"), paths.choice("a", "c"), paths.choice("a", "missing")), (vec![1, 2], vec![], vec![]));
     }
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
         let dumbbell = [("a", "x"), ("b", "x"), ("x", "y"), ("y", "c"), ("y", "d")];
         assert_eq!(named(&dumbbell, "a", "d"), ["ax", "xy", "yd"]);
         assert_eq!(named(&dumbbell, "d", "a"), ["dy", "yx", "xa"]);
-        assert!(named(&dumbbell, "a", "nobody").is_empty() && named(&dumbbell, "a", "a").is_empty());
+        assert!(named(&dumbbell, "a", "missing").is_empty() && named(&dumbbell, "a", "a").is_empty());
     }
 
     #[test]
-    fn of_equally_short_ways_both_ends_are_known() {
+    fn ecmp_paths_share_both_ends() {
         let leaf_spine = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b")];
         assert_eq!(named(&leaf_spine, "a", "b"), ["al", "mb"]);
         assert!(named(&[("a", "x"), ("y", "b")], "a", "b").is_empty(), "no way");

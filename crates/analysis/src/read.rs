@@ -1,17 +1,17 @@
-//! From the tables of run directories to [`Data`].
+//! Reader of the tables of run directories.
 
-use crate::behind::Behind;
 use crate::data::{Data, Deadline, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
+use crate::head_of_line::BlockedMessages;
 use crate::names;
-use crate::place::{Finder, Groups, Place, numbered, too_long};
-use crate::series::{goodput, queues, senders, timeouts};
-use forebay_experiment::waits::{Cause, WORLDS_WITH_CAUSES};
+use crate::row_context::{Groups, NameIndex, RowContext, exceeds_row_limit, numbered};
+use crate::time_series::{goodput, queues, senders, timeouts};
+use forebay_experiment::waits::{Cause, SEEN_IN};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
 use forebay_types::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads everything.
+/// Reads all data.
 ///
 /// # Errors
 /// A directory without a `summary` table, and files that are missing or damaged.
@@ -43,8 +43,8 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
 }
 
 /// Subjects, networks and runs: the `summary` table and the manifest.
-fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreError> {
-    let mut finder = Finder { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
+fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<NameIndex, StoreError> {
+    let mut finder = NameIndex { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
     let manifest = dir.manifest();
     for r in &manifest.runs {
         let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
@@ -70,7 +70,7 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
         let rows = Rows::new(batch);
         let (group, port) = (rows.text("transport", str::to_owned), rows.text("port", str::to_owned));
         let columns: Vec<_> = metrics().map(|m| rows.float(m.name)).collect();
-        let mut place = Place::of(&rows, &finder);
+        let mut place = RowContext::of(&rows, &finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let network = data.runs[run].network;
@@ -95,21 +95,21 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
     Ok(finder)
 }
 
-fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreError> {
+fn ports(data: &mut Data, dir: &RunDir, finder: &NameIndex) -> Result<(), StoreError> {
     let mut index: BTreeMap<(usize, u64), usize> = BTreeMap::new();
     for batch in &dir.table("ports")? {
         let rows = Rows::new(batch);
         let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
         let (from_switch, to_switch) = (rows.bool("from_switch"), rows.bool("to_switch"));
-        let (id, rate, busy) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("busy"));
+        let (id, rate, utilization) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("utilization"));
         let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
         let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
         let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
         let lengths = [("mark_pkts", "mark_bytes"), ("buffer_pkts", "buffer_bytes"), ("", "shared_bytes")];
         let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
-        let levels = rows.text("levels", str::to_owned);
+        let thresholds = rows.text("thresholds", str::to_owned);
         let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
-        let mut place = Place::of(&rows, finder);
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let network = data.runs[run].network;
@@ -137,8 +137,8 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
             };
             let [mark, buffer, shared] = lengths.each_ref().map(length);
             port.limits = Limits { mark, buffer, shared };
-            port.levels = levels.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
-            port.busy += busy.get(row).unwrap_or(0.0);
+            port.thresholds = thresholds.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
+            port.utilization += utilization.get(row).unwrap_or(0.0);
             port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
             port.marks += marked.count(row) as f64;
             port.queue_max += max.count(row) as f64;
@@ -151,15 +151,15 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
     for &at in index.values() {
         let port = &mut data.ports[at];
         let n = f64::from(port.seeds);
-        let Port { busy, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
-        for sum in [busy, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
+        let Port { utilization, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
+        for sum in [utilization, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
             *sum /= n;
         }
     }
     Ok(())
 }
 
-/// `K of queue 0 65pkt, K of queue 1 30KB`, in packets of `each` bytes on average.
+/// Parses `K of queue 0 65pkt, K of queue 1 30KB`, with a mean packet size of `each` bytes.
 fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
     let one = |part: &str| {
         let (name, length) = part.rsplit_once(' ')?;
@@ -172,18 +172,18 @@ fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
     text.split(", ").filter_map(one).collect()
 }
 
-/// What the messages of a query say about it.
+/// Properties of a query from its messages.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfQuery {
-    /// Subjects that have messages in it: bit i for the i-th of the network.
+    /// Subjects with messages in it: bit i for the i-th of the network.
     groups: u64,
-    /// Whom they go to.
+    /// Receivers of its messages.
     receivers: Receivers,
-    /// The longest of their ideal times, ns.
+    /// Largest ideal time of its messages, ns.
     longest_ns: i64,
 }
 
-/// Whom the messages of a query go to, by the index of the host.
+/// Receivers of the messages of a query, by host index.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Receivers {
     #[default]
@@ -193,7 +193,7 @@ enum Receivers {
 }
 
 impl Receivers {
-    /// Adds the receiver of a message; `None`: the results do not say.
+    /// Adds the receiver of a message; `None` if unknown.
     fn note(&mut self, host: Option<u32>) {
         *self = match (*self, host) {
             (Receivers::Nobody, Some(host)) => Receivers::One(host),
@@ -208,15 +208,15 @@ impl Receivers {
     }
 }
 
-/// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
-fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "flows", of) {
+/// Reads messages and queries, and assigns the connections of `data.senders[first_sender..]` to subjects.
+fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize, of: &str) -> Result<(), StoreError> {
+    if exceeds_row_limit(data, dir, "flows", of) {
         return Ok(());
     }
     let observed: BTreeMap<(usize, i64), usize> =
         data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
     let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
-    // Per run, by the number of the query.
+    // Indexed by run and query.
     let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
     const COLUMNS: [&str; 24] = [
@@ -237,15 +237,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "query_id",
         "ideal_fct_ns",
         "deadline_met",
-        "waited_for",
-        "waited_at",
-        "waited_ns",
+        "delay_cause",
+        "delay_port",
+        "delay_ns",
         "segs_sent",
         "cwnd_max",
         "flow_id",
         "deadline_ns",
     ];
-    let mut behind = Behind::default();
+    let mut behind = BlockedMessages::default();
     let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
     dir.each("flows", &COLUMNS, &mut |batch| {
@@ -257,13 +257,13 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
-        // What has sent and never had a window are datagrams.
+        // Data sent without a window are datagrams.
         let (segments, window, id) = (rows.int("segs_sent"), rows.float("cwnd_max"), rows.int("flow_id"));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
-        let (waited, waited_ns, deadline) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"), rows.int("deadline_ns"));
-        data.waits |= batch.column_by_name("waited_for").is_some() && WORLDS_WITH_CAUSES.contains(&dir.manifest().world.as_str());
-        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
-        let mut place = Place::of(&rows, finder);
+        let (waited, delay_ns, deadline) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"), rows.int("deadline_ns"));
+        data.waits |= batch.column_by_name("delay_cause").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
+        let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
+        let mut place = RowContext::of(&rows, finder);
         data.flows.reserve(rows.len());
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
@@ -293,11 +293,11 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             }
             let start_ns = start.get(row).unwrap_or(0);
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::EarlierMessages), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
+            if let (Some(Cause::HeadOfLine), Some(id), Some(conn)) = (cause, id.get(row), conn.get(row)) {
                 behind.flows.push((data.flows.len(), id));
                 behind.conns.insert((run, conn));
             }
-            let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
+            let slow = ideal.get(row).is_some_and(|i| i > 0 && delay_ns.get(row).is_some_and(|w| w > i));
             data.flows.push(Flow {
                 subject,
                 run,
@@ -318,8 +318,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                     && (segments.count(row) == 0 || window.get(row).is_some_and(|w| w > 0.0)),
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: cause,
-                waited_at: waited_at.get(row).copied(),
-                behind: None,
+                delay_port: delay_port.get(row).copied(),
+                blocked_by: None,
             });
         }
     })?;
@@ -331,9 +331,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "start_ns",
         "qct_ns",
         "bytes",
-        "waited_for",
-        "waited_at",
-        "waited_ns",
+        "delay_cause",
+        "delay_port",
+        "delay_ns",
         "slowest_flow_id",
     ];
     for batch in &dir.columns("queries", &OF_QUERIES)? {
@@ -341,15 +341,15 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let [id, start, qct, bytes, slowest] =
             ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
-        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
-        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
-        let mut place = Place::of(&rows, finder);
+        let (waited, delay_ns) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"));
+        let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
+        let mut place = RowContext::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
             let part = part.copied().unwrap_or_default();
             let cause = waited.get(row).copied().flatten();
-            if let (Some(Cause::EarlierMessages), Some(slowest)) = (cause, slowest.get(row)) {
+            if let (Some(Cause::HeadOfLine), Some(slowest)) = (cause, slowest.get(row)) {
                 behind.queries.push((data.queries.len(), slowest));
             }
             data.queries.push(Query {
@@ -361,9 +361,9 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 groups: part.groups,
                 receiver: part.receivers.one(),
                 waited: cause,
-                waited_at: waited_at.get(row).copied(),
-                behind: None,
-                waited_s: waited_ns.count(row) as f64 * 1e-9,
+                delay_port: delay_port.get(row).copied(),
+                blocked_by: None,
+                delay_s: delay_ns.count(row) as f64 * 1e-9,
                 ideal_s: part.longest_ns as f64 * 1e-9,
             });
         }
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(named_lengths("", 1_500.0), []);
     }
     #[test]
-    fn a_query_has_one_receiver_or_none() {
+    fn query_receiver_is_unique() {
         let of = |hosts: &[Option<u32>]| {
             let mut all = Receivers::default();
             hosts.iter().for_each(|host| all.note(*host));

@@ -51,11 +51,11 @@ pub struct FlowRow {
     /// Fast retransmits (entries into fast recovery).
     pub fast_retx: u32,
     /// Window reductions on ECE.
-    pub ecn_cuts: u32,
+    pub ecn_reductions: u32,
     /// Window reductions on losses: recoveries, tail loss probes and timeouts for which the congestion control was asked for a new threshold.
-    pub loss_cuts: u32,
+    pub loss_reductions: u32,
     /// Mean of the congestion control's alpha at the reductions on ECE; `None` without one and for congestion controls without alpha.
-    pub cut_alpha: Option<f64>,
+    pub reduction_alpha: Option<f64>,
     /// Bytes acknowledged by ACKs that carried ECE.
     pub ce_acked_bytes: u64,
     /// Largest congestion window, in segments.

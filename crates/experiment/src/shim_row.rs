@@ -48,7 +48,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         NULL,
         "window in the first SYN-ACK that left the shim; null as `probes` is, and if none left",
     ),
-    column("syn_ack_held_ns", "ns", NULL, "how long the shim held that SYN-ACK; null as `probes` is"),
+    column("syn_ack_delay_ns", "ns", NULL, "how long the shim held that SYN-ACK; null as `probes` is"),
     column("acks_throttled", "1", ShimValue::Int(Some(0)), "ACKs whose window a shim lowered"),
 ];
 

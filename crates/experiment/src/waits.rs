@@ -42,8 +42,8 @@ pub enum Cause {
     Share,
     /// The window or the pacing rate of its sender, or the receiver's window.
     Window,
-    /// Earlier messages on its connection.
-    EarlierMessages,
+    /// Earlier messages of its connection.
+    HeadOfLine,
 }
 
 impl Cause {
@@ -57,7 +57,7 @@ impl Cause {
         Cause::SwitchQueue,
         Cause::Share,
         Cause::Window,
-        Cause::EarlierMessages,
+        Cause::HeadOfLine,
     ];
 
     /// Name in the results.
@@ -71,7 +71,7 @@ impl Cause {
             Cause::SwitchQueue => "switch-queue",
             Cause::Share => "share",
             Cause::Window => "window",
-            Cause::EarlierMessages => "behind",
+            Cause::HeadOfLine => "head-of-line",
         }
     }
 
@@ -80,29 +80,18 @@ impl Cause {
         Cause::ALL.into_iter().find(|c| c.name() == name)
     }
 
-    /// Phrase that follows "waited for", for several messages.
-    pub fn words(self) -> &'static str {
+    /// Name in a sentence.
+    pub fn text(self) -> &'static str {
         match self {
-            Cause::Timeout => "the retransmission timer",
-            Cause::Probe => "a tail loss probe",
-            Cause::Syn => "the timer of a lost SYN",
-            Cause::DelayedAck => "a delayed ACK",
-            Cause::HostQueue => "the queue of their own host's interface",
-            Cause::SwitchQueue => "the queue of a switch port",
-            Cause::Share => "their share of the link",
-            Cause::Window => "their window",
-            Cause::EarlierMessages => "earlier messages of their connection",
-        }
-    }
-
-    /// Same phrase for a single message.
-    pub fn describe_one(self) -> &'static str {
-        match self {
-            Cause::HostQueue => "the queue of its own host's interface",
-            Cause::Share => "its share of the link",
-            Cause::Window => "its congestion or receive window, or its pacing",
-            Cause::EarlierMessages => "earlier messages of its connection",
-            other => other.words(),
+            Cause::Timeout => "retransmission timeout",
+            Cause::Probe => "tail loss probe",
+            Cause::Syn => "SYN retransmission timeout",
+            Cause::DelayedAck => "delayed ACK",
+            Cause::HostQueue => "queue of the sending host",
+            Cause::SwitchQueue => "switch queue",
+            Cause::Share => "bandwidth share",
+            Cause::Window => "congestion or receive window, or pacing",
+            Cause::HeadOfLine => "earlier messages of the connection",
         }
     }
 }
@@ -183,7 +172,7 @@ impl MessageTime {
             (Cause::Syn, syn),
             (Cause::DelayedAck, delayed_ack),
             (Cause::Window, window),
-            (Cause::EarlierMessages, behind),
+            (Cause::HeadOfLine, behind),
         ];
         // The first of equal ones.
         let largest = of.iter().fold(of[0], |largest, part| if part.1 > largest.1 { *part } else { largest });

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::terminal::style::{BOLD, paint};
 use crate::terminal::summary_table::scaled;
 use forebay_runner::memory::{self, Limit};
-use forebay_runner::{Forecast, Outlook, RealTime, outlook, surely_small};
+use forebay_runner::{Forecast, Outlook, RealTime, needs_no_forecast, outlook};
 use forebay_scenario::Resolved;
 use forebay_types::{Bytes, Time};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Limits {
     /// Refuses runs that would not fit into memory, including results on a file system in memory. Small runs are not checked.
     pub(crate) fn admit(&self, resolved: &Resolved, threads: usize, files: &Files<'_>) -> Result<(), Failure> {
         let held = files.in_memory();
-        if self.yes || surely_small(resolved) && (held.is_none() || !observes(resolved)) {
+        if self.yes || needs_no_forecast(resolved) && (held.is_none() || !observes(resolved)) {
             return Ok(());
         }
         let Some(limit) = self.limit() else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use forebay_analysis::Grid;
 use forebay_store::sweep::SweepDir;
-use forebay_store::{RunDir, StoreError, write_derived};
+use forebay_store::{RunDir, StoreError, write_atomic_unsynced};
 use std::path::{Path, PathBuf};
 
 /// Name of the file beside the tables.
@@ -25,7 +25,7 @@ pub struct Written {
 /// Tables that cannot be read, and a path that cannot be written.
 pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::page(dirs)?;
-    write_derived(path, forebay_report::render(&page).as_bytes())?;
+    write_atomic_unsynced(path, forebay_report::render(&page).as_bytes())?;
     let workloads =
         page.sections.into_iter().find(|s| s.id == "workloads").and_then(|s| s.grids.into_iter().next()).map(|t| t.grid);
     Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads })
@@ -37,7 +37,7 @@ pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
 /// As [`write`].
 pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::sweep_read::page(dir)?;
-    write_derived(path, forebay_report::render(&page).as_bytes())?;
+    write_atomic_unsynced(path, forebay_report::render(&page).as_bytes())?;
     Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads: None })
 }
 

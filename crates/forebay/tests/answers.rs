@@ -70,7 +70,7 @@ fn fits(text: &str, pattern: &str) -> bool {
 fn what_finished_nothing_beside_others_starved() {
     let said = answer("unfinished", "starved", &[]);
     let first = &said[0];
-    assert!(first.starts_with("dctcp: storage finished 0 of 1 queries; starved by others at bottleneck ("), "{said:#?}");
+    assert!(first.starts_with("dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("), "{said:#?}");
     // Its times are not missing: they are longer than the run.
     assert!(said.iter().any(|l| l.starts_with("query completion p99") && l.contains("≥ 1.00")), "{said:#?}");
     assert!(said.iter().any(|l| l.starts_with("≥ at least")), "{said:#?}");
@@ -88,7 +88,7 @@ fn what_starved_stays_in_a_comparison() {
     }
     let out = forebay(&scratch.0, &["report", "a", "b"]);
     let said = text(&out.stdout);
-    assert!(said.starts_with("a/dctcp: storage finished 0 of 1 queries; starved by others at bottleneck ("), "{said}");
+    assert!(said.starts_with("a/dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("), "{said}");
     // It is behind in the times of queries too, instead of being left out.
     assert!(said.contains("at least 1 s"), "{said}");
 }
@@ -96,7 +96,7 @@ fn what_starved_stays_in_a_comparison() {
 #[test]
 fn what_the_closed_forms_predict_is_said_without_an_interval() {
     let said = answer("predicted", "model", &["--world", "model"]);
-    assert!(said.iter().any(|l| l.starts_with("A query takes 237 ms in the median")), "{said:#?}");
+    assert!(said.iter().any(|l| l.starts_with("A query takes 237 ms (median)")), "{said:#?}");
     assert!(!said.iter().any(|l| l.contains('±')), "{said:#?}");
     assert!(said.iter().any(|l| l == "world: model, stack: ns2"), "{said:#?}");
 }
@@ -104,7 +104,7 @@ fn what_the_closed_forms_predict_is_said_without_an_interval() {
 #[test]
 fn one_seed_is_called_so() {
     let said = answer("one-seed", "starved", &[]);
-    assert!(said.iter().any(|l| l == "There is one seed only: how much of this is chance is unknown."), "{said:#?}");
+    assert!(said.iter().any(|l| l == "Only one seed was run: differences may be due to chance."), "{said:#?}");
 }
 
 /// What the first line of a scenario's run says, and what any of its lines does.
@@ -119,8 +119,8 @@ fn says(name: &str, first: &[&str], anywhere: &[&str]) {
 fn where_nothing_is_wrong_it_says_so() {
     says(
         "fine",
-        &["A query takes", "where an empty network needs 19.5 µs for the slowest answer"],
-        &["None of 40 queries lost more time", "nothing is dropped"],
+        &["A query takes", "compared with 19.5 µs for the slowest response on an unloaded network"],
+        &["None of 40 queries is late", "no packet is dropped"],
     );
 }
 
@@ -137,45 +137,42 @@ fn a_run_without_traffic_has_no_other_answer() {
 
 #[test]
 fn deadlines_come_first_where_there_are_some() {
-    says("deadlines", &["% of the messages with a deadline are late"], &["waited longest for their share of bottleneck"]);
+    says("deadlines", &["% of the messages with a deadline are late"], &["bandwidth share of bottleneck"]);
 }
 
 #[test]
 fn a_tail_of_timeouts_is_told_with_the_timer() {
-    let first = ["timeouts per query", "the link needs 3.07 ms", "Each timeout is a wait of 200 ms in the median"];
-    says("tail-rto", &first, &["of these 100 % waited longest for the retransmission timer"]);
+    let first = ["timeouts per query", "compared with 3.07 ms on an unloaded link", "A timeout costs 200 ms (median)"];
+    says("tail-rto", &first, &["Main cause: retransmission timeout (100 %)"]);
 }
 
 #[test]
 fn lost_syns_are_told_from_lost_segments() {
-    says("syn-loss", &["cubic: Messages up to 100 KB take"], &["waited longest for the timer of a lost SYN"]);
+    says("syn-loss", &["cubic: Messages up to 100 KB take"], &["SYN retransmission timeout"]);
 }
 
 #[test]
 fn acks_that_are_held_back_are_told_from_queues() {
-    says("delayed-ack", &["A query takes"], &["waited longest for a delayed ACK", "nothing is dropped"]);
+    says("delayed-ack", &["A query takes"], &["delayed ACK", "no packet is dropped"]);
 }
 
 #[test]
 fn queues_that_no_switch_sees_are_the_hosts() {
     says(
         "own-elephant",
-        &[
-            "newreno: answers finished ",
-            " messages before the run ended; most others waited longest for the queue of their own host",
-        ],
-        &["Messages up to 100 KB take at least", "of these 100 % waited longest for the queue of their own host's interface"],
+        &["newreno: answers finished ", " messages before the run ended; main cause of delay: queue of the sending host"],
+        &["Messages up to 100 KB take at least", "Main cause: queue of the sending host (100 %)"],
     );
 }
 
 #[test]
 fn datagrams_that_leave_tcp_nothing_are_named() {
-    says("datagrams", &["cubic: upload finished 0 of 1 queries; starved by others at bottleneck ("], &["video     udp"]);
+    says("datagrams", &["cubic: upload finished 0 of 1 queries; starved by other traffic at bottleneck ("], &["video     udp"]);
 }
 
 #[test]
 fn a_link_upstream_of_different_receivers_is_where_they_meet() {
-    let first = ["dctcp: storage finished 0 of 1 queries; starved by others at bottleneck ("];
+    let first = ["dctcp: storage finished 0 of 1 queries; starved by other traffic at bottleneck ("];
     says("upstream", &first, &["storage   dctcp      0 of 1 queries"]);
     // No workload has more of a port than the port can carry.
     let said = answer("upstream-shares", "upstream", &["--no-report"]);
@@ -191,11 +188,7 @@ fn a_link_upstream_of_different_receivers_is_where_they_meet() {
 #[test]
 fn who_is_ahead_by_how_much_and_why() {
     let first = ["dctcp has the lowest 99th percentile of query completion times", "times less than newreno (201 ms)"];
-    let why = [
-        "The reason is timeouts per query",
-        "newreno: 21 of 30 queries lost more time to one cause",
-        "the retransmission timer.",
-    ];
+    let why = ["Cause: timeouts per query", "newreno: 21 of 30 queries are late", "retransmission timeout"];
     says("better", &first, &why);
 }
 
@@ -203,7 +196,7 @@ fn who_is_ahead_by_how_much_and_why() {
 fn equal_results_are_no_victory() {
     says(
         "ties",
-        &["No difference in the 99th percentile of query completion times that 2 seeds can show between cubic and newreno"],
+        &["No significant difference in the 99th percentile of query completion times between cubic and newreno over 2 seeds"],
         &[],
     );
 }
@@ -250,20 +243,20 @@ fn a_sweep_says_what_is_best_and_what_it_costs() {
 
 #[test]
 fn both_directions_of_a_link_are_not_summed_up() {
-    says("both-ways", &["Long flows meet at different ports: download gets ", " at bottleneck, ", "; upload gets "], &[]);
+    says("both-ways", &["Long flows have different bottlenecks: download gets ", " at bottleneck, ", "; upload gets "], &[]);
     assert!(!answer("both-ways-sum", "both-ways", &["--no-report"])[0].contains("1.89 Gbit/s"), "twice what a direction carries");
 }
 
 #[test]
 fn who_crosses_two_full_links_and_is_not_done_comes_first() {
-    says("two-links", &["backup finished 0 of 2 queries; starved by others at link"], &["their share of link"]);
+    says("two-links", &["backup finished 0 of 2 queries; starved by other traffic at link"], &["bandwidth share of link"]);
 }
 
 #[test]
 fn a_median_that_hangs_on_what_still_runs_is_no_answer() {
     let said = answer("half-running", "half-running", &["--no-report"]);
     assert!(
-        said[0].contains(": search finished ") && said[0].contains(" queries before the run ended; most others waited"),
+        said[0].contains(": search finished ") && said[0].contains(" queries before the run ended; main cause of delay: "),
         "{said:#?}"
     );
     assert!(said.iter().any(|l| l.starts_with("query completion p50") && l.contains('≥')), "{said:#?}");
@@ -271,18 +264,22 @@ fn a_median_that_hangs_on_what_still_runs_is_no_answer() {
 
 #[test]
 fn a_workload_that_never_began_is_named_first() {
-    says("late-start", &["backup never began: nothing of it was sent before the runs ended."], &["A query takes"]);
+    says("late-start", &["backup never started: no packet was sent before the runs ended."], &["A query takes"]);
 }
 
 #[test]
 fn twins_are_equal() {
-    let first = ["A long flow gets the same goodput in ", "as far as 4 seeds can tell"];
+    let first = ["A long flow gets the same goodput in ", "within the accuracy of 4 seeds"];
     says("twins", &first, &[]);
 }
 
 #[test]
 fn one_slow_host_is_named() {
-    let first = ["A query takes", "where an empty network needs ", "for the slowest answer: server7->sw has 100 Mbit/s only."];
+    let first = [
+        "A query takes",
+        "compared with ",
+        "for the slowest response on an unloaded network: server7->sw carries only 100 Mbit/s.",
+    ];
     says("slow-server", &first, &[]);
 }
 
@@ -295,12 +292,12 @@ fn a_trickle_of_datagrams_starves_nobody() {
 
 #[test]
 fn missed_deadlines_come_before_times() {
-    says("all-late", &[" % of the messages with a deadline are late."], &["waited longest for the queue of bottleneck"]);
+    says("all-late", &[" % of the messages with a deadline are late."], &["queue of bottleneck"]);
 }
 
 #[test]
 fn a_few_lost_syns_are_seen_in_the_tail() {
-    says("one-syn", &["Messages up to 100 KB take ", " s at the 99th percentile"], &["for the timer of a lost SYN"]);
+    says("one-syn", &["Messages up to 100 KB take ", " s at the 99th percentile"], &["SYN retransmission timeout"]);
 }
 
 #[test]
@@ -308,7 +305,7 @@ fn a_warm_up_that_outlasts_the_traffic_is_said() {
     says(
         "warm",
         &["A query takes"],
-        &["The warm-up of 400ms outlasted all traffic: goodput, queue and drops are those of the idle time after it."],
+        &["All traffic ended within the warm-up of 400ms: goodput, queue and drops describe the idle time after it."],
     );
 }
 

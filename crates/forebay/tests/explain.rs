@@ -26,19 +26,19 @@ fn late_message_explained_with_times() {
     assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
     let worst = text(&forebay(&scratch.0, &["explain", "r"]).stdout);
     for part in [
-        "with the same course",
-        "the retransmission timer of 200 ms runs out",
-        "waited most for the retransmission timer: 600 ms of",
+        "with the same fingerprint",
+        "retransmission timeout after 200 ms",
+        "main cause of delay: retransmission timeout, 600 ms of",
     ] {
         assert!(worst.contains(part), "{part}: {worst}");
     }
     // A retransmission by a timer leaves with the timer, not with an ACK.
     let lines: Vec<&str> = worst.lines().map(str::trim).collect();
-    let timers: Vec<_> = lines.windows(2).filter(|l| l[0].contains("retransmission timer of")).collect();
+    let timers: Vec<_> = lines.windows(2).filter(|l| l[0].contains("retransmission timeout after")).collect();
     assert!(!timers.is_empty(), "{worst}");
     for l in timers {
         let (at, what) = (|line: &str| line.split("  ").next().map(str::to_owned), l[1]);
-        assert!(at(l[0]) == at(what) && what.contains("1 segment sent again"), "{l:?}");
+        assert!(at(l[0]) == at(what) && what.contains("1 segment retransmitted"), "{l:?}");
     }
     let query = text(&forebay(&scratch.0, &["explain", "r", "--query", "0"]).stdout);
     assert_eq!(query.matches("flow ").count(), 1, "{query}");
@@ -88,7 +88,7 @@ fn rerouted_message_explained_on_both_paths() {
     let output = printed("failure.toml");
     let moved = output.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{output}"));
     let (before, after) =
-        moved.split_once("by another way, because a link failed or came back:").unwrap_or_else(|| panic!("{moved}"));
+        moved.split_once("on another path, because a link failed or came back:").unwrap_or_else(|| panic!("{moved}"));
     let at = before.trim_end().rsplit_once("from ").unwrap().1;
     assert!(
         at.starts_with("+2.9") || at.starts_with("+3.0"),
@@ -97,5 +97,5 @@ fn rerouted_message_explained_on_both_paths() {
     assert!(before.contains("spine0->leaf1") && after.contains("spine1->leaf1"), "{moved}");
     scratch.file("spray.toml", &FABRIC.replacen("[transport]", "balance = \"packet\"\n[transport]", 1));
     let output = printed("spray.toml");
-    assert!(output.contains("each packet takes one of the shortest ways at random; this is one of them"), "{output}");
+    assert!(output.contains("each packet takes one of the shortest paths at random; this is one of them"), "{output}");
 }

@@ -66,8 +66,8 @@ fn sweep_bands_clipped_at_bounds() {
     assert!(widest("goodput_bps", 1.0) > 1.05 * MOST_BPS, "the seeds of this scenario differ enough to need a limit");
     assert!(widest("queue_mean_pkts", 1.0) > BUFFER || widest("fct_large_p99_s", -1.0) < 0.0 || widest("rtos", -1.0) < 0.0);
     for of in rows.iter() {
-        assert!(of["goodput_most_bps"].iter().all(|m| (m - MOST_BPS).abs() < 1.0), "{:?}", of["goodput_most_bps"]);
-        assert!(of["queue_most_pkts"].iter().all(|m| *m == BUFFER), "{:?}", of["queue_most_pkts"]);
+        assert!(of["goodput_max_bps"].iter().all(|m| (m - MOST_BPS).abs() < 1.0), "{:?}", of["goodput_max_bps"]);
+        assert!(of["queue_limit_pkts"].iter().all(|m| *m == BUFFER), "{:?}", of["queue_limit_pkts"]);
     }
     let page = forebay_report::chapters::sweep_read::page(&dir).unwrap();
     let figures: Vec<_> = page.sections.iter().flat_map(|s| &s.figures).collect();
@@ -76,7 +76,7 @@ fn sweep_bands_clipped_at_bounds() {
         let metric = f.id.strip_prefix("sweep-").unwrap().replace('-', "_");
         let most = match metric.as_str() {
             "goodput_bps" => MOST_BPS.max(largest("goodput_bps")),
-            "busy" | "deadlines_missed" => 1.0,
+            "utilization" | "deadlines_missed" => 1.0,
             "flows_completed" => largest("flows"),
             m if m.starts_with("queue_") && m.ends_with("_pkts") => BUFFER.max(largest(m)),
             _ => f64::INFINITY,

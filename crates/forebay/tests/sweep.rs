@@ -297,13 +297,13 @@ fn checked_before_anything_runs() {
     let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
-    let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    let printed = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization"]);
     // Best and worst are ranked by goodput, whatever the columns are.
     let table = printed.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
         printed.contains("results: out/small-sweep")
             && table.contains("drops")
-            && table.contains("busy")
+            && table.contains("utilization")
             && !table.contains("goodput"),
         "{printed}"
     );
@@ -371,7 +371,7 @@ fn ended_sweep_has_table_and_report() {
     let durations = "duration=[\"5ms\", \"1000s\"]";
     let more = ["--format", "csv", "--threads", "1", "--max-time", "5s", "--out", "o"];
     let args = [&["run", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
-    let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
+    let first = "partial results: ended after 5.0 s by --max-time; 4 of 8 runs are done, run the same command to continue";
     let printed = s.ok(&args);
     let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
     assert_eq!(printed.lines().next(), Some(first), "{printed}");

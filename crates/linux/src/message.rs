@@ -18,10 +18,10 @@ pub(crate) struct Stats {
     pub tlps: u32,
     pub syn_rtos: u32,
     pub fast_retx: u32,
-    pub ecn_cuts: u32,
-    pub loss_cuts: u32,
-    /// Sum of alpha over `ecn_cuts`, if the congestion control has one.
-    pub cut_alpha: Option<f64>,
+    pub ecn_reductions: u32,
+    pub loss_reductions: u32,
+    /// Sum of alpha over `ecn_reductions`, if the congestion control has one.
+    pub reduction_alpha: Option<f64>,
     pub ce_bytes: u64,
     /// Segments.
     pub cwnd_max: u32,
@@ -45,8 +45,8 @@ impl Stats {
         row.segs_retx = self.segs_retx;
         (row.rtos, row.rtos_head, row.rtos_tail) = (self.rtos, self.rtos_head, self.rtos_tail);
         (row.tlps, row.syn_rtos, row.fast_retx) = (self.tlps, self.syn_rtos, self.fast_retx);
-        (row.ecn_cuts, row.loss_cuts) = (self.ecn_cuts, self.loss_cuts);
-        row.cut_alpha = self.cut_alpha.map(|sum| sum / f64::from(self.ecn_cuts));
+        (row.ecn_reductions, row.loss_reductions) = (self.ecn_reductions, self.loss_reductions);
+        row.reduction_alpha = self.reduction_alpha.map(|sum| sum / f64::from(self.ecn_reductions));
         row.ce_acked_bytes = self.ce_bytes;
         row.cwnd_max = f64::from(self.cwnd_max);
         row.rtt_min = self.rtt_min_us.map(|us| Time(u64::from(us) * US)).into();

@@ -90,15 +90,15 @@ impl Sender {
         if t.ca_state == ca::RECOVERY && before != ca::RECOVERY {
             stats.fast_retx += 1;
             // tcp_enter_recovery: a reduction that has begun is not made again.
-            stats.loss_cuts += u32::from(before <= ca::DISORDER);
+            stats.loss_reductions += u32::from(before <= ca::DISORDER);
         }
         // tcp_fastretrans_alert holds a reduction until something above its end is acknowledged, and until then tcp_enter_cwr does nothing; then
         // the next mark begins another.
         let again = before == ca::CWR && t.ece != 0 && self.una > self.reduction_end;
         if t.ca_state == ca::CWR && (before != ca::CWR || again) {
-            stats.ecn_cuts += 1;
+            stats.ecn_reductions += 1;
             if t.alpha != NONE {
-                *stats.cut_alpha.get_or_insert(0.0) += f64::from(t.alpha) / 1024.0;
+                *stats.reduction_alpha.get_or_insert(0.0) += f64::from(t.alpha) / 1024.0;
             }
             self.reduction_end = if self.high_since == t.time { self.high_before } else { self.high };
         }
@@ -133,7 +133,7 @@ impl Sender {
                 stats.rtos_head += u32::from(kind == TimeoutKind::Head);
                 stats.rtos_tail += u32::from(kind == TimeoutKind::Tail);
                 // tcp_enter_loss: a new threshold, unless a reduction is under way.
-                stats.loss_cuts += u32::from(state <= ca::DISORDER);
+                stats.loss_reductions += u32::from(state <= ca::DISORDER);
                 Some(kind)
             }
             // A closed window is no loss.
@@ -208,10 +208,10 @@ mod tests {
         s.acked(&ack(30, 3_000, 2, 1), &mut all);
         // All that had been sent when it began: the echo is there until the receiver has seen CWR, which comes behind that.
         s.acked(&ack(40, 4_000, 2, 1), &mut all);
-        assert_eq!(all.first().unwrap().stats.ecn_cuts, 1);
+        assert_eq!(all.first().unwrap().stats.ecn_reductions, 1);
         s.acked(&ack(50, 5_000, 2, 1), &mut all);
         let stats = &all.first().unwrap().stats;
-        assert_eq!((stats.ecn_cuts, stats.cut_alpha, stats.ce_bytes), (2, Some(1.0), 5_000));
+        assert_eq!((stats.ecn_reductions, stats.reduction_alpha, stats.ce_bytes), (2, Some(1.0), 5_000));
     }
 
     #[test]

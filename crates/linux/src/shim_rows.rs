@@ -44,7 +44,7 @@ impl Said {
             row.set("probes", int(u64::from(self.probes)));
             row.set("syn_ack_verdict", ShimValue::Text(self.verdict));
             row.set("syn_ack_window_bytes", self.window.map_or(ShimValue::Int(None), int));
-            row.set("syn_ack_held_ns", int(self.held.as_ns()));
+            row.set("syn_ack_delay_ns", int(self.held.as_ns()));
         }
         row.set("acks_throttled", int(self.throttled - self.counted));
         self.counted = self.throttled;
@@ -64,7 +64,7 @@ mod tests {
         said.hear(&heard);
         let row = said.row(true);
         assert_eq!((row.int("probes"), row.text("syn_ack_verdict")), (Some(10), "proportional"));
-        assert_eq!((row.int("syn_ack_window_bytes"), row.int("syn_ack_held_ns")), (Some(7_300), Some(3_000)));
+        assert_eq!((row.int("syn_ack_window_bytes"), row.int("syn_ack_delay_ns")), (Some(7_300), Some(3_000)));
         assert_eq!(row.int("acks_throttled"), Some(4));
         said.hear(&protocol::ShimRow { throttled: 9, ..heard });
         let row = said.row(false);

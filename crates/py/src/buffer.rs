@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 pub(crate) struct Buffer {
     address: usize,
     len: usize,
-    /// As NumPy names it, such as `<i8`.
+    /// Type name in NumPy, such as `<i8`.
     #[pyo3(get)]
     typestr: &'static str,
     /// Owner of the memory.
@@ -17,7 +17,7 @@ pub(crate) struct Buffer {
 }
 
 enum Owner {
-    /// An array of a table; the memory is that of the table itself.
+    /// An array of a table, without a copy.
     Array(#[allow(dead_code, reason = "kept alive")] ArrayRef),
     /// Values that had to be converted.
     Bytes(#[allow(dead_code, reason = "kept alive")] Vec<u8>),
@@ -26,13 +26,13 @@ enum Owner {
 }
 
 impl Buffer {
-    /// `values` are the memory of `array`, whose type NumPy calls `typestr`.
+    /// Wraps the memory `values` of `array`, with the NumPy type `typestr`.
     pub(crate) fn view<T>(array: &dyn Array, owner: ArrayRef, values: &[T], typestr: &'static str) -> Buffer {
         debug_assert_eq!(array.len(), values.len());
         Buffer { address: values.as_ptr() as usize, len: values.len(), typestr, _owner: Owner::Array(owner) }
     }
 
-    /// Truth values, a byte each.
+    /// Booleans, one byte each.
     pub(crate) fn bools(values: Vec<u8>) -> Buffer {
         Buffer { address: values.as_ptr() as usize, len: values.len(), typestr: "|b1", _owner: Owner::Bytes(values) }
     }

@@ -1,4 +1,4 @@
-//! One batch out of many: NumPy wants the values of a column in one piece.
+//! Concatenation of batches: NumPy needs the values of a column in one piece.
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -9,7 +9,7 @@ use arrow_select::concat::concat;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The rows of all batches in one; `schema` is theirs, and that of the result when there are none.
+/// The rows of all batches in one; `schema` is their schema, and that of an empty result.
 pub(crate) fn concat_batches(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     let schema = batches.first().map_or_else(|| schema.clone(), RecordBatch::schema);
     match batches {

@@ -13,25 +13,25 @@ mod store {
     pyo3::import_exception!(forebay._errors, StoreError);
 }
 
-/// One mistake: message, file, line, column, help.
-type Mistake = (String, Option<String>, Option<usize>, Option<usize>, Option<String>);
+/// One error: message, file, line, column, help.
+type ErrorTuple = (String, Option<String>, Option<usize>, Option<usize>, Option<String>);
 
-/// A scenario that is wrong.
+/// An invalid scenario.
 pub(crate) fn scenario(errors: &Errors) -> PyErr {
-    let mistakes: Vec<Mistake> = (errors.list().iter())
+    let tuples: Vec<ErrorTuple> = (errors.list().iter())
         .map(|e| {
             let place = e.line_column();
             let owned = |s: &str| s.to_owned();
             (owned(e.message()), e.file().map(owned), place.map(|p| p.0), place.map(|p| p.1), e.help().map(owned))
         })
         .collect();
-    ScenarioError::new_err((errors.render(), mistakes))
+    ScenarioError::new_err((errors.render(), tuples))
 }
 
-/// A scenario that reads well and that the engine refuses, such as one with a host that cannot be reached.
+/// A valid scenario that the engine refuses, such as one with an unreachable host.
 pub(crate) fn engine(message: &str) -> PyErr {
-    let mistakes: Vec<Mistake> = vec![(message.to_owned(), None, None, None, None)];
-    ScenarioError::new_err((format!("error: {message}\n"), mistakes))
+    let tuples: Vec<ErrorTuple> = vec![(message.to_owned(), None, None, None, None)];
+    ScenarioError::new_err((format!("error: {message}\n"), tuples))
 }
 
 /// Results that cannot be written or read.
@@ -40,7 +40,7 @@ pub(crate) fn store(error: &StoreError) -> PyErr {
     store::StoreError::new_err((format!("error: {error}\n  = {help}\n"), error.to_string(), help))
 }
 
-/// Why a sweep did not come to its end.
+/// Error that ended a sweep.
 pub(crate) fn sweep(e: &SweepError) -> PyErr {
     match e {
         SweepError::Scenario(e) => scenario(e),
@@ -62,7 +62,7 @@ pub(crate) fn model(argument: &str, message: String) -> PyErr {
     ModelError::new_err((argument.to_owned(), message))
 }
 
-/// A defect: something that cannot fail did.
+/// A defect in forebay.
 pub(crate) fn internal(message: impl ToString) -> PyErr {
     InternalError::new_err((message.to_string(),))
 }

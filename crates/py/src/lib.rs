@@ -1,16 +1,16 @@
-//! The native half of the Python package `forebay`: what the package in `python/forebay` stands on, not meant for users.
+//! Native module of the Python package `forebay`, not meant for users.
 //!
-//! Everything here is a thin layer over the crates that the command line uses. Errors are raised as the classes of
-//! `forebay._errors`. Types of arguments and results are generated into `python/forebay/_native.pyi`.
+//! It is a thin layer over the crates that the command line uses. Errors are raised as the classes of `forebay._errors`. Types of arguments and
+//! results are generated into `python/forebay/_native.pyi`.
 
 mod buffer;
 mod concat;
-mod elsewhere;
+mod detach;
 mod errors;
-mod guard;
-mod listen;
+mod listener;
 mod model;
 mod registry;
+mod remote;
 mod report;
 mod results;
 mod run;
@@ -19,13 +19,11 @@ mod session;
 mod sweep;
 mod table;
 
-/// The native half of the package; use `forebay` instead.
+/// The native module of the package; use `forebay` instead.
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
-    #[pymodule_export]
-    use crate::elsewhere::{BegunSweep, run_batch, run_once};
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,
@@ -33,6 +31,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::registry::registry;
+    #[pymodule_export]
+    use crate::remote::{BegunSweep, run_batch, run_once};
     #[pymodule_export]
     use crate::report::{answer, explain, report};
     #[pymodule_export]

@@ -1,6 +1,6 @@
-//! The analytic models: numbers in, numbers out. `forebay.model` has their documentation and gives the results their names.
+//! Analytic models: numbers in, numbers out. `forebay.model` documents them and names their results.
 //!
-//! Rates are bit/s, times s, sizes bytes, windows and queues packets. Errors name the argument as Python has it.
+//! Rates are bit/s, times s, sizes bytes, windows and queues packets. Errors name the argument as in Python.
 
 use crate::errors;
 use forebay_model::aimd::{self, Aimd};
@@ -132,7 +132,7 @@ pub(crate) fn model_incast(
     ))
 }
 
-/// The incast model where block and timer do not matter.
+/// The incast model without block and timer.
 fn start(bps: f64, rtt: f64, buffer: u64, packet: u64) -> Result<Incast, Refused> {
     let p = pipe(bps, packet, rtt)?;
     let params = Params { rate: p.rate(), packet, payload: packet, rtt: p.rtt(), buffer, block: 1, rto: Time::from_secs(1) };
@@ -143,7 +143,7 @@ fn first_window(halved: Option<f64>) -> FirstWindow {
     halved.map_or(FirstWindow::Inherited, |floor| FirstWindow::Halved { floor })
 }
 
-/// `halved` is the floor of PRIN's first windows; Python calls it so.
+/// `halved` is the floor of PRIN's first windows, under its Python name.
 fn halving(e: ModelError) -> Refused {
     Refused(if e.argument == "floor" { ModelError { argument: "halved", ..e } } else { e })
 }
@@ -194,7 +194,7 @@ pub(crate) fn model_trim_queue(rate: f64, rtt: f64, flows: u64, k: f64, packet: 
     Ok(trim::queue_after_cut(&pipe(rate, packet, rtt)?, flows, k)?)
 }
 
-/// Some round trip, for what depends on the rate alone.
+/// An arbitrary round trip, for results that depend on the rate alone.
 const ANY: f64 = 1e-3;
 
 /// The AS wait: lower bound as printed, lower bound, upper end.
@@ -233,14 +233,14 @@ pub(crate) fn model_weight(increase: f64, remaining: f64) -> Result<f64, Refused
     Ok(Aimd::new(increase, remaining)?.weight())
 }
 
-/// What remains of a window after DCTCP's cut with a marked fraction of `alpha`.
+/// Remaining fraction of a window after DCTCP's reduction with a marked fraction of `alpha`.
 #[pyfunction]
 pub(crate) fn model_remaining(alpha: f64) -> Result<f64, Refused> {
     Aimd::dctcp(alpha)?;
     Ok(dctcp::window_after_cut(1.0, alpha)?)
 }
 
-/// Shares of flows with these increases and remaining parts.
+/// Shares of flows with these increases and remaining fractions.
 #[pyfunction]
 pub(crate) fn model_shares(flows: Vec<(f64, f64)>) -> Result<Vec<f64>, Refused> {
     let flows = flows.into_iter().map(|(a, b)| Aimd::new(a, b)).collect::<Result<Vec<_>, _>>()?;

@@ -1,12 +1,12 @@
-//! What a scenario can name, as `forebay list` shows it.
+//! Registries of scenario values, as `forebay list` shows them.
 
 use pyo3::prelude::*;
 
-/// One parameter: key, what is legal, default, meaning.
+/// One parameter: key, legal values, default, meaning.
 type Param = (&'static str, String, Option<&'static str>, &'static str);
 /// One choice: name, summary, parameters.
 type Item = (&'static str, &'static str, Vec<Param>);
-/// One registry: title, how a scenario names one of its choices, choices.
+/// One registry: title, syntax in scenarios, choices.
 type Section = (&'static str, &'static str, Vec<Item>);
 
 /// All registries.

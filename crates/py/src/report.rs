@@ -1,10 +1,10 @@
-//! The report, of results wherever they are.
+//! Reports of results in memory or in a directory.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use crate::results::Results;
 use forebay_platform::files::TempDir;
-use forebay_runner::{ExplainError, Which};
+use forebay_runner::{ExplainError, MessageSelector};
 use forebay_store::{Format, RunDir, Target, file_name};
 use forebay_types::QueryId;
 use pyo3::exceptions::PyValueError;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Writes the report of some results, which it compares if there are several.
+/// Writes the report of some results, which compares them if there are several.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -> PyResult<()> {
     let results: Vec<&Results> = results.iter().map(Py::get).collect();
@@ -24,7 +24,7 @@ pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -
     })?
 }
 
-/// What some results say, as JSON: sentences, and who gets what.
+/// Sentences and workload shares of some results, as JSON.
 #[pyfunction]
 pub(crate) fn answer(py: Python<'_>, results: Vec<Py<Results>>) -> PyResult<String> {
     let results: Vec<&Results> = results.iter().map(Py::get).collect();
@@ -38,7 +38,7 @@ pub(crate) fn answer(py: Python<'_>, results: Vec<Py<Results>>) -> PyResult<Stri
     })?
 }
 
-/// Why messages of a result took as long as they did.
+/// Explains the completion times of messages of a result.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn explain(
     detached(py, || {
         let mut scratch = Scratch::default();
         let dir = dir_of(results, &mut scratch)?;
-        let which = Which { flow, query: query.map(QueryId::new), variant, run };
+        let which = MessageSelector { flow, query: query.map(QueryId::new), variant, run };
         forebay_runner::explain(forebay_backends::all(), &dir, &which).map_err(|e| match e {
             ExplainError::Store(e) => errors::store(&e),
             ExplainError::Scenario(e) => errors::scenario(&e),
@@ -62,7 +62,7 @@ pub(crate) fn explain(
     })?
 }
 
-/// A report is made from a directory: that of the results, else one made for the purpose.
+/// A report needs a directory: that of the results, or a temporary one.
 fn dir_of(results: &Results, scratch: &mut Scratch) -> PyResult<RunDir> {
     if let Some(dir) = results.dir() {
         return Ok(dir.clone());
@@ -72,7 +72,7 @@ fn dir_of(results: &Results, scratch: &mut Scratch) -> PyResult<RunDir> {
     RunDir::open(&path).map_err(|e| errors::store(&e))
 }
 
-/// A temporary directory that is created when the first result needs it.
+/// A temporary directory, created for the first result that needs it.
 #[derive(Default)]
 struct Scratch(Option<TempDir>);
 

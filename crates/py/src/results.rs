@@ -1,8 +1,8 @@
 //! Results: in memory after a run, or in a directory.
 
 use crate::concat::concat_batches;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, pack, schema_of, unpack};
@@ -11,34 +11,34 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Rows turned into arrays at a time, as `forebay run` writes them: equal runs then give equal files.
+/// Rows per batch, as in `forebay run`: equal runs then give equal files.
 const BATCH: usize = 1 << 16;
 
 /// Tables as bytes, by name.
 type PackedTables = Vec<(&'static str, Vec<u8>)>;
 
-/// What one scenario gave.
+/// Results of one scenario.
 #[pyclass(frozen)]
 pub(crate) struct Results {
     manifest: Manifest,
-    /// By the order of [`RunTable::ALL`].
+    /// In the order of [`RunTable::ALL`].
     tables: Vec<Mutex<Rows>>,
-    /// Where they were read from.
+    /// Directory that they were read from.
     dir: Option<RunDir>,
 }
 
 /// One table.
 enum Rows {
-    /// Still in the directory.
+    /// Not read yet.
     Unread,
-    /// A batch for each run.
+    /// One batch per run.
     Parts(Vec<RecordBatch>),
-    /// All in one piece, after it was looked at.
+    /// In one piece, after the first access.
     Whole(RecordBatch),
 }
 
 impl Results {
-    /// Results of runs that just ended: for each table a batch for each run.
+    /// Results of finished runs: one batch per run for each table.
     pub(crate) fn new(manifest: Manifest, tables: Vec<Vec<RecordBatch>>) -> Results {
         Results { manifest, tables: tables.into_iter().map(|parts| Mutex::new(Rows::Parts(parts))).collect(), dir: None }
     }
@@ -59,7 +59,7 @@ impl Results {
         Ok(batch)
     }
 
-    /// A table in pieces, as they are.
+    /// A table in its present batches.
     fn parts(&self, table: RunTable) -> PyResult<Vec<RecordBatch>> {
         if let Rows::Parts(parts) = &*self.tables[table as usize].lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(parts.clone());
@@ -67,12 +67,12 @@ impl Results {
         Ok(vec![self.whole(table)?])
     }
 
-    /// What was run.
+    /// Scenario of the results.
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Where the results were read from.
+    /// Directory that the results were read from.
     pub(crate) fn dir(&self) -> Option<&RunDir> {
         self.dir.as_ref()
     }
@@ -102,7 +102,7 @@ impl Results {
         serde_json::to_string(&self.manifest).map_err(errors::internal)
     }
 
-    /// Where the results were read from.
+    /// Directory that the results were read from.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.dir.as_ref().map(|d| d.path().to_owned())
@@ -117,7 +117,7 @@ impl Results {
         Ok((self.manifest_json()?, tables))
     }
 
-    /// What [`Results::dump`] made bytes of.
+    /// Restores results from the bytes of [`Results::dump`].
     #[staticmethod]
     fn restore(py: Python<'_>, manifest: &str, tables: Vec<(String, Vec<u8>)>) -> PyResult<Results> {
         let manifest: Manifest = serde_json::from_str(manifest).map_err(errors::internal)?;

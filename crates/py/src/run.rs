@@ -1,8 +1,8 @@
-//! Runs scenarios on all cores, with the interpreter's lock released, and listens to Ctrl-C meanwhile.
+//! Runs of scenarios on all cores, with the interpreter's lock released and Ctrl-C handled.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::results::Results;
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;
@@ -17,8 +17,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
-/// the work that is done (if known), the seconds since the start and the packet transmissions so far.
+/// Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the fraction done (if
+/// known), the seconds since the start and the packet transmissions so far.
 #[pyfunction]
 #[pyo3(signature = (
     scenarios,
@@ -44,17 +44,17 @@ pub(crate) fn run_all(
         clock: Instant::now(),
         listener: Listener::new(progress, &stop),
     };
-    watch.listener.tell(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
+    watch.listener.notify(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
     let outcome = detached(py, || forebay_runner::run_all(&many, &jobs, threads, &stop, &mut watch))?;
     watch.listener.end(py)?;
     outcome.map_err(|e| match e {
         Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why)) => errors::engine(&why),
         Failed::Run(RunError::Invalid(mistake)) => errors::engine(&mistake.to_string()),
-        Failed::Run(RunError::Interrupted) => errors::internal("runs were interrupted by nobody"),
+        Failed::Run(RunError::Interrupted) => errors::internal("runs ended early without an interrupt"),
         Failed::Arrow(e) => errors::internal(e),
     })?;
     let (_, hops) = how_far(&jobs);
-    watch.listener.tell(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
+    watch.listener.notify(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
     Ok(watch.scenarios.into_iter().map(Collected::finish).collect())
 }
 
@@ -64,10 +64,10 @@ pub(crate) fn cli(py: Python<'_>, args: Vec<std::ffi::OsString>) -> PyResult<u8>
     detached(py, || forebay_cli::run(args))
 }
 
-/// The variants of several scenarios, numbered through.
+/// The variants of several scenarios, with consecutive numbers.
 struct Many {
     resolved: Vec<Arc<Resolved>>,
-    /// Of each numbered variant: its scenario, and its number there.
+    /// For each number, the scenario and the variant in it.
     variants: Vec<(usize, usize)>,
 }
 
@@ -95,12 +95,12 @@ impl Jobs for Many {
     }
 }
 
-/// What has been collected of one scenario.
+/// Results collected for one scenario.
 struct Collected {
     record: Record,
-    /// By the order of [`RunTable::ALL`].
+    /// In the order of [`RunTable::ALL`].
     tables: Vec<Vec<RecordBatch>>,
-    /// When its first run started, since the start of everything.
+    /// Start of its first run, relative to the start of all.
     from: Option<Duration>,
     wall: Duration,
     threads: usize,
@@ -128,14 +128,14 @@ struct Watch<'a> {
     listener: Listener<'a>,
 }
 
-/// Part of the work that is done, if known, and packet transmissions so far.
+/// Fraction done, if known, and packet transmissions so far.
 fn how_far(jobs: &[Job]) -> (Option<f64>, u64) {
     let states: Vec<_> = jobs.iter().map(Job::state).collect();
     let sum: Option<f64> = states.iter().map(|s| s.fraction).sum();
     (sum.map(|f| f / jobs.len().max(1) as f64), states.iter().map(|s| s.hops).sum())
 }
 
-/// What stops everything.
+/// Error that stops all runs.
 enum Failed {
     Run(RunError),
     Arrow(ArrowError),

@@ -1,7 +1,7 @@
-//! Scenarios: a text, changes to it, and what they mean once checked.
+//! Scenarios: a text, its changes, and the checked result.
 
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
 use forebay_model::backend::{Head, evaluate};
 use forebay_runner::sweep::explain;
 use forebay_scenario::Resolved;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-/// A scenario as written, with its changes. Never changed itself.
+/// A scenario as written, with its changes. It is immutable.
 #[pyclass(frozen)]
 pub(crate) struct Scenario {
     pub(crate) inner: forebay_scenario::Scenario,
@@ -25,13 +25,13 @@ pub(crate) struct Scenario {
     /// Seed of the first run, if it is not the text's.
     #[pyo3(get)]
     seed: Option<u64>,
-    /// Checked when first needed.
+    /// Checked on first use.
     resolved: OnceLock<Arc<Resolved>>,
 }
 
 #[pymethods]
 impl Scenario {
-    /// A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
+    /// A scenario from a text; its files are relative to `base`, and `name` is used in errors.
     #[staticmethod]
     fn from_text(text: &str, name: String, base: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Scenario> {
         let inner = forebay_scenario::Scenario::from_text(forebay_backends::all(), text, &name, &base, &sets, seed)
@@ -70,7 +70,7 @@ impl Scenario {
         self.inner.document().to_string()
     }
 
-    /// Name of what is run.
+    /// Name of the run.
     fn title(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.resolve(py)?.name.clone())
     }
@@ -80,12 +80,12 @@ impl Scenario {
         Ok(self.resolve(py)?.variants.iter().map(|v| v.label.clone()).collect())
     }
 
-    /// Remarks about how the scenario was read.
+    /// Notes on the reading of the scenario.
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.resolve(py)?.notes.clone())
     }
 
-    /// What will run, in words; of a sweep all points are checked.
+    /// Description of the runs as text; all points of a sweep are checked.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         if !self.is_sweep()? {
             return Ok(self.resolve(py)?.explain());
@@ -94,7 +94,7 @@ impl Scenario {
         explained.map(|e| e.1).map_err(|e| errors::sweep(&e))
     }
 
-    /// What the analytic models say about it, as `forebay compare --worlds model --models --format json` prints it.
+    /// Predictions of the analytic models, as `forebay compare --worlds model --models --format json` prints them.
     fn models_json(&self, py: Python<'_>) -> PyResult<String> {
         let resolved = self.resolve(py)?;
         detached(py, || {
@@ -105,7 +105,7 @@ impl Scenario {
         })
     }
 
-    /// Whether it stands for many scenarios.
+    /// True if the scenario has a sweep.
     fn is_sweep(&self) -> PyResult<bool> {
         self.inner.sweep().map(|s| s.is_some()).map_err(|e| errors::scenario(&e))
     }
@@ -132,12 +132,12 @@ impl Scenario {
         Ok(self.resolved.get_or_init(|| Arc::new(resolved)).clone())
     }
 
-    /// Path of the file, empty for a scenario that is none.
+    /// Path of the file, empty for a scenario without a file.
     pub(crate) fn file(&self) -> String {
         if self.base.as_os_str().is_empty() { self.name.clone() } else { String::new() }
     }
 
-    /// The changes as the command line would have been given them.
+    /// The changes as options of the command line.
     pub(crate) fn overrides(&self) -> Vec<String> {
         self.sets.iter().cloned().chain(self.seed.map(|n| format!("seed={n}"))).collect()
     }

@@ -1,9 +1,9 @@
-//! One scenario after another on one pool, results from a store of units: what reproductions of papers stand on.
+//! Queue of scenarios on one thread pool, with results from a store of units: the basis of paper reproductions.
 
 use crate::concat::concat_batches;
-use crate::elsewhere::keep;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
+use crate::remote::keep;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often a wait looks for Ctrl-C.
+/// Polling interval for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Runs scenarios as they come, each different run once.
+/// Runs submitted scenarios, each different run once.
 #[pyclass(frozen)]
 pub(crate) struct Session {
     inner: Arc<sweep::Session>,
@@ -28,13 +28,13 @@ pub(crate) struct Session {
 
 #[pymethods]
 impl Session {
-    /// A pool of `threads` threads, and the folder of its results.
+    /// Creates a pool of `threads` threads, with a folder of results.
     #[new]
     fn new(root: PathBuf, threads: usize) -> Session {
         Session { inner: Arc::new(sweep::Session::new(UnitStore::open(&root), threads)) }
     }
 
-    /// Takes a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
+    /// Submits a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
     fn submit(&self, py: Python<'_>, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> PyResult<Runs> {
         if let Some(unknown) = keep.iter().find(|k| !forebay_scenario::KEEPABLE.contains(&k.as_str())) {
             return Err(PyKeyError::new_err(unknown.clone()));
@@ -43,7 +43,7 @@ impl Session {
         Ok(Runs { session: self.inner.clone(), ticket, records: OnceLock::new() })
     }
 
-    /// The keys of the different runs of a scenario with the seeds 1 to `seeds`, in their order, and which of them have no result yet.
+    /// The keys of the different runs of a scenario with the seeds 1 to `seeds`, in order, each with a flag for a missing result.
     fn units(&self, py: Python<'_>, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> PyResult<(Vec<String>, Vec<String>)> {
         let plan = detached(py, || self.inner.plan(&scenario.inner, seeds, keep.clone()))?.map_err(|e| errors::sweep(&e))?;
         let store = self.inner.store();
@@ -52,24 +52,24 @@ impl Session {
         Ok((all.iter().map(UnitKey::to_string).collect(), missing))
     }
 
-    /// Keeps the result of a run that was made elsewhere: its tables by name, and its numbers.
+    /// Stores the result of a run that ran elsewhere: its tables by name, and its metrics.
     fn put(&self, py: Python<'_>, key: &str, tables: Vec<(String, PyBackedBytes)>, numbers: PyBackedBytes) -> PyResult<()> {
         keep(py, self.inner.store(), key, tables, &numbers)
     }
 
-    /// Different runs asked for so far, those of them that have ended, and those that were there before.
+    /// Different runs requested so far, those that have ended, and those that were cached.
     fn counts(&self) -> (usize, usize, usize) {
         let c = self.inner.counts();
         (c.total, c.done, c.found)
     }
 
-    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more.
+    /// Interrupts running units, discards queued ones, and returns when all threads have stopped.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         detached(py, || self.inner.stop())
     }
 }
 
-/// All variants of a scenario with all seeds. Whatever looks at results waits for them.
+/// All variants of a scenario with all seeds. Access to results waits for them.
 #[pyclass(frozen)]
 pub(crate) struct Runs {
     session: Arc<sweep::Session>,
@@ -79,18 +79,18 @@ pub(crate) struct Runs {
 
 #[pymethods]
 impl Runs {
-    /// Names of the variants, in their order. Waits for nothing.
+    /// Names of the variants, in order. Does not wait.
     fn variants(&self) -> Vec<String> {
         let plan = self.ticket.plan();
         plan.units().iter().filter(|u| u.run() == 0).map(|u| plan.names(u).variant.clone()).collect()
     }
 
-    /// Waits until every run has ended. The exception is that of the first that failed.
+    /// Waits until every run has ended. Raises the exception of the first failed run.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         self.get(py).map(|_| ())
     }
 
-    /// What is known of the runs of a seed, as JSON: a list with an object for each variant.
+    /// Metrics of the runs of a seed, as JSON: a list with an object for each variant.
     fn facts(&self, py: Python<'_>, run: u32) -> PyResult<String> {
         let records = self.get(py)?;
         let facts = self.of_run(run).map(|(i, unit)| {
@@ -115,8 +115,8 @@ impl Runs {
         Ok(format!("{:016x}", combined_fingerprint(&all)))
     }
 
-    /// For each variant of a seed its name, its messages (rows of `flows`, 0 if they are not kept) and its retransmission timeouts, those of
-    /// SYNs included.
+    /// Name, number of messages (rows of `flows`, 0 if they are not kept) and number of retransmission timeouts including those of SYNs, for each
+    /// variant of a seed.
     fn counts(&self, py: Python<'_>, run: u32) -> PyResult<Vec<(String, u64, u64)>> {
         let records = self.get(py)?;
         let plan = self.ticket.plan();
@@ -128,7 +128,7 @@ impl Runs {
         detached(py, || self.of_run(run).map(one).collect())
     }
 
-    /// A table, the rows of all variants of the first seed, then of the next. `columns`: only these.
+    /// A table with the rows of all variants of the first seed, then of the next. `columns` limits the columns.
     fn table(&self, py: Python<'_>, name: &str, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
         let table = RunTable::of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let records = self.get(py)?;

@@ -1,9 +1,9 @@
-//! Sweeps: many scenarios out of one, into a directory that can be continued.
+//! Sweeps: many variants of a scenario, in a resumable directory.
 
 use crate::concat::concat_batches;
+use crate::detach::detached;
 use crate::errors;
-use crate::guard::detached;
-use crate::listen::Listener;
+use crate::listener::Listener;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
@@ -48,7 +48,7 @@ impl Sweep {
         Ok((self.manifest()?, self.path.clone(), pack(&self.batch).map_err(|e| errors::store(&e))?))
     }
 
-    /// What [`Sweep::dump`] made bytes of.
+    /// Restores a sweep from the bytes of [`Sweep::dump`].
     #[staticmethod]
     fn restore(manifest: &str, path: PathBuf, bytes: Vec<u8>) -> PyResult<Sweep> {
         let parts = unpack(bytes).map_err(|e| errors::store(&e))?;
@@ -63,7 +63,7 @@ impl Sweep {
     }
 }
 
-/// Runs the sweep of a scenario with further axes (`key=[..]`), or what is missing of it. `progress` is as for `run_all`.
+/// Runs the missing units of a scenario's sweep with further axes (`key=[..]`). `progress` is as for `run_all`.
 #[pyfunction]
 #[pyo3(signature = (scenario, axes, out, threads, progress: "object | None"))]
 pub(crate) fn run_sweep(
@@ -84,7 +84,7 @@ pub(crate) fn run_sweep(
     let Some(finished) = outcome.map_err(|e| errors::sweep(&e))? else {
         return Err(errors::engine("the scenario has no [sweep], and no axes were given"));
     };
-    watch.listener.tell(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
+    watch.listener.notify(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
     open_sweep(py, finished.dir.path().to_owned())
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn with_axes(scenario: &Scenario, axes: &[String]) -> PyResult<foreba
     Ok(swept)
 }
 
-/// What to run, and where to; `swept` is the scenario with the axes.
+/// Sweep to run and its target; `swept` is the scenario with the axes.
 pub(crate) fn request<'a>(
     scenario: &Scenario,
     swept: &'a forebay_scenario::Scenario,
@@ -131,10 +131,10 @@ pub(crate) fn open_sweep(py: Python<'_>, path: PathBuf) -> PyResult<Sweep> {
     Ok(Sweep { manifest, path, batch })
 }
 
-/// Tells how far it is.
+/// Reports the progress.
 struct Watch<'a> {
     listener: Listener<'a>,
-    /// Units that are done, and all of them.
+    /// Units done, and all units.
     last: (usize, usize),
 }
 

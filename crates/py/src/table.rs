@@ -1,4 +1,4 @@
-//! A result table: Arrow to those who understand it, memory for NumPy to the others.
+//! Result tables, exposed through Arrow and as memory for NumPy.
 
 use crate::buffer::Buffer;
 use crate::concat::concat_batches;
@@ -21,7 +21,7 @@ pub(crate) struct ArrowTable {
     batch: RecordBatch,
 }
 
-/// One column: name, type, whether it may be null, unit, description.
+/// One column: name, type, nullability, unit, description.
 type ColumnInfo = (String, &'static str, bool, String, String);
 
 impl ArrowTable {
@@ -40,7 +40,7 @@ impl ArrowTable {
         self.batch.num_rows()
     }
 
-    /// What a row is.
+    /// Meaning of a row.
     #[getter]
     fn description(&self) -> String {
         self.batch.schema().metadata().get("description").map_or_else(String::new, ToString::to_string)
@@ -60,7 +60,7 @@ impl ArrowTable {
         pack(&self.batch).map_err(|e| errors::store(&e))
     }
 
-    /// What [`ArrowTable::dump`] made bytes of.
+    /// Restores a table from the bytes of [`ArrowTable::dump`].
     #[staticmethod]
     fn restore(bytes: Vec<u8>) -> PyResult<ArrowTable> {
         let parts = unpack(bytes).map_err(|e| errors::store(&e))?;
@@ -69,7 +69,7 @@ impl ArrowTable {
         Ok(ArrowTable { batch: concat_batches(&schema, &parts).map_err(errors::internal)? })
     }
 
-    /// Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
+    /// Values of a column of numbers or booleans: the table's own memory if possible, else a converted copy, in which null is NaN.
     fn values(&self, name: &str) -> PyResult<Buffer> {
         let array = self.column(name)?;
         let nan = |valid: usize, value: f64| if array.is_null(valid) { f64::NAN } else { value };
@@ -111,7 +111,7 @@ impl ArrowTable {
         })
     }
 
-    /// A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
+    /// A column of names: for each row an index (-1: no name), and the names. Without nulls, the indices are the table's own memory.
     fn names(&self, name: &str) -> PyResult<(Buffer, Vec<String>)> {
         let array = self.column(name)?;
         let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
@@ -127,13 +127,13 @@ impl ArrowTable {
         Ok((indices, names))
     }
 
-    /// Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.
+    /// Rows `offset` to `offset + length`, without a copy, limited to the existing rows.
     fn slice(&self, offset: usize, length: usize) -> ArrowTable {
         let offset = offset.min(self.batch.num_rows());
         ArrowTable { batch: self.batch.slice(offset, length.min(self.batch.num_rows() - offset)) }
     }
 
-    /// The rows for which `mask` has a byte that is not 0.
+    /// The rows whose byte in `mask` is not 0.
     fn filter(&self, py: Python<'_>, mask: &[u8]) -> PyResult<ArrowTable> {
         if mask.len() != self.batch.num_rows() {
             let rows = self.batch.num_rows();
@@ -164,7 +164,7 @@ impl ArrowTable {
     }
 }
 
-/// Types as the documentation of the tables calls them.
+/// Types under the names of the table documentation.
 fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Int64 => "int64",

@@ -1,13 +1,13 @@
-//! A page with every kind of chart and awkward data, for looking at and for the tests in the browser; the numbers are invented.
+//! A page with every kind of chart and difficult data, for inspection and for the browser tests; the numbers are invented.
 //!
-//! `cargo run -p forebay-report --example sample -- DIRECTORY` writes `three.html`, `small.html`, `twelve.html`, `one.html` and
-//! `hostile.html`; the first has 20 000 points a line.
+//! `cargo run -p forebay-report --example sample -- DIRECTORY` writes `three.html`, `small.html`, `twelve.html`, `one.html` and `hostile.html`; the
+//! first has 20 000 points a line.
 
 use forebay_report::page::*;
 use forebay_report::render;
 use std::f64::consts::PI;
 
-/// Noise from 0 to 1 that is the same everywhere.
+/// Noise from 0 to 1 that is equal on every machine.
 struct Noise(u64);
 
 impl Noise {
@@ -179,7 +179,7 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
         figures,
         ..Section::default()
     };
-    // One long view; the others are there to be chosen.
+    // One long view; the others are alternatives.
     let seeds = |names: &[String]| {
         [("seed 3", 3, long), ("seed 5", 5, 1_000), ("seed 10", 10, 1_000)]
             .map(|(name, seed, points)| (name, queue(names, seed, points)))
@@ -300,13 +300,13 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             unit: Dimension::Packets,
             lines,
             events,
-            levels: vec![Level { name: "K".into(), value: 65.0 }],
+            thresholds: vec![Threshold { name: "K".into(), value: 65.0 }],
         }],
         note: format!("Each point stands for {} ms: the least and the most within it.", step * 1e3),
     })
 }
 
-/// Three panels; two connections of each subject; times of their own.
+/// Three panels; two connections of each subject with different sample times.
 fn windows(names: &[String], points: usize) -> Chart {
     let mut panels: Vec<Panel> =
         [("Congestion window", Dimension::Segments), ("Alpha", Dimension::Ratio), ("Round-trip time", Dimension::Seconds)]
@@ -448,7 +448,7 @@ fn network(names: &[String]) -> Chart {
                 name: format!("{} → {}", nodes[a].name, nodes[b].name),
                 count,
                 rate_bps,
-                busy: each(&mut |i| if hot { 0.99 - 0.04 * i as f64 } else { 0.3 * noise.next() }),
+                utilization: each(&mut |i| if hot { 0.99 - 0.04 * i as f64 } else { 0.3 * noise.next() }),
                 drops: each(&mut |i| if hot && i < 2 { 3120.0 } else { 0.0 }),
                 marks: each(&mut |i| if hot && i >= 2 { 91234.0 } else { 0.0 }),
                 queue_max: each(&mut |i| if hot { 150.0 - 10.0 * i as f64 } else { 4.0 }),

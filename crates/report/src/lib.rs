@@ -1,6 +1,6 @@
-//! The report: one HTML file without a server, a network or a second file.
+//! Reports: one self-contained HTML file.
 //!
-//! Results become a [`page::Page`], which is plain data: words, numbers and charts. The page becomes HTML. Neither half knows the other.
+//! Results become a [`page::Page`], which is plain data: texts, numbers and charts. The page becomes HTML. The two steps are independent.
 
 pub mod chapters;
 mod html;

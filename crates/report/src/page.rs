@@ -1,54 +1,54 @@
-//! What a report says, as plain data: made from results on one side, drawn as HTML on the other.
+//! Content of a report as plain data, between results and HTML.
 //!
-//! Charts travel into the page as JSON (`data.figures[id]`) and are drawn there; everything else is text that needs no script.
-//! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Dimension`].
-//! In texts, help, notes and meanings backticks enclose code.
+//! Charts are embedded as JSON (`data.figures[id]`) and drawn by the script; everything else is text that needs no script. All values are in SI
+//! units (seconds, bits per second, bytes) or counts; the renderer chooses the prefix from [`Dimension`]. In texts, help, notes and meanings
+//! backticks enclose code.
 
 pub use forebay_analysis::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
 use serde::Serialize;
 
-/// Everything a report shows, in the order in which it is read.
+/// A whole report, in reading order.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Page {
     /// Name of the scenario, or of all that are compared.
     pub title: String,
-    /// One line about what was run: "3 transports, 3 seeds each, 20 s of simulated time".
+    /// One line about the runs: "3 transports, 3 seeds each, 20 s of simulated time".
     pub summary: String,
-    /// Where the numbers come from: fingerprint, version, start, machine, speed.
+    /// Origin of the numbers: fingerprint, version, start, machine, speed.
     pub facts: Vec<Fact>,
-    /// Remarks about how the scenario was read.
+    /// Notes on the reading of the scenario.
     pub notes: Vec<String>,
-    /// What is compared. Everything else refers to subjects by index, which is also their colour.
+    /// Compared subjects. Everything else refers to them by index, which also determines the colour.
     pub subjects: Vec<Subject>,
-    /// The comparison in words and one picture.
+    /// The comparison as sentences and one picture.
     pub headline: Headline,
     /// All numbers.
     pub table: MetricTable,
-    /// Charts by subject matter.
+    /// Charts by topic.
     pub sections: Vec<Section>,
-    /// What was run, to the last default.
+    /// The scenario with all defaults.
     pub scenarios: Vec<ScenarioText>,
-    /// What the numbers mean.
+    /// Meaning of the numbers.
     pub glossary: Vec<Term>,
 }
 
-/// A label and what it is.
+/// A label and its value.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Fact {
     /// Such as "fingerprint".
     pub label: String,
-    /// Its value, ready to print.
+    /// Its value, formatted.
     pub value: String,
 }
 
-/// One of the things that are compared: a transport group of a variant of a run.
+/// A compared subject: a transport group of a variant of a run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Subject {
     /// Name, unique in the page.
     pub name: String,
 }
 
-/// All numbers of all subjects.
+/// All metrics of all subjects.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct MetricTable {
     /// The lines.
@@ -63,7 +63,7 @@ pub struct MetricRow {
     /// Unit of the values.
     #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
-    /// What it is, one sentence.
+    /// Meaning, one sentence.
     pub help: String,
     /// A value for each subject; `None` where it has none.
     pub cells: Vec<Option<Cell>>,
@@ -78,14 +78,14 @@ pub struct TitledGrid {
     pub grid: Grid,
 }
 
-/// Figures about one matter.
+/// Figures about one topic.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Section {
     /// Anchor, such as `queue`.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What there is to see; may be empty.
+    /// Introduction; may be empty.
     pub text: String,
     /// Tables before the figures.
     pub grids: Vec<TitledGrid>,
@@ -93,16 +93,16 @@ pub struct Section {
     pub figures: Vec<Figure>,
 }
 
-/// A picture, of which there may be several views to choose from.
+/// A figure with one or several views.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Figure {
     /// Unique in the page; letters, digits and `-`.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// How to read it.
+    /// Explanation.
     pub text: String,
-    /// What the views differ in ("size bins", "seed", "port"); empty with a single view.
+    /// Quantity in which the views differ ("size bins", "seed", "port"); empty with a single view.
     pub choice: String,
     /// At least one; the first is shown at the start.
     pub views: Vec<View>,
@@ -113,11 +113,11 @@ pub struct Figure {
 pub struct View {
     /// Name in the list of views.
     pub name: String,
-    /// What it shows.
+    /// Shown quantity.
     pub chart: Chart,
 }
 
-/// A chart, by how it is drawn.
+/// A chart, by its kind.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Chart {
@@ -136,30 +136,30 @@ pub enum Chart {
 pub struct TimeChart {
     /// From top to bottom.
     pub panels: Vec<Panel>,
-    /// What was done to long series, such as "each point is the extreme of 5 ms"; empty when nothing was.
+    /// Note on reduced series, such as "each point is the extreme of 5 ms"; empty without reduction.
     pub note: String,
 }
 
 /// One panel.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Panel {
-    /// What is drawn upward.
+    /// Quantity of the y axis.
     pub title: String,
     /// Its unit.
     #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
     /// The lines.
     pub lines: Vec<TimeLine>,
-    /// Things that happened, drawn along the panel's lower edge.
+    /// Events, drawn along the panel's lower edge.
     pub events: Vec<Events>,
-    /// Values to compare with, drawn across the panel.
-    pub levels: Vec<Level>,
+    /// Reference values, drawn across the panel.
+    pub thresholds: Vec<Threshold>,
 }
 
-/// A value that a quantity is compared with.
+/// A reference value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Level {
-    /// What it is, such as "K".
+pub struct Threshold {
+    /// Name, such as "K".
     pub name: String,
     /// In the unit of the panel.
     pub value: f64,
@@ -168,15 +168,15 @@ pub struct Level {
 /// A quantity over time.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct TimeLine {
-    /// Index of the subject; `None` for what belongs to no single one.
+    /// Index of the subject; `None` for a line without a single subject.
     pub subject: Option<usize>,
     /// Name in legend and hover, such as "dctcp, connection 3".
     pub label: String,
-    /// When each value was read.
+    /// Time of each value.
     pub at: Times,
-    /// The values (of a reduced series the largest of each bucket); `None` is a gap.
+    /// The values (for a reduced series the largest of each interval); `None` is a gap.
     pub y: Vec<Option<f64>>,
-    /// Of a reduced series the smallest of each bucket; empty otherwise.
+    /// For a reduced series the smallest of each interval; empty otherwise.
     pub low: Vec<Option<f64>>,
 }
 
@@ -184,7 +184,7 @@ pub struct TimeLine {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Times {
-    /// `from`, `from + step`, ...: as many as there are values.
+    /// `from`, `from + step`, ...: one for each value.
     Even {
         /// The first.
         from: f64,
@@ -201,18 +201,18 @@ impl Default for Times {
     }
 }
 
-/// Things that happened, counted in short intervals.
+/// Events, counted in short intervals.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Events {
-    /// Index of the subject; `None` for what belongs to no single one.
+    /// Index of the subject; `None` for events without a single subject.
     pub subject: Option<usize>,
     /// Name in legend and hover, such as "dctcp timeouts".
     pub label: String,
-    /// `mark`, `drop` or `timeout`: each has a symbol of its own.
+    /// Kind, which determines the symbol.
     pub kind: EventKind,
-    /// Middle of each interval in which something happened, seconds.
+    /// Middle of each interval with events, seconds.
     pub at: Vec<f64>,
-    /// How often it happened in that interval.
+    /// Number of events in that interval.
     pub n: Vec<u64>,
 }
 
@@ -225,19 +225,19 @@ pub enum EventKind {
     /// A packet was dropped.
     #[default]
     Drop,
-    /// A retransmission timer ran out.
+    /// A retransmission timer fired.
     Timeout,
 }
 
 /// An axis.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Axis {
-    /// What it shows.
+    /// Shown quantity.
     pub title: String,
     /// Unit of its values.
     #[serde(serialize_with = "forebay_analysis::by_name")]
     pub unit: Dimension,
-    /// Whether it is logarithmic; its values are above 0 then.
+    /// True for a logarithmic axis; its values are above 0.
     pub log: bool,
 }
 
@@ -248,7 +248,7 @@ pub struct LineChart {
     pub x: Axis,
     /// Upward.
     pub y: Axis,
-    /// Whether the points themselves are drawn: few points that were measured, rather than many of a distribution.
+    /// True to draw the points: few measured points, not the many points of a distribution.
     pub points: bool,
     /// The lines.
     pub lines: Vec<XyLine>,
@@ -257,7 +257,7 @@ pub struct LineChart {
 /// One line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct XyLine {
-    /// Index of the subject; `None` for what belongs to no single one.
+    /// Index of the subject; `None` for a line without a single subject.
     pub subject: Option<usize>,
     /// Name in legend and hover.
     pub label: String,
@@ -271,14 +271,14 @@ pub struct XyLine {
     pub high: Vec<Option<f64>>,
     /// Drawn as steps: each value holds up to the next x.
     pub step: bool,
-    /// Drawn with dashes, to tell lines of one subject apart.
+    /// Drawn with dashes, to distinguish lines of one subject.
     pub dash: bool,
 }
 
 /// Groups of bars.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct BarChart {
-    /// What the categories are, such as "size of the message".
+    /// Meaning of the categories, such as "size of the message".
     pub x_title: String,
     /// Upward.
     pub y: Axis,
@@ -297,24 +297,24 @@ pub struct Bars {
     pub value: Vec<Option<f64>>,
     /// A mark within or above the bar, such as the 99th percentile over a median; empty without.
     pub mark: Vec<Option<f64>>,
-    /// What the mark is, such as "p99".
+    /// Meaning of the mark, such as "p99".
     pub mark_name: String,
-    /// How many messages a bar stands for.
+    /// Number of messages per bar.
     pub n: Vec<u64>,
 }
 
-/// The network, with what its links did.
+/// Network picture with link statistics.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Topology {
     /// Nodes, laid out in the unit square, y downward.
     pub nodes: Vec<Node>,
     /// Directed links.
     pub links: Vec<Link>,
-    /// Of each run the index of its first subject, whose numbers are those of all that share its links;
+    /// For each run the index of its first subject, which stands for all subjects that share its links;
     pub subjects: Vec<usize>,
     /// and its name.
     pub labels: Vec<String>,
-    /// What was left out or drawn together, such as "40 hosts are drawn as one"; may be empty.
+    /// Note on omitted or merged items, such as "40 hosts are drawn as one"; may be empty.
     pub note: String,
 }
 
@@ -323,9 +323,9 @@ pub struct Topology {
 pub struct Node {
     /// Name, or a range of names.
     pub name: String,
-    /// How many nodes it stands for.
+    /// Number of nodes that it stands for.
     pub count: u64,
-    /// Whether it is a switch.
+    /// True for a switch.
     pub switch: bool,
     /// To the right, 0 to 1.
     pub x: f64,
@@ -342,12 +342,12 @@ pub struct Link {
     pub to: usize,
     /// Name of the port.
     pub name: String,
-    /// How many links it stands for.
+    /// Number of links that it stands for.
     pub count: u64,
     /// Rate of each, bit/s.
     pub rate_bps: f64,
-    /// Fraction of time it transmitted, for each subject's run (mean over seeds; of several links the busiest).
-    pub busy: Vec<f64>,
+    /// Fraction of time it transmitted, for each subject's run (mean over seeds; for several links the busiest).
+    pub utilization: Vec<f64>,
     /// Packets dropped, for each subject's run.
     pub drops: Vec<f64>,
     /// Marks set.
@@ -363,19 +363,19 @@ pub struct ScenarioText {
     pub file: String,
     /// The file.
     pub text: String,
-    /// What the command line changed in it.
+    /// Changes from the command line.
     pub overrides: Vec<String>,
-    /// Name of each variant, and the scenario with every default written out, as TOML.
+    /// Name of each variant, and the scenario with all defaults, as TOML.
     pub resolved: Vec<(String, String)>,
 }
 
-/// A word of the page and what it means.
+/// A term of the page and its meaning.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Term {
     /// The word.
     pub name: String,
     /// Its unit; may be empty.
     pub unit: String,
-    /// What it means.
+    /// Meaning.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! A hash of the sources of a crate and of all crates of the workspace that it depends on. Shared by the build script and its test.
+//! Hash of the sources of a crate and of all workspace crates that it depends on. Shared by the build script and its test.
 
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,23 +6,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where each table has a file with its columns: a change there is of interest to those alone who keep the table.
+/// Folder with one file of columns per table. A change there matters only to sweeps that keep the table.
 const TABLES: &str = "crates/store/src/schema";
-/// Files there that are not a table's.
-const NO_TABLES: [&str; 2] = ["mod.rs", "shared.rs"];
+/// Files of that folder that are not tables.
+const NO_TABLES: [&str; 2] = ["mod.rs", "common.rs"];
 
-/// What is hashed: folders and single files, by names that do not depend on where the workspace lies.
+/// Hashed folders and files, by names that do not depend on the location of the workspace.
 pub(crate) struct Sources {
-    /// Names and places, in order of the names.
+    /// Names and paths, sorted by name.
     pub roots: Vec<(String, PathBuf)>,
-    /// The files of the tables, by the tables' names.
+    /// Files of the tables, by table name.
     pub tables: BTreeMap<String, PathBuf>,
-    /// Manifests that say which crates there are.
+    /// Manifests that list the crates.
     pub manifests: Vec<PathBuf>,
 }
 
 impl Sources {
-    /// Of each `crates/NAME` and whatever it depends on in the workspace at `root`, and of the data that is built in.
+    /// Sources of each `crates/NAME` with its workspace dependencies, and the built-in data.
     pub(crate) fn of(root: &Path, names: &[&str]) -> io::Result<Sources> {
         let (mut found, mut left) = (BTreeSet::new(), names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>());
         let mut manifests = Vec::new();
@@ -49,13 +49,13 @@ impl Sources {
         Ok(Sources { roots, tables, manifests })
     }
 
-    /// The hash of the columns of each table, as `NAME=HASH` with spaces between.
+    /// Hash of the columns of each table, as `NAME=HASH` separated by spaces.
     pub(crate) fn table_digests(&self) -> io::Result<String> {
         let one = |(name, place): (&String, &PathBuf)| Ok(format!("{name}={}", digest([(name.clone(), place.clone())])?));
         Ok(self.tables.iter().map(one).collect::<io::Result<Vec<_>>>()?.join(" "))
     }
 
-    /// The hash of everything but the columns of tables, 32 hexadecimal digits.
+    /// Hash of everything but the columns of tables, 32 hexadecimal digits.
     pub(crate) fn digest(&self) -> io::Result<String> {
         let mut all = Vec::new();
         for (name, place) in &self.roots {
@@ -68,7 +68,7 @@ impl Sources {
     }
 }
 
-/// A hash of files by their names. Line ends do not count: version control may have changed them.
+/// Hash of files by their names. Line ends do not count: version control may have changed them.
 fn digest(files: impl IntoIterator<Item = (String, PathBuf)>) -> io::Result<String> {
     let mut h = Sha256::new();
     for (name, place) in files {
@@ -81,7 +81,7 @@ fn digest(files: impl IntoIterator<Item = (String, PathBuf)>) -> io::Result<Stri
     Ok(h.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect())
 }
 
-/// The files under `place`, each with its name, of which `name` is the beginning.
+/// The files under `place`, each with its name, which starts with `name`.
 fn walk(place: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(place).map_err(|e| at(place, e))? {
         let path = entry?.path();
@@ -90,14 +90,14 @@ fn walk(place: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Res
         if path.is_dir() {
             walk(&path, &name, files)?;
         } else if !file.starts_with('.') && !file.ends_with('~') {
-            // What editors leave lying about is no source.
+            // Editor backup files are not sources.
             files.push((name, path));
         }
     }
     Ok(())
 }
 
-/// The crates of the workspace that a manifest depends on. Those of its tests do not change results.
+/// The workspace crates that a manifest depends on. Dev-dependencies do not change results.
 fn dependencies(manifest: &str) -> Vec<String> {
     let name = |line: &str| {
         let rest = line.trim_start_matches("[dependencies.").strip_prefix("forebay-")?;

@@ -1,12 +1,12 @@
-//! Why a message took as long as it did, in a few lines with times: what the tables keep, and what its connection did, from the same run again.
+//! Explanation of a message's completion time: the values from the tables, and the events of its connection from a repeated run.
 //!
-//! A run is determined by scenario and seed, and observation only reads: running it again with the one connection observed gives the same
+//! A run is determined by scenario and seed, and observation does not change it: repeating it with the connection observed gives the same
 //! trajectory, which its fingerprint proves.
 
 use crate::job::Job;
+use crate::message_timeline::{Routes, timeline};
+use crate::routes::{Endpoints, routes};
 use crate::simulate::simulate;
-use crate::story::{Ways, story};
-use crate::ways::{Ends, ways};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::RunError;
 use forebay_experiment::world::World;
@@ -18,29 +18,29 @@ use forebay_types::{PortId, QueryId, Time};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Which messages of a result.
+/// Selection of messages of a result.
 #[derive(Debug, Clone, Default)]
-pub struct Which {
-    /// This one, by its `flow_id`.
+pub struct MessageSelector {
+    /// The message with this `flow_id`.
     pub flow: Option<u64>,
-    /// The slowest of this query.
+    /// The slowest message of this query.
     pub query: Option<QueryId>,
-    /// Of this variant; without one of the first.
+    /// Name of the variant; the first one by default.
     pub variant: Option<String>,
     /// Of this repetition.
     pub run: u32,
 }
 
-/// Why a message could not be explained.
+/// Error of an explanation.
 #[derive(Debug)]
 pub enum ExplainError {
     /// The results cannot be read.
     Store(StoreError),
-    /// The scenario is not legal any more.
+    /// The scenario is no longer valid.
     Scenario(Errors),
-    /// It does not run any more.
+    /// The scenario no longer runs.
     Run(RunError),
-    /// There is no such message, or the run is another one now.
+    /// The message does not exist, or the run has changed.
     Other(String),
 }
 
@@ -50,17 +50,17 @@ impl From<StoreError> for ExplainError {
     }
 }
 
-/// How many messages are explained where none is named.
+/// Number of messages to explain by default.
 const WORST: usize = 3;
-/// Samples of a queue while a message is on its way, and most in the whole run.
+/// Samples of a queue while a message is on its path, and maximum number in a whole run.
 const SAMPLES: u64 = 200;
 const MAX_SAMPLES: u64 = 200_000;
 
-/// The story of the messages that `which` names, or of the slowest.
+/// The timelines of the messages that `which` selects, or of the slowest.
 ///
 /// # Errors
-/// Results that cannot be read or run again, and messages that they do not have.
-pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<String, ExplainError> {
+/// Results that cannot be read or repeated, and messages that do not exist.
+pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &MessageSelector) -> Result<String, ExplainError> {
     let manifest = dir.manifest();
     let variant = match &which.variant {
         Some(v) => v.clone(),
@@ -74,27 +74,26 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<S
     };
     let wanted = chosen(dir, which, &variant)?;
     let mut config = configured(worlds, manifest, &variant)?;
-    let ways = observe(&mut config.1, record, &wanted);
+    let routes = observe(&mut config.1, record, &wanted);
     let again =
         simulate(config.0, &variant, which.run, &config.1, &Job::new(0, which.run, record.seed), &|| ControlFlow::Continue(()))
             .map_err(ExplainError::Run)?;
     let fingerprint = format!("{:016x}", again.report.fingerprint);
     if fingerprint != record.fingerprint {
         let text = format!(
-            "the run takes another course now ({fingerprint} instead of {}): a file it reads has changed, or forebay {} wrote it",
+            "the repeated run differs (fingerprint {fingerprint} instead of {}): one of its files has changed, or another version, forebay {}, wrote the results",
             record.fingerprint, manifest.forebay
         );
         return Err(ExplainError::Other(text));
     }
-    let mut out =
-        format!("variant {variant}, seed {}; the run was repeated, with the same course ({fingerprint})\n", record.seed);
+    let mut out = format!("variant {variant}, seed {}; repeated run with the same fingerprint ({fingerprint})\n", record.seed);
     for line in event_lines(dir, Some((&variant, which.run)))? {
         out += &format!("{line}\n");
     }
-    for (wanted, way) in wanted.iter().zip(&ways) {
+    for (wanted, route) in wanted.iter().zip(&routes) {
         let row = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i));
         out += "\n";
-        out += &row.map_or_else(String::new, |f| story(f, &again, way));
+        out += &row.map_or_else(String::new, |f| timeline(f, &again, route));
     }
     Ok(out)
 }
@@ -105,16 +104,16 @@ struct Wanted {
     conn: u64,
     src: String,
     dst: String,
-    /// When it began, ns.
+    /// Start, ns.
     start: u64,
-    /// How long it took, ns.
+    /// Duration, ns.
     took: i64,
-    /// What it lost against the empty path, ns.
+    /// Delay beyond the time on the unloaded path, ns.
     lost: i64,
 }
 
 /// The messages.
-fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
+fn chosen(dir: &RunDir, which: &MessageSelector, variant: &str) -> Result<Vec<Wanted>, ExplainError> {
     let mut flow = which.flow;
     if let Some(query) = which.query {
         for batch in &dir.columns("queries", &["variant", "run", "query_id", "slowest_flow_id"])? {
@@ -153,10 +152,10 @@ fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, Exp
         }
     }
     if all.is_empty() {
-        let text = flow.map_or("it has no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
+        let text = flow.map_or("the results have no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
         return Err(ExplainError::Other(text));
     }
-    // What lost most against an empty path first; what did not end has lost at least the time so far.
+    // Largest delay first; an unfinished message counts with the delay so far.
     all.sort_by_key(|w| (std::cmp::Reverse(w.lost), w.flow));
     all.truncate(WORST);
     Ok(all)
@@ -180,8 +179,8 @@ fn configured(
     Ok((resolved.world, v.config))
 }
 
-/// Has every ACK of the connections observed, every timeout, and the queues of the ports on their ways. Returns the ways.
-fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Ways> {
+/// Observes every ACK of the connections, every timeout, and the queues of the ports on their routes. Returns the routes.
+fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Routes> {
     config.seed = record.seed;
     config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
     config.observe.timeouts = true;
@@ -190,15 +189,15 @@ fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Ve
     let node = |name: &str| network.nodes.enumerate().find(|(_, n)| n.name == name).map(|(id, _)| id);
     let ends = |w: &Wanted| {
         let (start, took) = (Time(w.start.saturating_mul(1_000)), (w.took.max(0) as u64).saturating_mul(1_000));
-        Some(Ends { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
+        Some(Endpoints { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
     };
-    let ways: Vec<Ways> = wanted.iter().map(|w| ends(w).map_or_else(Ways::default, |e| ways(network, &e))).collect();
-    // Often enough for the shortest of them, but not more often than a run can keep.
+    let routes: Vec<Routes> = wanted.iter().map(|w| ends(w).map_or_else(Routes::default, |e| routes(network, &e))).collect();
+    // Frequent enough for the shortest message, within the number of samples that a run can keep.
     let shortest = wanted.iter().map(|w| w.took.max(0) as u64).min().unwrap_or(0).saturating_mul(1_000) / SAMPLES;
     let every = Time(shortest.max(record.end_ns.saturating_mul(1_000) / MAX_SAMPLES).max(1));
-    let mut all: Vec<PortId> = ways.iter().flat_map(|w| w.each.iter().flat_map(|way| way.ports.iter().copied())).collect();
+    let mut all: Vec<PortId> = routes.iter().flat_map(|w| w.each.iter().flat_map(|route| route.ports.iter().copied())).collect();
     all.sort_unstable();
     all.dedup();
     config.observe.queue_series = all.into_iter().map(|p| (p, every)).collect();
-    ways
+    routes
 }

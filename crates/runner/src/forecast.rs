@@ -1,15 +1,15 @@
-//! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
+//! Forecast of the cost of a scenario. The first moments of its runs are simulated and scaled to the whole length.
 
+mod backlog;
 mod clock;
 mod outlook;
-mod pile;
 mod plan;
 mod rates;
 mod timeouts;
 
+use self::backlog::{in_flight, served, waiting};
 use self::clock::{Spent, Stopwatch, share};
 pub use self::outlook::{Outlook, RealTime, outlook};
-use self::pile::{in_flight, served, waiting};
 use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, planned, planned_bytes};
 use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
@@ -26,11 +26,11 @@ use std::mem::size_of;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Variants whose first moments are run; the others are taken to be as these on average.
+/// Maximum number of variants whose first moments are run; the others are assumed to equal their average.
 const VARIANTS: usize = 8;
 /// Packet transmissions of such a run: enough for windows to have opened.
 const TRANSMISSIONS: u64 = 400_000;
-/// Processor time after which it ends in any case.
+/// Maximum processor time of a pilot run.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Wall-clock time allowed for each second of processor time, on a machine that is busy with other work.
 const WALL_PER_BUSY: u32 = 4;
@@ -41,37 +41,35 @@ const SEEN_OF_LATE: f64 = 0.25;
 /// Fewer transmissions predict the rest poorly: such a slow run gets more time.
 const FEW: u64 = 150_000;
 const PATIENCE_FEW: Duration = Duration::from_millis(1_200);
-/// What the program and the libraries take beside any run, and what writing tables takes: rows as columns, and the pages of the files.
-/// Measured; without full optimisation, as tests have it, both take more.
+/// Memory of the program and libraries, and of writing tables: rows as columns, and the pages of the files. Measured; without full optimization, as
+/// in tests, both take more.
 const PROGRAM: u64 = if cfg!(debug_assertions) { 12 << 20 } else { 6 << 20 };
 const WRITING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
-/// Of the lists that are written, the part that writing them takes as well, up to that.
+/// Fraction of the row lists that writing them takes as well, and its limit.
 const WRITTEN: f64 = if cfg!(debug_assertions) { 1.0 } else { 0.5 };
-/// What the report takes beside its rows.
+/// Memory of the report beside its rows.
 const DRAWING: u64 = if cfg!(debug_assertions) { 24 << 20 } else { 16 << 20 };
-/// What the report takes for each message, as it reads the tables again. Measured.
+/// Memory of the report per message, as it reads the tables again. Measured.
 const PAGE_MESSAGE: f64 = 230.0;
-/// Likewise for each sample of a queue, and of a sender; it leaves out series of more rows than the limit.
+/// Memory of the report per sample of a queue, and of a sender; series with more rows than the limit are left out.
 const PAGE_SAMPLE: [f64; 2] = [80.0, 130.0];
-/// Likewise for each timeout.
+/// Memory of the report per timeout.
 const PAGE_TIMEOUT: f64 = 75.0;
 const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
-/// Links that a packet has passed on its way to where it waits: that of its host, and, as it is counted when it is queued, the one it waits for.
+/// Links that a queued packet has passed: that of its host, and, because a packet counts when it is queued, the one that it waits for.
 const LINKS: f64 = 2.0;
-/// What is kept of each message that stalled until the run is over: a row of 64 bytes, in a list that grows by doubling, the old one beside the new.
+/// Memory per message that stalled, until the run is over: a row of 64 bytes, in a list that doubles, with the old list beside the new one.
 const STALLED: f64 = 128.0;
-/// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on how well they
-/// compress.
+/// Bytes on disk of a row of messages, of a sample of a queue, of one of a sender, and of a timeout. Measured; it depends on compression.
 const DISK: [f64; 4] = [50.0, 6.0, 22.0, 14.0];
-/// Seconds of a processor that a row of messages takes to be written, a sample, and a row of messages to be read again for the page. Measured;
-/// one thread does it, whatever else runs.
+/// Processor seconds to write a row of messages, to write a sample, and to read a row of messages for the page. Measured; one thread does it.
 const WRITE_MESSAGE: f64 = 1.1e-6;
 const WRITE_SAMPLE: f64 = 0.15e-6;
 const READ_MESSAGE: f64 = 0.3e-6;
 /// Size of the page and the manifest.
 const PAGE: f64 = 600e3;
 
-/// What runs are expected to cost.
+/// Expected cost of runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Forecast {
     /// Runs.
@@ -80,63 +78,63 @@ pub struct Forecast {
     pub messages: f64,
     /// Queue and sender samples of all runs.
     pub samples: f64,
-    /// Timeouts and tail loss probes of all runs, where they are recorded.
+    /// Timeouts and tail loss probes of all runs, if recorded.
     pub timeouts: f64,
-    /// Whether there may be more, nobody knows how many: of what leads to them too little was seen.
+    /// True if the number of timeouts is a lower bound, because the pilot run was too short.
     pub timeouts_at_least: bool,
     /// Packet transmissions of all runs.
     pub transmissions: f64,
-    /// Most memory at a time, bytes.
+    /// Peak memory, bytes.
     pub memory: u64,
     /// Results on disk, bytes.
     pub disk: f64,
     /// Largest size of the files with samples that are not yet in tables, bytes.
     pub spilled: f64,
-    /// Time on processors, seconds, of all threads together.
+    /// Processor time of all threads, seconds.
     pub busy: f64,
-    /// Time on the clock, seconds, while the machine is as busy as it is now.
+    /// Wall time, seconds, under the current load of the machine.
     pub seconds: f64,
-    /// Of it, what tables and page take, which a sweep does not write.
+    /// Wall time of tables and page, which a sweep does not write.
     pub writing: f64,
-    /// Of that, time on a processor.
+    /// Processor time of tables and page.
     pub writing_busy: f64,
-    /// Part of a processor that each thread gets.
+    /// Fraction of a processor that each thread gets.
     pub share: f64,
-    /// What takes most of the memory: a key of the scenario, or an option, and bytes.
+    /// Largest consumer of memory: a key of the scenario or an option, and its bytes.
     pub costliest: (String, u64),
-    /// Whether all of it was run to know this.
+    /// True if the whole scenario was run for the forecast.
     pub exact: bool,
 }
 
-/// One variant, seen for a moment.
+/// Pilot run of one variant.
 struct Pilot {
-    /// By how much its whole run is longer.
+    /// Ratio of the whole run to the pilot run.
     messages: f64,
-    /// Those of them that waited for a timer, an ACK that was held back, or a message before them.
+    /// Messages that waited for a timer, a delayed ACK, or an earlier message.
     stalled: f64,
     queries: f64,
     queue: f64,
     tcp: f64,
     timeouts: Timeouts,
     transmissions: f64,
-    /// Packet transmissions per second of a processor, and seconds before the first.
+    /// Packet transmissions per processor second, and seconds before the first.
     speed: f64,
     start: f64,
     spent: Spent,
-    /// Memory beside rows, now; and of connections that pile up until the end.
+    /// Memory beside rows now, and of connections that accumulate until the end.
     state: u64,
     waiting: u64,
     /// The workload with the most messages.
     busiest: Option<WorkloadId>,
-    /// Time at which the traffic of each workload is over, s.
+    /// Time at which the traffic of each workload ends, s.
     ends: IndexVec<WorkloadId, f64>,
     whole: bool,
 }
 
-/// What the runs of `resolved` will cost, on `threads` threads. Takes at most a few seconds.
+/// Expected cost of the runs of `resolved` on `threads` threads. Takes at most a few seconds.
 ///
 /// # Errors
-/// What a run fails with, such as a host that cannot be reached.
+/// Errors of a run, such as an unreachable host.
 pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
     let among = resolved.variants.len().min(VARIANTS);
     let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v, among)).collect::<Result<Vec<_>, _>>()?;
@@ -148,7 +146,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     let busy = sum(&|p| p.start + p.transmissions / p.speed.max(1.0));
     let together = threads.clamp(1, runs.max(1) as usize) as u64;
     let rows = |p: &Pilot| {
-        // Packed until the run is over; then a list of them all beside what the allocator keeps of that, sorted by keys. Measured.
+        // Packed until the run is over; then a list of all rows, beside memory that the allocator keeps, sorted by keys. Measured.
         let messages = p.messages * (size_of::<FlowRow>() as f64 * 1.35 + 24.0);
         let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
         (messages + p.stalled * STALLED + queries) as u64
@@ -159,7 +157,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     let series = (drawn(queue, PAGE_SAMPLE[0]) + drawn(tcp, PAGE_SAMPLE[1])) as u64;
     let stops = drawn(timeouts, PAGE_TIMEOUT) as u64;
     let page = (messages * PAGE_MESSAGE) as u64 + series + stops;
-    // The page is made when the runs are over; what many connections had in small pieces is not given back by then.
+    // The page is written after the runs. The small blocks of many connections are not yet returned by then.
     let kept = seen.iter().map(|p| p.waiting).max().unwrap_or(0) * together;
     let memory = PROGRAM + (state + list + WRITING.min((list as f64 * WRITTEN) as u64 + (4 << 20))).max(kept + page + DRAWING);
     let outside = resolved.variants.iter().map(|v| resolved.world.outside_memory(&v.config)).max().unwrap_or(0);
@@ -231,7 +229,7 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize) -> Result<Pilot, 
     Ok(Pilot { spent, ..pilot })
 }
 
-/// Simulated time that the first moments cover at least: it includes some time of all traffic that begins late.
+/// Minimum simulated time of the pilot run. It includes some time of all traffic that starts late.
 fn wanted(config: &Experiment) -> Time {
     let duration = config.duration.map(|d| d.as_secs_f64());
     let begun = config.workloads.iter().map(|w| all_begun(&w.kind, duration));
@@ -270,7 +268,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
         _ => unseen(config, &config.workloads[id].kind, &plans[id]),
     };
     let total_acked: f64 = acked.iter().sum();
-    // Transmissions go with the bytes; where none has arrived yet, with time.
+    // Transmissions scale with bytes, or with time where no bytes have arrived yet.
     let growth = if whole {
         1.0
     } else if total_acked > 0.0 {
@@ -303,10 +301,10 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
     let waiting = if whole { 0.0 } else { waiting(config, report, plans, &factors) };
     let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     let all: f64 = counted.iter().sum();
-    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::EarlierMessages];
+    let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::HeadOfLine];
     let stalled = report.flows.iter().filter(|f| f.waited.is_some_and(|w| stalls.contains(&w.cause))).count();
     let end = duration.unwrap_or(now * length);
-    // In step with its bytes.
+    // Scales with its bytes.
     let over = |id: WorkloadId| match begins(&config.workloads[id].kind).as_secs_f64() {
         begin if begin < now && acked[id] > 0.0 => (begin + (now - begin) * factors[id]).min(end),
         _ => end,
@@ -318,7 +316,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
         queue: config.observe.queue_series.iter().map(|(_, every)| samples(end, every.as_secs_f64())).sum(),
         tcp: report.tcp.len() as f64 * length,
         timeouts: Timeouts::default(),
-        // What is under way has passed some of its links, and has not been counted as arrived.
+        // Data in flight has passed some of its links and has not been counted as arrived.
         transmissions: (hops - under_way) * growth + under_way,
         speed: 1.0,
         start: 0.0,
@@ -347,7 +345,7 @@ fn factors(
         let (begin, end) = active(kind, duration);
         let time = end.map(|end| if now > begin { ((end - begin) / (now - begin)).max(1.0) } else { 1.0 });
         match (planned, time) {
-            // Once the links are overloaded, their throughput is constant, and bytes grow with time alone.
+            // Once the links are overloaded, their throughput is constant, and bytes grow with time only.
             (Some(work), Some(_)) if matches!(kind, WorkloadKind::Poisson { .. }) => {
                 let all = duration.map_or(f64::INFINITY, |d| (d - begin).max(0.0) / (now - begin).max(1e-9));
                 Some(work.min(all.max(1.0) / served[id]))
@@ -356,7 +354,7 @@ fn factors(
         }
     };
     let known: IndexVec<WorkloadId, Option<f64>> = config.workloads.ids().map(of).collect();
-    // Background traffic, which lasts until the others end.
+    // Background traffic, which lasts until the other workloads end.
     let others = known.iter().flatten().copied().fold(1.0, f64::max);
     known.iter().map(|factor| factor.unwrap_or(others)).collect()
 }
@@ -365,7 +363,7 @@ fn factors(
 fn unseen(config: &Experiment, kind: &WorkloadKind, plan: &Planned) -> f64 {
     let duration = config.duration.map(|d| d.as_secs_f64());
     let (begin, end) = active(kind, duration);
-    // Bytes in flight at the end of its time arrive later.
+    // Bytes in flight at the end arrive later.
     let until = duration.or(end);
     let carried = until.map(|end| capacity(&config.network, kind) * (end - begin).max(0.0));
     plan.in_time.into_iter().chain(carried).reduce(f64::min).unwrap_or(0.0)
@@ -376,8 +374,8 @@ fn samples(length: f64, every: f64) -> f64 {
     if every > 0.0 { length / every } else { 0.0 }
 }
 
-/// Whether a scenario is too small for a forecast: its links could not carry enough to fill any memory.
-pub fn surely_small(resolved: &Resolved) -> bool {
+/// True if a scenario is too small for a forecast: its links could not carry enough to fill any memory.
+pub fn needs_no_forecast(resolved: &Resolved) -> bool {
     resolved.variants.iter().all(|v| {
         let network = &v.config.network;
         let rate: f64 = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate.0 as f64).sum();

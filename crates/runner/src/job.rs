@@ -1,4 +1,4 @@
-//! One job, and how far it is: written by the thread that runs it, read by whoever shows progress.
+//! A job and its progress, written by the thread that runs it and read by the progress display.
 
 use forebay_experiment::report::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -7,13 +7,13 @@ use std::time::Duration;
 /// One variant with one seed. Jobs are numbered by variant, then repetition.
 #[derive(Debug, Default)]
 pub struct Job {
-    /// Index of the variant, or of whatever else progress is shown for.
+    /// Index of the variant, or of another group in the progress display.
     pub(crate) variant: usize,
     /// Repetition, from 0.
     pub(crate) run: u32,
     /// Its seed.
     pub(crate) seed: u64,
-    /// Milliseconds from the start of everything to the job's own, plus 1; 0: it waits.
+    /// Milliseconds from the start of all jobs to the start of this one, plus 1; 0 while it waits.
     started: AtomicU64,
     finished: AtomicBool,
     now_ps: AtomicU64,
@@ -21,24 +21,24 @@ pub struct Job {
     hops: AtomicU64,
     done: AtomicU64,
     total: AtomicU64,
-    /// Cores that it may use beside its own, and the most that it has used.
+    /// Cores that it may use beside its own, and the largest number that it has used.
     spare: AtomicUsize,
     cores: AtomicUsize,
     to_report: AtomicU64,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Debug, Clone, Copy)]
 pub struct State {
-    /// Whether it runs now.
+    /// True while it runs.
     pub running: bool,
-    /// Part of it that is done, 0 to 1, when that is known.
+    /// Fraction done, 0 to 1, if known.
     pub fraction: Option<f64>,
-    /// When it started, since the start of everything; `None`: it waits.
+    /// Start, relative to the start of all jobs; `None` while it waits.
     pub started: Option<Duration>,
     /// Simulated time, ps.
     pub now_ps: u64,
-    /// End of simulated time, ps, when the scenario sets one.
+    /// Configured end of simulated time, ps, if any.
     pub end_ps: Option<u64>,
     /// Packet transmissions so far.
     pub hops: u64,
@@ -46,7 +46,7 @@ pub struct State {
     pub done: u64,
     /// Messages known in advance, 0 when unknown.
     pub total: u64,
-    /// Bytes that its report would take beside what is there now.
+    /// Additional bytes that its report would take.
     pub to_report: u64,
 }
 
@@ -66,39 +66,39 @@ impl Job {
         self.seed
     }
 
-    /// A job that waits.
+    /// A waiting job.
     pub fn new(variant: usize, run: u32, seed: u64) -> Job {
         Job { variant, run, seed, ..Job::default() }
     }
 
-    /// It may use so many cores.
+    /// Sets the number of cores that it may use.
     pub(crate) fn allow(&self, cores: usize) {
         self.spare.store(cores.saturating_sub(1), Relaxed);
     }
 
-    /// How many cores it may use.
+    /// Number of cores that it may use.
     pub(crate) fn may_use(&self) -> usize {
         1 + self.spare.load(Relaxed)
     }
 
-    /// The most cores that it has used, which it has chosen by itself.
+    /// Largest number of cores that it has used. The job decides by itself.
     pub fn cores(&self) -> usize {
         self.cores.load(Relaxed).max(1)
     }
 
-    /// It starts, `since` after the start of everything.
+    /// Marks its start, `since` after the start of all jobs.
     pub(crate) fn start(&self, since: Duration) {
         self.started.store(since.as_millis() as u64 + 1, Relaxed);
     }
 
-    /// It is done, after `hops` packet transmissions.
+    /// Marks its end, after `hops` packet transmissions.
     pub(crate) fn finish(&self, hops: u64) {
         self.hops.store(hops, Relaxed);
         self.to_report.store(0, Relaxed);
         self.finished.store(true, Relaxed);
     }
 
-    /// It got this far.
+    /// Sets its progress.
     pub(crate) fn note(&self, p: Progress) {
         self.now_ps.store(p.now.0, Relaxed);
         self.end_ps.store(p.end.map_or(0, |t| t.0), Relaxed);
@@ -109,7 +109,7 @@ impl Job {
         self.to_report.store(p.to_report, Relaxed);
     }
 
-    /// How far it is.
+    /// Current progress.
     pub fn state(&self) -> State {
         let (started, finished) = (self.started.load(Relaxed), self.finished.load(Relaxed));
         let (now_ps, end_ps) = (self.now_ps.load(Relaxed), Some(self.end_ps.load(Relaxed)).filter(|e| *e > 0));

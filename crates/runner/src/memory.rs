@@ -1,21 +1,21 @@
-//! How much memory this process has, and how much it may have: of the machine, of its control group and of its own limits the least.
+//! Memory of this process and its limit: the smallest of the free memory of the machine, the limit of the control group, and the process's own
+//! limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a process may take.
+/// Memory limit of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Bytes.
     pub bytes: u64,
-    /// What sets it, in words that go behind "as": `this machine has free`.
+    /// Origin of the limit, as the end of a sentence: `this machine has free`.
     pub by: &'static str,
-    /// Whether what is mapped counts, used or not.
+    /// True if mapped memory counts, used or not.
     pub mapped: bool,
 }
 
-/// The least of what the machine has free, what the control group allows, and what the process may map (`ulimit -v`). `None` where the
-/// system does not say.
+/// The smallest of the free memory of the machine, the limit of the control group, and the limit on mapped memory (`ulimit -v`). `None` if unknown.
 pub fn limit() -> Option<Limit> {
     let free = field("/proc/meminfo", "MemAvailable:").map(|bytes| Limit {
         bytes: bytes + resident(),
@@ -31,7 +31,7 @@ pub fn limit() -> Option<Limit> {
     [free, group, own].into_iter().flatten().min_by_key(|l| l.bytes)
 }
 
-/// Memory that this process occupies now, bytes; 0 where the system does not say.
+/// Resident memory of this process, bytes; 0 if unknown.
 pub fn resident() -> u64 {
     field("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
@@ -81,12 +81,12 @@ pub fn held_by_files(_folder: &Path) -> u64 {
     0
 }
 
-/// Most memory that this process has occupied, bytes; 0 where the system does not say.
+/// Peak resident memory of this process, bytes; 0 if unknown.
 pub(crate) fn peak() -> u64 {
     field("/proc/self/status", "VmHWM:").unwrap_or(0)
 }
 
-/// A field in kB of a file in the manner of /proc/meminfo.
+/// A field in kB of a file in the format of /proc/meminfo.
 fn field(file: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
@@ -100,7 +100,7 @@ fn address_space() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The folders of the control groups that this process is in, and of those around them.
+/// The directories of the control groups of this process and of their parents.
 fn groups() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut all = Vec::new();

@@ -1,33 +1,33 @@
-//! The one pool: threads that do pieces of work until there are none, and a caller who receives what they made.
+//! Thread pool: threads process independent items, and the caller receives the results.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the caller may redraw.
+/// Interval of progress reports.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Pieces of work, and how one is done. A piece knows nothing of the others.
+/// Source of independent work items, and the function that processes one.
 pub(crate) trait Work: Sync {
     /// A piece.
     type Item;
-    /// What doing it gives.
+    /// Result of an item.
     type Done: Send;
-    /// Why it could not be done.
+    /// Error of an item.
     type Error: Send;
 
-    /// Takes the next piece; `None`: there are no more. May wait for one as long as `stop` is not set.
+    /// Takes the next item; `None`: there are no more. It may block while `stop` is not set.
     fn next(&self, stop: &Stop) -> Option<Self::Item>;
 
-    /// Does a piece on thread number `thread`. Ends early when `stop` is set, with an error that is ignored.
+    /// Processes an item on thread number `thread`. It ends early when `stop` is set, with an error that is ignored.
     ///
     /// # Errors
-    /// The first one ends everything.
+    /// The first error stops all threads.
     fn run(&self, item: Self::Item, thread: usize, stop: &Stop) -> Result<Self::Done, Self::Error>;
 }
 
-/// Whether threads are to end.
+/// Stop signal of the threads.
 #[derive(Debug)]
 pub(crate) struct Stop<'a> {
     asked: &'a AtomicBool,
@@ -35,28 +35,28 @@ pub(crate) struct Stop<'a> {
 }
 
 impl Stop<'_> {
-    /// It was requested, or something failed.
+    /// True if a stop was requested or an item failed.
     pub(crate) fn is_set(&self) -> bool {
         self.asked.load(Relaxed) || self.failed.load(Relaxed)
     }
 }
 
-/// What the caller receives.
+/// Event for the caller.
 pub(crate) enum Event<D> {
-    /// About ten times a second: so much time has passed since the start.
+    /// Time since the start, about ten times a second.
     Tick(Duration),
-    /// A piece is done; in any order.
+    /// An item is done, in any order.
     Done(D),
 }
 
-/// Does all work on `threads` threads (at least one) and calls `receive` on the calling thread. Returns early, without an error, once
-/// `asked` is true: who sets it knows that.
+/// Processes all items on `threads` threads (at least one) and calls `receive` on the calling thread. Returns early, without an error, once `asked`
+/// is true.
 ///
 /// # Errors
-/// The first failure of a piece or of `receive`, which is not called again after it; everything else stops then.
+/// The first failure of an item or of `receive`, which is not called again; all threads stop then.
 ///
 /// # Panics
-/// When a piece does: its thread's panic becomes that of the caller, once the others have stopped.
+/// When an item panics: the panic is propagated to the caller once the other threads have stopped.
 pub(crate) fn run<W: Work, E: From<W::Error>>(
     work: &W,
     threads: usize,
@@ -76,12 +76,12 @@ pub(crate) fn run<W: Work, E: From<W::Error>>(
         loop {
             let received = match receiver.recv_timeout(TICK) {
                 Ok(Ok(done)) if result.is_ok() => receive(Event::Done(done)),
-                // Pieces that were cut short see the same signal.
+                // Interrupted items see the same signal.
                 Ok(Err(e)) if !stop.is_set() => Err(e.into()),
                 Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(()),
                 Err(RecvTimeoutError::Disconnected) => return result,
             };
-            // Many short pieces must not pay for a redraw each.
+            // Many short items must not cause a progress report each.
             let received = received.and_then(|()| match clock.elapsed() {
                 now if now >= ticked + TICK && result.is_ok() => {
                     ticked = now;
@@ -112,7 +112,7 @@ fn worker<W: Work>(work: &W, number: usize, stop: &Stop, sender: &Sender<Result<
     }
 }
 
-/// Where a panic does not end the process, the other threads must not wait for a piece that will never be done.
+/// Where a panic does not end the process, the other threads must not wait for an item that will never be done.
 struct StopOthers<'a>(&'a AtomicBool);
 
 impl Drop for StopOthers<'_> {
@@ -129,7 +129,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicUsize;
 
-    /// Counts up to 20; `of` says what becomes of a number.
+    /// Counts up to 20; `of` maps a number to its result.
     struct Numbers<F> {
         next: AtomicUsize,
         of: F,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_the_receiver_stops_everything_and_it_is_not_called_again() {
+    fn receiver_failure_stops_workers() {
         let mut calls = 0;
         let work = Numbers { next: AtomicUsize::new(0), of: Ok };
         let result = run(&work, 2, &AtomicBool::new(false), &mut |_| {

@@ -1,4 +1,4 @@
-//! What becomes the manifest of a run directory, collected while jobs finish.
+//! Data of a run directory's manifest, collected while jobs finish.
 
 use crate::job::Job;
 use crate::runs::Outcome;
@@ -7,7 +7,7 @@ use forebay_scenario::Resolved;
 use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, built, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};
 
-/// One scenario and the runs of it that are done.
+/// One scenario and its finished runs.
 #[derive(Debug)]
 pub struct Record {
     name: String,
@@ -22,7 +22,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Starts now. `file` is the path as the user gave it, `text` the scenario as written, `overrides` what was changed in it.
+    /// Starts now. `file` is the path as the user gave it, `text` the scenario as written, `overrides` the changes.
     pub fn new(file: String, text: &str, overrides: Vec<String>, resolved: &Resolved) -> Record {
         let variants = resolved.variants.iter().map(|v| VariantRecord { variant: v.label.clone(), resolved: v.echo.clone() });
         let scenario = ScenarioRecord {
@@ -54,12 +54,12 @@ impl Record {
             seed: job.seed,
             fingerprint: format!("{:016x}", report.fingerprint),
             end_ns: report.end.as_ns(),
-            // Rounded up, because 0 means that the run is measured from its start.
+            // Rounded up, because 0 means that there is no warm-up.
             measured_from_ns: report.measured_from.0.div_ceil(1_000),
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
-            cut: report.cut,
+            truncated: report.cut,
             remark: report.remark.clone(),
         });
         self.fingerprints.push(report.fingerprint);
@@ -70,17 +70,17 @@ impl Record {
         self.runs.len()
     }
 
-    /// Whether no job was added yet.
+    /// True if no job was added yet.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Says why the results are not those of the whole scenario.
+    /// Sets the reason why the results are incomplete.
     pub fn set_partial(&mut self, why: String) {
         self.partial = why;
     }
 
-    /// The manifest, but for the list of tables: up to `threads` runs at the same time took `wall` together.
+    /// The manifest without the list of tables; up to `threads` parallel runs took `wall` together.
     pub fn manifest(self, threads: usize, wall: Duration) -> Manifest {
         let packet_hops: u64 = self.runs.iter().map(|r| r.packet_hops).sum();
         let wall_s = wall.as_secs_f64();
@@ -108,7 +108,7 @@ impl Record {
     }
 }
 
-/// Names of the stacks that some transport has, each once. Datagrams have none.
+/// Names of the stacks of the transports, each once. Datagrams have none.
 pub(crate) fn stacks(resolved: &Resolved) -> Vec<String> {
     let groups = resolved.variants.iter().flat_map(|v| v.config.groups.iter()).filter(|g| g.name != Group::DATAGRAMS);
     let mut out: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The runs of a scenario: its jobs on threads, their outcomes in order.
+//! Runs of a scenario: jobs on threads, with outcomes in order.
 
 use crate::job::Job;
 use crate::pool::{Event, Stop, Work, run};
@@ -15,21 +15,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread waits before it looks again whether it may start its next run.
+/// Polling interval of a thread that waits to start its next run.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a job runs.
+/// Configuration of a job.
 #[derive(Debug)]
 pub struct Prepared {
-    /// Name of the variant it belongs to.
+    /// Name of its variant.
     pub variant: String,
-    /// What runs it.
+    /// World that runs it.
     pub world: &'static dyn World,
     /// The configuration, with the job's seed.
     pub config: Experiment,
 }
 
-/// Where jobs get what they run: made by the thread that runs it, when its turn comes, so that a large plan needs no large memory.
+/// Source of the configurations of jobs. The thread that runs a job prepares it, so that a large plan needs little memory.
 pub trait Jobs: Sync {
     /// The configuration of a job.
     fn prepare(&self, number: usize, job: &Job) -> Prepared;
@@ -53,19 +53,19 @@ pub struct Outcome {
     pub info: RunInfo,
     /// All rows.
     pub report: Report,
-    /// The rows reduced to numbers.
+    /// Summary of its rows.
     pub summary: Summary,
     /// Wall time it took.
     pub wall: Duration,
 }
 
-/// What the caller does while jobs run.
+/// Callbacks to the caller while jobs run.
 pub trait Watcher {
-    /// What can go wrong in [`Watcher::finished`].
+    /// Error of [`Watcher::finished`].
     type Error: From<RunError>;
     /// Called about ten times a second, by the thread that called [`run_all`].
     fn tick(&mut self, jobs: &[Job], elapsed: Duration);
-    /// Called once for each job, in the order of their numbers; an error stops everything.
+    /// Called once for each job, in the order of their numbers. An error stops everything.
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Self::Error>;
 }
 
@@ -75,14 +75,14 @@ pub fn jobs(resolved: &Resolved) -> Vec<Job> {
     (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()
 }
 
-/// Runs all jobs on `threads` threads (at least one), which are shared between jobs and inside them. Returns early, without having finished all of them, once `stop` is true: whoever
-/// sets it knows that, and a watcher that counted sees it.
+/// Runs all jobs on `threads` threads (at least one), which are shared between jobs and within them. Returns early, without finishing all jobs,
+/// once `stop` is true.
 ///
 /// # Errors
 /// The first failure of a run or of the watcher; everything else stops then.
 ///
 /// # Panics
-/// When a job does: its thread's panic becomes that of the caller, once the others have stopped.
+/// When a job panics: the panic is propagated to the caller once the other threads have stopped.
 pub fn run_all<S: Jobs + ?Sized, W: Watcher>(
     source: &S,
     jobs: &[Job],
@@ -93,7 +93,7 @@ pub fn run_all<S: Jobs + ?Sized, W: Watcher>(
     run_until(source, jobs, threads, stop, &AtomicBool::new(false), watcher)
 }
 
-/// As [`run_all`]. Once `cut` is true, the jobs that run end with what they have by then, and no others start.
+/// As [`run_all`]. Once `cut` is true, running jobs end early with their results so far, and no others start.
 ///
 /// # Errors
 /// As there.
@@ -121,7 +121,7 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
         clock: Instant::now(),
         window: 2 * threads,
     };
-    // Jobs end in any order; they are handed over in theirs.
+    // Jobs end in any order; outcomes are delivered in the order of the jobs.
     let mut early: BTreeMap<usize, Outcome> = BTreeMap::new();
     run(&ordered, threads, stop, &mut |event| {
         match event {
@@ -142,15 +142,15 @@ pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
 struct Ordered<'a, S: ?Sized> {
     source: &'a S,
     jobs: &'a [Job],
-    /// What runs is to end, and nothing else to start.
+    /// Ends the running jobs and starts no others.
     cut: &'a AtomicBool,
-    /// Cores that each may use.
+    /// Cores that each job may use.
     cores: usize,
     next: AtomicUsize,
-    /// Outcomes that were handed over.
+    /// Number of delivered outcomes.
     delivered: AtomicUsize,
     clock: Instant,
-    /// How far a thread may run ahead of the outcomes handed over: bounds the memory that waiting ones take.
+    /// Number of outcomes that may wait for delivery, which bounds their memory.
     window: usize,
 }
 
@@ -165,7 +165,7 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
         while waits() {
             thread::sleep(PAUSE);
         }
-        // Numbers are handed out in order, so that those that still run are before this one.
+        // Numbers are assigned in order, so that running jobs have smaller numbers than this one.
         (!self.cut.load(Relaxed)).then_some(number)
     }
 
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// The second job is defective; the others run something.
+    /// The second job panics; the others succeed.
     struct Defective(Resolved);
 
     impl Jobs for Defective {
@@ -211,9 +211,9 @@ mod tests {
         }
     }
 
-    /// Progress is also reported by time, so a slow callback is called at other moments of the run.
+    /// Progress is also reported by time, so that a slow callback is called at other moments of the run.
     #[test]
-    fn results_do_not_depend_on_progress_reports() {
+    fn results_independent_of_progress() {
         let text = "duration = \"300ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 8\n\
                     access = { rate = \"10Gbps\", delay = \"5us\" }\n\
                     bottleneck = { rate = \"10Gbps\", delay = \"5us\", buffer = \"100pkt\" }\n\
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
+    fn panic_reaches_caller() {
         let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
                     access = { rate = \"1Gbps\", delay = \"25us\" }\n\
                     bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\

@@ -1,4 +1,4 @@
-//! From a configuration to its results: what every run is, of a scenario or of a sweep.
+//! Function from a configuration to its results, for scenarios and sweeps.
 
 use crate::job::Job;
 use forebay_experiment::Experiment;
@@ -8,19 +8,19 @@ use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
 use std::ops::ControlFlow;
 
-/// What running a configuration gives.
+/// Results of a configuration.
 #[derive(Debug)]
 pub struct Simulated {
     /// Names behind the indices of the rows.
     pub info: RunInfo,
     /// All rows.
     pub report: Report,
-    /// The rows reduced to numbers.
+    /// Summary of the rows.
     pub summary: Summary,
 }
 
-/// Runs an experiment, which has its seed, in a world, on as many cores as the job may use: a pure function. `variant` and `repetition` are what it is called. `job` is notified of how
-/// far it is; `watch` is asked whether it is to end early.
+/// Runs an experiment, which includes its seed, in a world, on as many cores as the job may use: a pure function. `variant` and `repetition` name
+/// the run. `job` receives the progress, and `watch` decides about an early end.
 ///
 /// # Errors
 /// As [`World::run`].

@@ -1,17 +1,17 @@
-//! What becomes of a panic where it must not end the process. By itself: panics of other tests would be taken for its own.
+//! Conversion of panics to errors. In a program of its own: panics of other tests would be counted.
 
-use forebay_runner::caught;
+use forebay_runner::catch_panic;
 use std::thread;
 
 #[test]
-fn the_message_is_that_of_the_thread_that_panicked_first() {
-    let said = caught(|| {
+fn first_panic_message_is_kept() {
+    let output = catch_panic(|| {
         thread::scope(|scope| {
             scope.spawn(|| panic!("two packets too many"));
         });
     })
     .unwrap_err();
-    assert!(said.contains("two packets too many") && said.contains("defect.rs"), "{said}");
-    assert_eq!(caught(|| 1), Ok(1));
-    assert!(caught(|| panic!("again")).unwrap_err().contains("again"), "the first one is over");
+    assert!(output.contains("two packets too many") && output.contains("defect.rs"), "{output}");
+    assert_eq!(catch_panic(|| 1), Ok(1));
+    assert!(catch_panic(|| panic!("again")).unwrap_err().contains("again"), "the first one is over");
 }

@@ -46,7 +46,7 @@ fn runs(resolved: &Resolved) -> Vec<Report> {
     (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()
 }
 
-/// The parts of a forecast that are wrong by more than the factor.
+/// The values of a forecast that differ from the run by more than the factor.
 fn wrong(f: &Forecast, reports: &[Report]) -> Vec<String> {
     let sum = |of: &dyn Fn(&Report) -> usize| reports.iter().map(of).sum::<usize>() as f64;
     let pairs = [
@@ -120,7 +120,7 @@ fn limits_of_workloads_are_forecast() {
     assert!(extrapolated > 20 && all.is_empty(), "{extrapolated} extrapolated\n{}", all.join("\n\n"));
 }
 
-/// Background without an end of its own lasts as long as the rest.
+/// Background traffic without its own end lasts as long as the rest.
 #[test]
 fn endless_background_is_forecast() {
     let endless = "[[workload]]\nkind = \"udp\"\nrate = \"500Mbps\"\n";
@@ -157,7 +157,7 @@ fn scenarios_of_the_repository_are_forecast() {
         if resolved.world.name() != "sim" {
             continue;
         }
-        // Of those with many variants and seeds, one run of two.
+        // One run of two, for many variants and seeds.
         resolved.runs = 1;
         resolved.variants.truncate(2);
         let f = forecast(&resolved);
@@ -171,7 +171,7 @@ fn scenarios_of_the_repository_are_forecast() {
     assert!(ran > 20 && off.is_empty(), "{ran} ran\n{}", off.join("\n"));
 }
 
-/// A backend in real time is not started for a forecast: it takes as long as its runs say.
+/// A real-time backend is not started for a forecast: it takes as long as its runs.
 #[test]
 fn real_time_takes_its_duration() {
     let text = |duration: &str| {

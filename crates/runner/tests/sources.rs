@@ -1,4 +1,4 @@
-//! The hash of the sources that names results: what changes it, and what does not.
+//! Inputs of the source hash that is part of result keys.
 
 #[path = "../build/sources.rs"]
 mod sources;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A workspace of three crates, of which `top` depends on `low` and nothing on `other`; removed at the end.
+/// A workspace of three crates, in which `top` depends on `low`, and not on `other`; removed at the end.
 struct Tree(PathBuf);
 
 impl Tree {
@@ -47,7 +47,7 @@ impl Drop for Tree {
 }
 
 #[test]
-fn every_change_of_a_source_changes_it() {
+fn source_changes_change_digest() {
     let tree = Tree::new("changed");
     let mut seen = vec![tree.digest()];
     let mut differs = |what: &str| {
@@ -69,14 +69,14 @@ fn every_change_of_a_source_changes_it() {
     differs("a new dependency");
 }
 
-/// A table's columns have a hash of their own, so that a new column renames nothing but what keeps the table.
+/// A table's columns have their own hash, so that a new column changes only the keys of units that keep the table.
 #[test]
 fn columns_of_tables_are_apart() {
     let tree = Tree::new("tables");
     tree.write("crates/low/Cargo.toml", "[dependencies]\nforebay-store.workspace = true\n");
     tree.write("crates/store/Cargo.toml", "[package]\nname = \"forebay-store\"\n");
     tree.write("crates/store/src/lib.rs", "mod schema;\n");
-    for (file, text) in [("mod", "mod flows; mod ports;"), ("shared", "fn ns() {}"), ("flows", "a, b"), ("ports", "c")] {
+    for (file, text) in [("mod", "mod flows; mod ports;"), ("common", "fn ns() {}"), ("flows", "a, b"), ("ports", "c")] {
         tree.write(&format!("crates/store/src/schema/{file}.rs"), text);
     }
     let tables = || Sources::of(&tree.0, &["top"]).unwrap().table_digests().unwrap();
@@ -88,13 +88,13 @@ fn columns_of_tables_are_apart() {
     assert_eq!(tree.digest(), base, "the other sources");
     assert_ne!(hash(&after, "flows"), hash(&before, "flows"));
     assert_eq!(hash(&after, "ports"), hash(&before, "ports"));
-    tree.write("crates/store/src/schema/shared.rs", "fn ns() { }");
+    tree.write("crates/store/src/schema/common.rs", "fn ns() { }");
     assert_ne!(tree.digest(), base, "what all tables share");
     assert_eq!(tables(), after);
 }
 
 #[test]
-fn where_the_sources_lie_and_how_their_lines_end_does_not() {
+fn location_and_line_ends_ignored() {
     let (a, b) = (Tree::new("here"), Tree::new("there"));
     b.write("crates/top/src/lib.rs", "mod a;\r\n");
     b.write("crates/other/src/lib.rs", "fn unrelated() {}\n");
@@ -103,7 +103,7 @@ fn where_the_sources_lie_and_how_their_lines_end_does_not() {
     assert_eq!(a.digest(), b.digest());
 }
 
-/// The crates of this workspace that `name` is built from, itself included, as Cargo has them.
+/// The workspace dependencies of `name`, itself included, as Cargo lists them.
 fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -124,15 +124,15 @@ fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
     found
 }
 
-/// Everything between a scenario and the numbers of its summary, and the program was built from the files that lie here now.
+/// All sources between a scenario and its summary are included, and the program was built from the current files.
 #[test]
 fn the_program_knows_its_own_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = Sources::of(&root, &["runner", "backends"]).unwrap();
     let names: Vec<&str> = sources.roots.iter().map(|r| r.0.as_str()).collect();
-    let trajectory = built_from(&root, "forebay-worlds");
+    let trajectory = built_from(&root, "forebay-backends");
     assert!(trajectory.len() > 4, "{trajectory:?}");
-    for package in trajectory.union(&built_from(&root, "forebay-exec")) {
+    for package in trajectory.union(&built_from(&root, "forebay-runner")) {
         let folder = format!("crates/{}/src", package.trim_start_matches("forebay-"));
         assert!(names.contains(&folder.as_str()), "{package} can change numbers: {names:?}");
     }

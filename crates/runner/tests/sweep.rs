@@ -1,4 +1,4 @@
-//! Plans: which units there are, and what their keys depend on.
+//! Plans: their units, and the inputs of unit keys.
 
 use forebay_runner::sweep::{Done, Plan, Status, SweepError, UnitRecord, UnitStore, Watcher, run_units};
 use forebay_scenario::{KEEPABLE, Scenario};
@@ -57,13 +57,13 @@ impl Drop for Scratch {
 }
 
 #[test]
-fn every_table_of_a_run_can_be_kept() {
+fn all_tables_can_be_kept() {
     let tables: Vec<&str> = RunTable::ALL.into_iter().filter(|t| *t != RunTable::Summary).map(RunTable::name).collect();
     assert_eq!(KEEPABLE, tables);
 }
 
 #[test]
-fn units_in_order_on_any_number_of_threads() {
+fn unit_order_independent_of_threads() {
     let s = Scratch::new("order");
     let text = format!(
         "{}[sweep]\ntopology.senders = [{}]\nseeds = 2\n",
@@ -121,7 +121,7 @@ fn mistakes_are_told_once() {
     let list = (0..2000).map(|i| if i % 2 == 0 { i.to_string() } else { format!("-{i}") }).collect::<Vec<_>>().join(",");
     let text = format!("{BASE}[sweep]\ntopology.senders = [{}]\n", list.trim_start_matches("0,"));
     let Err(SweepError::Scenario(errors)) = s.plan_of(&text, 2) else { panic!("no mistakes") };
-    // Of the first points that have some.
+    // Only of the first invalid points.
     assert_eq!(errors.list().len(), 3, "{}", errors.render());
     assert!(errors.render().contains("`senders` is -1") && errors.render().contains("in point 0 of the sweep: senders=-1"));
     let Err(SweepError::Scenario(errors)) = s.plan_of(&text.replace("load = 0.2", "laod = 0.2").replace('-', ""), 2) else {
@@ -131,7 +131,7 @@ fn mistakes_are_told_once() {
     assert!(!Path::new("out").exists());
 }
 
-/// Ends by a limit, or because somebody asked.
+/// Ends by a limit or by request.
 struct Looks(Option<String>);
 
 impl Watcher for Looks {
@@ -143,7 +143,7 @@ impl Watcher for Looks {
 }
 
 #[test]
-fn ended_before_it_looked_it_knows_what_is_there() {
+fn early_end_reports_cached_runs() {
     let s = Scratch::new("looks");
     let text = format!("{BASE}[sweep]\ntopology.senders = [2, 3, 4]\nseeds = 2\n");
     let scenario =
@@ -157,7 +157,7 @@ fn ended_before_it_looked_it_knows_what_is_there() {
     assert!(run(&todo[..4], false, None).complete().is_ok());
     let asked = run(&todo, true, None);
     assert!(matches!(asked.complete(), Err(SweepError::Interrupted { done: 4, total: 6 })), "{:?}", asked.complete());
-    // A limit makes tables of what is there.
+    // A limit writes tables of the finished units.
     let limited = run(&todo, true, Some("--max-time"));
     assert_eq!((limited.done(), limited.get(&plan, 3).is_some(), limited.get(&plan, 4).is_some()), (4, true, false));
     assert!(matches!(limited.complete(), Err(SweepError::Interrupted { done: 4, total: 6 })));

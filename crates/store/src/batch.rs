@@ -1,7 +1,7 @@
-//! Rows as Arrow: the columns of a [`TableSchema`] become arrays with their units and descriptions as metadata. Every file is written from
-//! here, and Python reads the same arrays without a copy.
+//! Conversion of rows to Arrow: the columns of a [`TableSchema`] become arrays, with units and descriptions as metadata. All files are written from
+//! these arrays, and Python reads them without a copy.
 
-use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, optional_texts, text_type, texts, with_metadata};
 use crate::column::{Column, Get, TableSchema};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
@@ -29,7 +29,7 @@ pub fn schema_of(table: RunTable) -> SchemaRef {
     }
 }
 
-/// The rows of a table of one run; `None` for the summary, which is made of more than the report.
+/// The rows of one table of a run; `None` for the summary, which is not a table of the report.
 ///
 /// # Errors
 /// None, short of more than 2^31 different names.
@@ -43,10 +43,10 @@ pub fn rows_of(table: RunTable, report: &Report, info: &RunInfo) -> Option<Resul
     Some(all.unwrap_or_else(|| Ok(RecordBatch::new_empty(schema_of(table)))))
 }
 
-/// Calls `f` with the rows of a table of one run in pieces that bound the memory of the conversion.
+/// Calls `f` with the rows of one table of a run, in batches that bound the memory of the conversion.
 ///
 /// # Errors
-/// What `f` returns.
+/// The error of `f`.
 pub fn each_batch<E>(
     table: RunTable,
     (info, report, summary): (&RunInfo, &Report, &Summary),
@@ -55,7 +55,7 @@ pub fn each_batch<E>(
     visit(table, report, info, PIECE, f).unwrap_or_else(|| f(summary_table::batch(&[(info, summary)])))
 }
 
-/// Rows of a table of one run; `None` for the summary.
+/// Number of rows of one table of a run; `None` for the summary.
 pub(crate) fn row_count(table: RunTable, report: &Report) -> Option<u64> {
     let rows = match table {
         RunTable::Flows => report.flows.len(),
@@ -71,10 +71,10 @@ pub(crate) fn row_count(table: RunTable, report: &Report) -> Option<u64> {
     Some(rows as u64)
 }
 
-/// Rows turned into arrays at a time: of messages four megabytes.
+/// Rows per batch. A batch of messages takes four megabytes.
 const PIECE: usize = 1 << 13;
 
-/// The one place that knows which rows are a table's; `None` for the summary, whose rows are not the report's.
+/// Maps each table to its rows in the report; `None` for the summary, which is not a table of the report.
 fn visit<E>(
     table: RunTable,
     report: &Report,
@@ -108,7 +108,7 @@ impl<E> Pieces<'_, E> {
         rows.chunks(self.piece).try_for_each(|rows| (self.f)(batch(table, &schema, rows, self.info)))
     }
 
-    /// As [`Pieces::of`], of rows that need not be in memory.
+    /// As [`Pieces::of`], for rows that may be on disk.
     fn of_series<R: SeriesRow>(&mut self, table: &TableSchema<R>, rows: &Series<R>) -> Result<(), E> {
         let schema = arrow_schema(table);
         let read =
@@ -121,9 +121,9 @@ impl<E> Pieces<'_, E> {
     }
 }
 
-/// Why a series was not walked to its end.
+/// Error that ended the conversion of a series.
 enum Failed<E> {
-    /// Whoever receives the rows has a reason.
+    /// Error of the receiver of the rows.
     Receiver(E),
     Reading(std::io::Error),
 }
@@ -154,7 +154,7 @@ pub fn arrow_schema<R>(table: &TableSchema<R>) -> SchemaRef {
     with_metadata(fields, table.name, table.version, table.doc)
 }
 
-/// Rows as arrays; `schema` is that of the table, see [`arrow_schema()`].
+/// Rows as arrays; `schema` is the schema of the table, see [`arrow_schema()`].
 ///
 /// # Errors
 /// None for a table's own schema, short of more than 2^31 different names.

@@ -1,28 +1,28 @@
-//! Bins of message sizes, by named rules. Pure functions on sizes, so that the report, the terminal and Python cut alike.
+//! Bins of message sizes, by named rules. Pure functions of sizes, so that the report, the terminal and Python use equal bins.
 
 use crate::stats::SizeBin;
 
-/// How sizes are cut into bins.
+/// Rule that cuts sizes into bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// By what suits the sizes: a bin for each length where there are at most [`FEW_LENGTHS`], equal counts where there are enough messages
-    /// for bins of at least [`ENOUGH`], else small, medium and large.
+    /// Chooses by the sizes: one bin per length for at most [`FEW_LENGTHS`] lengths, equal counts if every bin gets at least [`ENOUGH`] messages,
+    /// else small, medium and large.
     Automatic,
-    /// The three classes of the data-centre papers, [`SizeBin`].
+    /// The three classes of the data-center papers, [`SizeBin`].
     Classes,
-    /// [`EQUAL_BINS`] bins with equally many messages each, as far as messages of one length allow, which stay together.
+    /// [`EQUAL_BINS`] bins with about equal message counts. Messages of one length share a bin.
     EqualCounts,
-    /// A bin for each length where there are at most [`MAX_LENGTHS`]; else between powers of two, the lower one included.
+    /// One bin per length for at most [`MAX_LENGTHS`] lengths, else bins between powers of two, lower limit included.
     Length,
 }
 
-/// Most lengths that [`Rule::Automatic`] gives a bin each.
+/// Maximum number of lengths with a bin each under [`Rule::Automatic`].
 pub const FEW_LENGTHS: usize = 12;
-/// Fewest messages of a bin that [`Rule::Automatic`] makes with equal counts: their median means something then.
+/// Minimum number of messages per bin of equal counts under [`Rule::Automatic`], for a meaningful median.
 pub const ENOUGH: usize = 20;
 /// Number of bins with equal counts: deciles.
 pub const EQUAL_BINS: usize = 10;
-/// Most lengths that [`Rule::Length`] gives a bin each: as many bars as can be told apart side by side.
+/// Maximum number of lengths with a bin each under [`Rule::Length`]: more bars cannot be distinguished.
 pub const MAX_LENGTHS: usize = 24;
 
 impl Rule {
@@ -39,7 +39,7 @@ impl Rule {
         }
     }
 
-    /// Cuts `sorted` sizes (ascending, bytes): no size is left out, no bin is empty.
+    /// Cuts `sorted` sizes (ascending, bytes). Every size is in a bin, and no bin is empty.
     pub fn cut(self, sorted: &[u64]) -> Bins {
         match self {
             Rule::Automatic => automatic(sorted),
@@ -50,28 +50,28 @@ impl Rule {
     }
 }
 
-/// A bin: sizes from `from` to `to`, both included.
+/// A bin: sizes from `from` to `to`, both inclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bin {
     /// Smallest size in bytes.
     pub from: u64,
     /// Largest size in bytes.
     pub to: u64,
-    /// Name for an axis.
+    /// Label on an axis.
     pub label: String,
 }
 
 /// Sizes cut into bins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bins {
-    /// In order of size; they do not overlap.
+    /// Ordered by size, without overlap.
     pub bins: Vec<Bin>,
-    /// What was done and why, one sentence.
+    /// The rule in use and its reason, one sentence.
     pub note: String,
 }
 
 impl Bins {
-    /// Index of the bin of a size; `None` for a size that was not among those that were cut.
+    /// Index of the bin of a size; `None` for a size that was not in the input.
     pub fn of(&self, size: u64) -> Option<usize> {
         let i = self.bins.partition_point(|b| b.to < size);
         self.bins.get(i).filter(|b| b.from <= size).map(|_| i)
@@ -112,7 +112,7 @@ fn equal_counts(sorted: &[u64]) -> Bins {
     for (i, &(size, n)) in lengths.iter().enumerate() {
         done += n;
         let first = *from.get_or_insert(size);
-        // The bin ends with the length that fills its share of all messages. One that fills several counts for all of them.
+        // A bin ends with the length that completes its share of all messages. One long length may complete several shares.
         if done * EQUAL_BINS >= share * sorted.len() || i + 1 == lengths.len() {
             share = done * EQUAL_BINS / sorted.len() + 1;
             bins.push(Bin { from: first, to: size, label: range(first, size) });
@@ -140,7 +140,7 @@ fn by_length(sorted: &[u64]) -> Bins {
     Bins { bins, note: "Each bin reaches from one power of two to the next.".into() }
 }
 
-/// Distinct sizes and how often each occurs.
+/// Distinct sizes with their counts.
 fn lengths(sorted: &[u64]) -> Vec<(u64, usize)> {
     let mut out: Vec<(u64, usize)> = Vec::new();
     for &size in sorted {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_is_in_one_bin_and_no_bin_is_empty() {
+    fn bins_cover_sizes_without_gaps() {
         let lists = [vec![], vec![5], vec![0, 1, 1, 1], spread(7), spread(30), spread(1_000), vec![100_000, 100_001, 10_000_000]];
         for sizes in lists {
             for rule in Rule::ALL {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_says_what_it_chose_and_why() {
+    fn automatic_rule_notes_choice() {
         let blocks = Rule::Automatic.cut(&[vec![64_000; 50], vec![256_000; 50]].concat());
         assert!(blocks.bins.len() == 2 && blocks.note.contains("length"), "{blocks:?}");
         let few = Rule::Automatic.cut(&spread(30));

@@ -1,9 +1,9 @@
-//! What a result table is: named, typed, documented columns, each with the function that reads it from a row.
+//! Definition of result tables: named, typed, documented columns, each with the function that reads it from a row.
 
 use crate::run_info::RunInfo;
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
 
-/// How a column's value is read from a row `R` and the run the row belongs to; the variant is the column's type.
+/// Function that reads a column's value from a row `R` and its run. The variant is the column's type.
 #[derive(Debug)]
 pub enum Get<R> {
     /// Whole number; `None` is null.
@@ -12,13 +12,13 @@ pub enum Get<R> {
     Unsigned(fn(&R, &RunInfo) -> u64),
     /// Real number; `None` is null.
     Float(fn(&R, &RunInfo) -> Option<f64>),
-    /// Truth value; `None` is null.
+    /// Boolean; `None` is null.
     Bool(fn(&R, &RunInfo) -> Option<bool>),
-    /// Text, stored with a dictionary: names repeat in every row.
+    /// Text, stored as a dictionary because names repeat in every row.
     Text(for<'a> fn(&'a R, &'a RunInfo) -> &'a str),
     /// Text as above; `None` is null.
     Name(for<'a> fn(&'a R, &'a RunInfo) -> Option<&'a str>),
-    /// What a shim says in the column of this name; the second is what rows have of which it says nothing, and gives the type.
+    /// Value that a shim sets in the column of this name. The second field is the default, which also defines the type.
     Shim(for<'a> fn(&'a R) -> Option<&'a ShimRow>, ShimValue),
 }
 
@@ -27,16 +27,16 @@ pub enum Get<R> {
 pub struct Column<R> {
     /// Name, unique in its table.
     pub name: &'static str,
-    /// Unit: `ns`, `B`, `packets`, `segments`, `1` for ratios and counts without a unit, empty for names and truth values.
+    /// Unit: `ns`, `B`, `packets`, `segments`; `1` for ratios and counts without a unit; empty for names and booleans.
     pub unit: &'static str,
-    /// One sentence: what it means, and when it is null.
+    /// One sentence: the meaning, and when the value is null.
     pub doc: &'static str,
     /// Type and value.
     pub get: Get<R>,
 }
 
 impl<R> Column<R> {
-    /// Name of the type, as the documentation shows it.
+    /// Name of the type in the documentation.
     pub fn type_name(&self) -> &'static str {
         match self.get {
             Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) => "int64",
@@ -48,14 +48,14 @@ impl<R> Column<R> {
     }
 }
 
-/// What a result table is: its columns, and what a row of it is.
+/// Definition of a table: its columns and the meaning of a row.
 #[derive(Debug)]
 pub struct TableSchema<R: 'static> {
     /// Name, and stem of the file.
     pub name: &'static str,
-    /// Raised whenever a column changes its meaning, type or name or goes away; new columns do not raise it.
+    /// Version of the columns. Raised when a column changes its meaning, type or name or is removed; new columns do not raise it.
     pub version: u32,
-    /// One sentence about what a row is.
+    /// Meaning of a row, one sentence.
     pub doc: &'static str,
     /// The columns in file order.
     pub columns: &'static [Column<R>],

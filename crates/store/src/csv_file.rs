@@ -59,7 +59,7 @@ fn value(out: &mut impl Write, column: &ArrayRef, row: usize) -> io::Result<()> 
             let key = names.keys().value(row) as usize;
             text(out, names.values().as_string::<i32>().value(key))
         }
-        // The tables have columns of these types alone.
+        // The tables have no other types.
         other => Err(io::Error::other(format!("no CSV form for {other}"))),
     }
 }

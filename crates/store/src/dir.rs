@@ -1,34 +1,34 @@
-//! Where results go, and how a directory appears there all at once.
+//! Target directory of results, and its atomic publication.
 
 use crate::error::StoreError;
 use crate::file::{sync_together, what};
-use crate::leftovers;
 use crate::manifest::Manifest;
+use crate::stale_files;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Results that are made again sooner are not worth a wait for the disk; units of sweeps are treated alike.
+/// Results that took less time than this are not synced: a rerun is cheaper. The same limit applies to units of sweeps.
 const CHEAP: Duration = Duration::from_millis(200);
 
-/// Longest name, in bytes, that [`file_name`] makes: file systems allow 255, and suffixes come on top.
+/// Longest name, in bytes, that [`file_name`] returns: file systems allow 255, and suffixes are added.
 const MAX_NAME: usize = 100;
 
-/// The directory the results should have in the end.
+/// Final directory of the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// This one.
     Exact {
         /// Its path.
         path: PathBuf,
-        /// Replace results that are already there.
+        /// Replace existing results.
         force: bool,
     },
-    /// `parent/name-1`, or the next number that is free.
+    /// `parent/name-1`, or the next free number.
     Numbered {
-        /// Directory that holds the runs; created when missing.
+        /// Directory that holds the runs; created if missing.
         parent: PathBuf,
         /// Stem of the name.
         name: String,
@@ -36,7 +36,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Refuses a target that could not be used at the end, before hours of simulation.
+    /// Rejects an unusable target before hours of simulation.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match self {
             Target::Numbered { .. } => Ok(()),
@@ -50,12 +50,12 @@ impl Target {
         }
     }
 
-    /// Folder of the results, and their final name in it, without a number.
+    /// Folder of the results and their final name in it, without a number.
     fn folder_and_name(&self) -> (PathBuf, OsString) {
         match self {
             Target::Numbered { parent, name } => (parent.clone(), OsString::from(name)),
             Target::Exact { path, .. } => {
-                // `.` and `..` have no name of their own.
+                // `.` and `..` have no file name.
                 let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
                 let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
                 (parent, path.file_name().map_or_else(|| OsString::from("forebay"), OsString::from))
@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// The folder that the results go into.
+    /// Folder of the results.
     pub fn folder(&self) -> &Path {
         match self {
             Target::Numbered { parent, .. } => parent,
@@ -71,17 +71,17 @@ impl Target {
         }
     }
 
-    /// Directories of complete results for this target under temporary names, because their process was killed before it renamed them. They
-    /// are not removed.
+    /// Directories with complete results for this target under temporary names, whose process was killed before it renamed them. They are not
+    /// removed.
     pub fn unnamed_results(&self) -> Vec<PathBuf> {
         let (folder, name) = self.folder_and_name();
-        leftovers::complete(&folder, &name)
+        stale_files::complete(&folder, &name)
     }
 
-    /// Path of the sibling that is filled while the run goes on.
+    /// Path of the temporary sibling directory.
     fn staging(&self, attempt: u32) -> PathBuf {
         let (parent, name) = self.folder_and_name();
-        let mut name = leftovers::temporary_name(&name);
+        let mut name = stale_files::temporary_name(&name);
         if attempt > 0 {
             name.push(format!("-{attempt}"));
         }
@@ -89,7 +89,7 @@ impl Target {
     }
 }
 
-/// `name` reduced to letters, digits, `.`, `_` and `-`, fit for any file system.
+/// `name` reduced to letters, digits, `.`, `_` and `-`, which every file system accepts.
 pub fn file_name(name: &str) -> String {
     let clean: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).take(MAX_NAME).collect();
@@ -101,15 +101,15 @@ enum Occupant {
     Nothing,
     Run,
     Other,
-    /// A link, a pipe or a device: this one.
+    /// A link, a pipe or a device, with its description.
     NotPlain(&'static str),
 }
 
-/// What is at `path`. An empty directory counts as nothing: renaming onto it is allowed and loses nothing.
+/// Determines the kind of file at `path`. An empty directory counts as nothing: a rename may replace it without loss.
 fn occupant(path: &Path) -> Result<Occupant, StoreError> {
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
-        Err(e) => return Err(StoreError::io("look at", path)(e)),
+        Err(e) => return Err(StoreError::io("inspect", path)(e)),
         Ok(m) if m.is_file() => return Ok(Occupant::Other),
         Ok(m) if !m.is_dir() => return Ok(Occupant::NotPlain(what(m.file_type()))),
         Ok(_) => {}
@@ -117,17 +117,17 @@ fn occupant(path: &Path) -> Result<Occupant, StoreError> {
     if fs::read_dir(path).map_err(StoreError::io("read", path))?.next().is_none() {
         return Ok(Occupant::Nothing);
     }
-    Ok(if leftovers::is_complete(path) { Occupant::Run } else { Occupant::Other })
+    Ok(if stale_files::is_complete(path) { Occupant::Run } else { Occupant::Other })
 }
 
-/// A directory under construction; removed when dropped before [`Staging::publish`].
+/// A directory under construction, removed if dropped before [`Staging::publish`].
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
     target: Target,
     published: bool,
     since: Instant,
-    /// Tells other processes that somebody is at work here.
+    /// Lock that shows other processes that the directory is in use.
     _lock: Option<File>,
 }
 
@@ -136,8 +136,8 @@ impl Staging {
     pub(crate) fn create(target: Target) -> Result<Staging, StoreError> {
         target.check()?;
         if let Some(parent) = target.staging(0).parent() {
-            // No files are written here, only directories.
-            leftovers::remove(parent, OsStr::new(Manifest::FILE));
+            // Only directories are written here, no files.
+            stale_files::remove(parent, OsStr::new(Manifest::FILE));
         }
         let mut attempt = 0;
         loop {
@@ -147,30 +147,29 @@ impl Staging {
             }
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let lock = leftovers::lock(&path);
+                    let lock = stale_files::lock(&path);
                     return Ok(Staging { path, target, published: false, since: Instant::now(), _lock: lock });
                 }
-                // Process ids repeat, after a crash or on another machine that shares the disk.
+                // Process ids repeat after a crash or on another machine that shares the disk.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
                 Err(e) => return Err(StoreError::io("create", &path)(e)),
             }
         }
     }
 
-    /// Where to write.
+    /// Directory to write to.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Syncs `files`, which are all that the directory holds, and gives it its final name, which is returned. So the name stands for complete
-    /// results, whatever ends the process or the machine. A power cut may take the name itself from results that took less than
-    /// [`CHEAP`], for some seconds; that of others is on disk when this returns. Where the name was taken meanwhile, or the
-    /// system refuses it, that is `name-1` beside it, or the next number that is free: complete results are never thrown away.
+    /// Syncs `files`, which are all files of the directory, renames the directory and returns its final path. The final name therefore stands for
+    /// complete results after any crash. A power cut may remove the name of results that took less than [`CHEAP`], for some seconds. If the name
+    /// was taken meanwhile or the system refuses it, the next free `name-1`, `name-2` is used: complete results are never discarded.
     ///
-    /// Before that, `commit` decides whether to rename it at all.
+    /// Before the rename, `commit` decides whether to publish.
     ///
     /// # Errors
-    /// When the system refuses all names; the directory stays where it was filled. When `commit` returns false; the directory is removed.
+    /// A file system that refuses all names (the directory stays where it was filled), and a `commit` that returns false (the directory is removed).
     pub(crate) fn publish(mut self, mut files: Vec<(PathBuf, File)>, commit: &dyn Fn() -> bool) -> Result<PathBuf, StoreError> {
         files.extend(opened_dir(&self.path)?);
         sync_together(&files)?;
@@ -195,7 +194,7 @@ impl Staging {
         Ok(path)
     }
 
-    /// Takes the name `path`, if it is free or may be replaced.
+    /// Takes the name `path`, if it is free or replaceable.
     fn take(&self, path: &Path, force: bool) -> Result<PathBuf, StoreError> {
         self.target.check()?;
         if force && matches!(occupant(path)?, Occupant::Run) {
@@ -210,7 +209,7 @@ impl Staging {
         fs::rename(&self.path, path).map_err(StoreError::io("rename the finished results to", path))
     }
 
-    /// The first free number. Renaming never replaces a directory with files in it, so runs that end together get different ones.
+    /// Takes the first free number. A rename never replaces a directory with files, so runs that end at the same time get different numbers.
     fn take_next_number(&self, parent: &Path, name: &str) -> Result<PathBuf, StoreError> {
         let mut number = 1u64;
         loop {
@@ -226,14 +225,14 @@ impl Staging {
         }
     }
 
-    /// Swaps the old results out before the new ones take their place; a failure puts the old ones back.
+    /// Moves the old results aside before the new ones take their place. On failure the old results are restored.
     fn replace(&self, path: &Path) -> Result<(), StoreError> {
         let mut aside = self.path.clone().into_os_string();
         aside.push("-old");
         let aside = PathBuf::from(aside);
         fs::rename(path, &aside).map_err(StoreError::io("replace", path))?;
         if let Err(e) = self.rename_to(path) {
-            // Nothing better can be done about a second failure; the first one is reported.
+            // The first error is reported; a second one has no remedy.
             let _ = fs::rename(&aside, path);
             return Err(e);
         }
@@ -244,13 +243,13 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.published {
-            // Called on the way out of an error or an interrupt, which is what gets reported.
+            // An error or an interrupt is already being reported.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
 
-/// A directory, to make its entries durable. Only Unix can open one as a file.
+/// Opens a directory, to make its entries durable. Only Unix can open a directory as a file.
 fn opened_dir(path: &Path) -> Result<Option<(PathBuf, File)>, StoreError> {
     let open = || File::open(path).map(|d| (path.to_owned(), d)).map_err(StoreError::io("sync", path));
     cfg!(unix).then(open).transpose()

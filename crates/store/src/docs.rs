@@ -1,11 +1,11 @@
-//! The tables of `docs/results.md`, written from the schema.
+//! Generates the tables of `docs/results.md` from the schema.
 
 use crate::column::TableSchema;
 use crate::{schema, summary_table};
 use arrow_schema::DataType;
 use std::fmt::Write;
 
-/// Lines between which the generated part of the page stands.
+/// Markers around the generated part of the page.
 const BEGIN: &str = "<!-- generated from crates/store/src/schema: begin -->";
 const END: &str = "<!-- generated from crates/store/src/schema: end -->";
 
@@ -47,7 +47,7 @@ fn table<R>(out: &mut String, table: &TableSchema<R>) {
     out.push('\n');
 }
 
-// Writing to a string cannot fail, hence the ignored results below.
+// Writing to a string cannot fail, so its results are ignored below.
 
 fn head(out: &mut String, name: &str, version: u32, doc: &str) {
     let _ = writeln!(out, "### `{name}` (version {version})\n\n{doc}\n");
@@ -58,7 +58,7 @@ fn line(out: &mut String, name: &str, kind: &str, unit: &str, doc: &str) {
     let _ = writeln!(out, "| `{name}` | {kind} | {unit} | {doc} |");
 }
 
-/// `page` with its generated part brought up to date; `None` when the page lacks the two marker lines.
+/// `page` with its generated part replaced; `None` when the page lacks the two marker lines.
 pub fn replace_generated(page: &str) -> Option<String> {
     let (head, rest) = page.split_once(BEGIN)?;
     let (_, tail) = rest.split_once(END)?;

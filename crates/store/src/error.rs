@@ -1,53 +1,53 @@
-//! Why results could not be written or read, and what to do about it.
+//! Errors of reading and writing results, with remedies.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A failure to write or read results; the text names the path, the cause and a remedy.
+/// Failure to write or read results. The text names the path, the cause and a remedy.
 #[derive(Debug)]
 pub enum StoreError {
-    /// The directory holds complete results and may not be replaced.
+    /// The directory holds complete results and must not be replaced.
     Exists(PathBuf),
-    /// The path is taken by something that is not a run directory, which is never replaced.
+    /// The path exists and is not a run directory. It is never replaced.
     NotARun(PathBuf),
-    /// The path is taken by what is neither a plain file nor a directory of ours, which is never replaced.
+    /// The path is neither a plain file nor a forebay directory. It is never replaced.
     NotPlain {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Kind of file.
         is: &'static str,
     },
-    /// The results are complete, but could not be given any of the names that they should have.
+    /// The results are complete, but no final name could be given.
     Unnamed {
-        /// Where they are.
+        /// Path of the results.
         kept: PathBuf,
         /// Why.
         cause: Box<StoreError>,
     },
-    /// The results were abandoned on request before they were renamed.
+    /// The results were abandoned on request before the rename.
     Interrupted,
-    /// The path holds no results to read.
+    /// The path has no results.
     NoResults(PathBuf),
-    /// The results of a sweep of which runs are missing.
+    /// The sweep is incomplete.
     Unfinished(PathBuf),
-    /// A file of results is not what its name says.
+    /// A result file has unexpected contents.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         message: String,
     },
     /// The system refused.
     Io {
-        /// What was being done, such as `write`.
+        /// Failed operation, such as `write`.
         doing: &'static str,
         /// To which path.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
     },
-    /// Arrow or Parquet refused to encode a table.
+    /// Arrow or Parquet failed to encode a table.
     Encode {
         /// The file.
         path: PathBuf,
@@ -57,13 +57,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// For `map_err`: an input/output error while `doing` something to `path`.
+    /// Returns a function for `map_err`: an input/output error while `doing` something to `path`.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         let path = path.to_owned();
         move |source| StoreError::Io { doing, path, source }
     }
 
-    /// What the user can do.
+    /// Remedy for the user.
     pub fn help(&self) -> String {
         match self {
             StoreError::Exists(_) => "add --force to replace it, or choose another directory with --out".into(),
@@ -74,10 +74,10 @@ impl StoreError {
             StoreError::Interrupted => "run it again".into(),
             StoreError::Unnamed { .. } => "move the directory to where you want it".into(),
             StoreError::NoResults(_) => {
-                "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
+                "`forebay run` prints the directory of its results at the end, such as out/quickstart-1".into()
             }
             StoreError::Unfinished(_) => {
-                "start the sweep again with the command that started it: it goes on where it stopped".into()
+                "run the command of the sweep again: it continues where it stopped".into()
             }
             StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_names_path_and_remedy() {
+    fn full_disk_error_and_help() {
         let e = StoreError::io("write", Path::new("out/x/flows.parquet"))(io::Error::from(io::ErrorKind::StorageFull));
         assert!(e.to_string().contains("out/x/flows.parquet"), "{e}");
         assert!(e.help().contains("--out") && e.help().contains("space"), "{}", e.help());

@@ -1,4 +1,4 @@
-//! The table `events` in words.
+//! Text lines for the table `events`.
 
 use crate::error::StoreError;
 use crate::read::RunDir;
@@ -6,11 +6,11 @@ use crate::rows::Rows;
 use forebay_types::Time;
 use std::collections::BTreeMap;
 
-/// From the least to the most of several runs.
+/// Minimum and maximum over several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Range(i64, i64);
 
-/// What happened in one run or, at the same time, in several.
+/// An event of one run, or of several runs at the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Event {
     packets: Option<Range>,
@@ -18,7 +18,7 @@ struct Event {
     pairs: Option<Range>,
 }
 
-/// Where an event belongs in time, what it is, and on which link: time, kind, link, end.
+/// Sort key of an event: time, kind, link, end.
 type Key = (i64, String, String, Option<i64>);
 
 fn widen(range: &mut Option<Range>, value: Option<i64>) {
@@ -28,7 +28,7 @@ fn widen(range: &mut Option<Range>, value: Option<i64>) {
     }
 }
 
-/// A line for each event of the results, in order of time: of all runs together, or of run number `of.1` of variant `of.0`.
+/// One line per event of the results, in order of time: of all runs together, or of run number `of.1` of variant `of.0`.
 ///
 /// # Errors
 /// A file that is missing or damaged.
@@ -36,13 +36,13 @@ pub fn event_lines(dir: &RunDir, of: Option<(&str, u32)>) -> Result<Vec<String>,
     let mut all: BTreeMap<Key, Event> = BTreeMap::new();
     for batch in &dir.table("events")? {
         let rows = Rows::new(batch);
-        let [variant, kind, what] = ["variant", "kind", "what"].map(|c| rows.text(c, str::to_owned));
-        let [run, time, until] = ["run", "time_ns", "until_ns"].map(|c| rows.int(c));
+        let [variant, kind, link] = ["variant", "kind", "link"].map(|c| rows.text(c, str::to_owned));
+        let [run, time, until] = ["run", "time_ns", "end_ns"].map(|c| rows.int(c));
         let [packets, flows, pairs] = ["packets", "flows", "unreachable_pairs"].map(|c| rows.int(c));
         for row in 0..rows.len() {
             let chosen = of.is_none_or(|(v, n)| variant.get(row).is_some_and(|x| x == v) && run.get(row) == Some(n.into()));
             let (Some(kind), Some(time)) = (kind.get(row).filter(|_| chosen), time.get(row)) else { continue };
-            let link = what.get(row).cloned().unwrap_or_default();
+            let link = link.get(row).cloned().unwrap_or_default();
             let event = all.entry((time, kind.clone(), link, until.get(row))).or_default();
             widen(&mut event.packets, packets.get(row));
             widen(&mut event.flows, flows.get(row));
@@ -52,7 +52,7 @@ pub fn event_lines(dir: &RunDir, of: Option<(&str, u32)>) -> Result<Vec<String>,
     Ok(all.iter().filter_map(|(key, event)| sentence(key, event)).collect())
 }
 
-/// The line about an event; `None` for the end of a failure, of which its beginning tells.
+/// The line for an event; `None` for the end of a failure, which the line of its start includes.
 fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
     let count = |range: Option<Range>, what: &str| match range? {
         Range(1, 1) => Some(format!("1 {what}")),
@@ -67,21 +67,21 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
                 None => format!("from {} on", spaced(*time)),
             };
             let cut = event.pairs.filter(|p| p.1 > 0);
-            let cut = count(cut, "pair").map(|n| format!("no way was left for {n} of hosts"));
+            let cut = count(cut, "pair").map(|n| format!("no route was left for {n} of hosts"));
             let parts = [packets("lost"), count(event.flows, "flow").map(|n| format!("{n} moved")), cut];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
             let cost = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
             format!("link {link} was down {span}{cost}")
         }
         "link-up" => return None,
-        "corruption" => format!("link {link} damages packets: {}", packets("dropped by the checksum at its end")?),
+        "corruption" => format!("link {link} damages packets: {}", packets("dropped at its end because of the checksum")?),
         "random-loss" => format!("link {link} loses packets at random: {}", packets("lost")?),
-        "spraying" => "packets are sprayed: each takes a way of its own, whatever its flow".to_owned(),
+        "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),
     })
 }
 
-/// A time as people write it, `5 ms`.
+/// A time with a space before its unit, `5 ms`.
 fn spaced(ns: i64) -> String {
     let text = Time::from_ns(ns.unsigned_abs()).to_string();
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -99,11 +99,11 @@ mod tests {
         let text = "link leaf0->spine1 was down from 5 ms to 20 ms: 312 packets lost, 41 flows moved";
         assert_eq!(say(5_000_000, "link-down", Some(20_000_000), cost.clone()).unwrap(), text);
         let several = Event { packets: Some(Range(1, 9)), flows: None, pairs: Some(Range(0, 4)) };
-        let text = "link leaf0->spine1 was down from 1.5 ms on: 1 to 9 packets lost, no way was left for 0 to 4 pairs of hosts";
+        let text = "link leaf0->spine1 was down from 1.5 ms on: 1 to 9 packets lost, no route was left for 0 to 4 pairs of hosts";
         assert_eq!(say(1_500_000, "link-down", None, several).unwrap(), text);
         assert_eq!(say(1, "link-up", None, cost), None);
         let one = Event { packets: Some(Range(1, 1)), ..Event::default() };
-        let text = "link leaf0->spine1 damages packets: 1 packet dropped by the checksum at its end";
+        let text = "link leaf0->spine1 damages packets: 1 packet dropped at its end because of the checksum";
         assert_eq!(say(0, "corruption", None, one).unwrap(), text);
     }
 }

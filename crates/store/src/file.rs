@@ -1,21 +1,21 @@
-//! Files that appear when they are complete.
+//! Atomic creation of files.
 
 use crate::error::StoreError;
-use crate::leftovers;
+use crate::stale_files;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Refuses a path at which there is something that a file may not take the place of: a directory, a pipe, a device or a link.
+/// Rejects a path whose file must not be replaced: a directory, a pipe, a device or a link.
 ///
 /// # Errors
-/// What is there.
+/// Names the kind of file at the path.
 pub fn replaceable(path: &Path) -> Result<(), StoreError> {
     let kind = match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(StoreError::io("look at", path)(e)),
+        Err(e) => return Err(StoreError::io("inspect", path)(e)),
         Ok(meta) => meta.file_type(),
     };
     if kind.is_file() {
@@ -24,7 +24,7 @@ pub fn replaceable(path: &Path) -> Result<(), StoreError> {
     Err(StoreError::NotPlain { path: path.to_owned(), is: what(kind) })
 }
 
-/// What something is that is not a plain file.
+/// Description of a file that is not a plain file.
 pub(crate) fn what(kind: fs::FileType) -> &'static str {
     if kind.is_symlink() {
         "a symbolic link"
@@ -35,7 +35,7 @@ pub(crate) fn what(kind: fs::FileType) -> &'static str {
     }
 }
 
-/// Makes files and directories durable, all at the same time: a file system with a journal then commits it once or twice, and not once for each.
+/// Syncs files and directories in parallel. A journaling file system then commits once or twice instead of once per file.
 pub(crate) fn sync_together(files: &[(PathBuf, File)]) -> Result<(), StoreError> {
     let sync = |(path, file): &(PathBuf, File)| file.sync_all().map_err(StoreError::io("sync", path));
     let Some((last, others)) = files.split_last() else { return Ok(()) };
@@ -46,7 +46,7 @@ pub(crate) fn sync_together(files: &[(PathBuf, File)]) -> Result<(), StoreError>
         for thread in begun {
             let synced = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // No more threads are to be had.
+                // No more threads can be created.
                 Err(file) => sync(file),
             };
             outcome = outcome.and(synced);
@@ -55,26 +55,26 @@ pub(crate) fn sync_together(files: &[(PathBuf, File)]) -> Result<(), StoreError>
     })
 }
 
-/// Writes a file as [`write_whole`], without waiting for the disk: what it holds can be made again from what is there.
+/// Writes a file as [`write_atomic`], without a sync: its contents can be regenerated from other files.
 ///
 /// # Errors
 /// As there.
-pub fn write_derived(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+pub fn write_atomic_unsynced(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, false)
 }
 
-/// Writes a file that replaces the plain file at `path`, if there is one, when it is complete and on disk; a failure leaves that as it was.
+/// Writes a complete file to disk and then replaces the plain file at `path`, if any. A failure leaves the old file unchanged.
 ///
 /// # Errors
-/// When there is something else than a file, and when the system refuses.
-pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+/// When the path is not a plain file, and errors of the file system.
+pub fn write_atomic(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     replace(path, contents, true)
 }
 
 fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
-    leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
+    stale_files::remove(path.parent().unwrap_or(Path::new("")), &name);
     let options = forebay_platform::files::Options { mode: None, sync };
     forebay_platform::files::replace(path, contents, options).map_err(StoreError::io("write", path))
 }

@@ -1,4 +1,4 @@
-//! `manifest.json`: what was run, where, with which result. It is written last, so a directory that has one is complete.
+//! `manifest.json`: scenario, machine and results of a run. It is written last, so a directory with a manifest is complete.
 
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -15,18 +15,18 @@ pub struct Manifest {
     pub forebay: String,
     /// Name of the scenario.
     pub name: String,
-    /// The world that ran it; empty in results of versions that had one only, the simulator.
+    /// World that ran it.
     #[serde(default)]
     pub world: String,
-    /// What that world runs beside this program, such as a kernel with its version; empty where there is nothing of the kind.
+    /// Component outside this program that the world runs, such as a kernel with its version; empty if none.
     #[serde(default)]
     pub world_version: String,
-    /// The TCP stacks of its transports, each once, in the order of the scenario; empty in results of versions that did not say.
+    /// TCP stacks of the transports, each once, in the order of the scenario.
     #[serde(default)]
     pub stacks: Vec<String>,
-    /// When the run started, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
-    /// The scenario, as written and as understood.
+    /// The scenario, as written and as resolved.
     pub scenario: ScenarioRecord,
     /// Every run, in the order of variants and repetitions.
     pub runs: Vec<RunRecord>,
@@ -34,9 +34,9 @@ pub struct Manifest {
     pub fingerprint: String,
     /// The machine.
     pub host: Host,
-    /// Runs that could execute at the same time.
+    /// Runs that could execute in parallel.
     pub threads: usize,
-    /// Wall time from the first run's start to the last one's end, seconds.
+    /// Wall time from the start of the first run to the end of the last, seconds.
     pub wall_s: f64,
     /// Packet transmissions of all runs: every packet, data or ACK, on every link.
     pub packet_hops: u64,
@@ -44,33 +44,32 @@ pub struct Manifest {
     pub packet_hops_per_s: f64,
     /// The tables beside this file.
     pub tables: Vec<TableRecord>,
-    /// Why these are not all results of the scenario; empty when they are. Runs that were ended before their end say so, others may be
-    /// missing.
+    /// Reason why results are incomplete; empty when they are complete. Truncated runs are marked, others may be missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub partial: String,
-    /// Which sources the program was built from, and when they were committed; empty in results of versions that did not say.
+    /// Commit and commit date that the program was built from.
     #[serde(default)]
     pub built: String,
 }
 
 impl Manifest {
-    /// Marks a directory as forebay's own.
+    /// Marks a directory as written by forebay.
     pub const KIND: &'static str = "forebay-run";
-    /// Layout written by this version.
+    /// Layout that this version writes.
     pub const VERSION: u32 = 1;
     /// Name of the file.
     pub const FILE: &'static str = "manifest.json";
 }
 
-/// What the program says of itself; it cannot change while it runs.
+/// Commit and date of this program, set once.
 static BUILT: OnceLock<&'static str> = OnceLock::new();
 
-/// Which sources this program was built from and when they were committed, for the manifests that it writes. Only the first call counts.
+/// Sets the commit and date that this program was built from, for the manifests that it writes. Only the first call counts.
 pub fn set_built(text: &'static str) {
     let _ = BUILT.set(text);
 }
 
-/// What [`set_built`] was told; empty if nothing.
+/// Value of [`set_built`]; empty if it was not called.
 pub fn built() -> &'static str {
     BUILT.get().copied().unwrap_or("")
 }
@@ -86,7 +85,7 @@ pub struct ScenarioRecord {
     pub overrides: Vec<String>,
     /// Every variant with all defaults filled in.
     pub variants: Vec<VariantRecord>,
-    /// Remarks made while it was read, such as means of size tables.
+    /// Notes of the scenario reader, such as means of size tables.
     pub notes: Vec<String>,
 }
 
@@ -121,20 +120,20 @@ pub struct RunRecord {
     pub peak_connections: u64,
     /// Wall time, seconds.
     pub wall_s: f64,
-    /// Whether it was ended before its end; `end_ns` is what it reached.
+    /// True if the run was ended early; `end_ns` is the time that it reached.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub cut: bool,
-    /// How well the world could run it, in words, where that depends on the machine; empty otherwise.
+    pub truncated: bool,
+    /// Note about the accuracy of the run, where that depends on the machine; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The machine a run was made on.
+/// Machine of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Host {
     /// Operating system, such as `linux`.
@@ -178,11 +177,11 @@ pub fn combined_fingerprint(runs: &[u64]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// RFC 3339 text of a system time in UTC, to the second.
+/// A system time as RFC 3339 text in UTC, to the second.
 pub fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days to civil date by eras of 400 years (146 097 days), years counted from March so that the leap day comes last.
+    // Converts days to a civil date by eras of 400 years (146 097 days). Years are counted from March so that the leap day comes last.
     let z = days + 719_468;
     let (era, doe) = (z / 146_097, z % 146_097);
     let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_depend_on_order_and_a_single_one_stays() {
+    fn fingerprint_combination() {
         assert_eq!(combined_fingerprint(&[42]), 42);
         assert_ne!(combined_fingerprint(&[1, 2]), combined_fingerprint(&[2, 1]));
     }

@@ -38,15 +38,15 @@ impl ParquetFile {
     }
 }
 
-/// Rows of a row group, which the writer keeps in memory until it is complete: of messages less than ten megabytes. Our choice.
+/// Rows per row group, which the writer keeps in memory until it is complete: less than ten megabytes of messages. Our choice.
 const ROW_GROUP: usize = 1 << 17;
 
-/// Bytes of the values in the dictionary of a column, beside each of which the writer keeps its hash. A column with more different values, as times
-/// are, goes on without one: so long dictionaries take more memory, and larger files, than none.
+/// Maximum bytes of a column's dictionary; the writer also keeps a hash of each value. A column with more different values, such as times, is
+/// written without a dictionary: a longer one takes more memory and larger files.
 const DICTIONARY: usize = 1 << 17;
 
 fn properties() -> WriterProperties {
-    // Snappy: read by everything, pure Rust, and faster than the disk.
+    // Snappy: widely supported, pure Rust, and faster than the disk.
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_max_row_group_row_count(Some(ROW_GROUP))
@@ -55,7 +55,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-/// The input/output error behind a Parquet error, if there is one: full disks must be told apart from defects.
+/// Extracts the input/output error from a Parquet error, if there is one: a full disk is not a defect.
 pub(crate) fn io_cause(error: ParquetError) -> Result<io::Error, String> {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,10 +1,9 @@
-//! Reads finished run directories back, whatever format they are in.
+//! Reader of finished run directories, in any format.
 
 use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::file::what;
 use crate::manifest::{Manifest, TableRecord};
-use crate::old_names;
 use crate::run_table::RunTable;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
@@ -30,7 +29,7 @@ impl RunDir {
     /// Opens a directory that `forebay run` wrote, by its manifest.
     ///
     /// # Errors
-    /// A path that is no such directory, and one written by a newer version in a layout this one does not know.
+    /// A path that is not such a directory, and a layout newer than this version supports.
     pub fn open(path: &Path) -> Result<RunDir, StoreError> {
         let file = path.join(Manifest::FILE);
         let text = manifest_text(path)?;
@@ -41,33 +40,31 @@ impl RunDir {
         }
         let version = value["manifest_version"].as_u64().unwrap_or(0);
         if version > u64::from(Manifest::VERSION) {
-            return Err(fail(format!("layout {version} is newer than this program, which knows {}", Manifest::VERSION)));
+            return Err(fail(format!("layout {version} is newer than this program supports ({})", Manifest::VERSION)));
         }
         let manifest = serde_json::from_value(value).map_err(|e| fail(e.to_string()))?;
         Ok(RunDir { path: path.to_owned(), manifest })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was run, where, with which result.
+    /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// A whole table by its name in the manifest, one of [`RunTable`]'s, in the order of the file. Empty when the directory has no such table, as
-    /// those of older versions may.
+    /// A whole table by its name in the manifest, one of [`RunTable`], in the order of the file. Empty when the directory has no such table.
     ///
     /// # Errors
-    /// A file that is missing, or damaged: the text says where.
+    /// A file that is missing or damaged.
     pub fn table(&self, name: &str) -> Result<Vec<RecordBatch>, StoreError> {
         self.read(name, None)
     }
 
-    /// As [`RunDir::table`], of the columns called `names` as far as the file has them, in the file's order; of other columns nothing is
-    /// read. Columns that had another name in earlier versions are found by today's.
+    /// As [`RunDir::table`], limited to the columns in `names` that the file has, in the file's order. Other columns are not read.
     ///
     /// # Errors
     /// As there.
@@ -75,10 +72,10 @@ impl RunDir {
         self.read(name, Some(names))
     }
 
-    /// As [`RunDir::columns`], one part of the table after the other: no more than one of them is in memory.
+    /// As [`RunDir::columns`], one batch at a time: only one batch is in memory.
     ///
     /// # Errors
-    /// As there, possibly after some parts.
+    /// As there, possibly after some batches.
     pub fn each(&self, name: &str, names: &[&str], f: &mut dyn FnMut(&RecordBatch)) -> Result<(), StoreError> {
         self.walk(name, Some(names), &mut |batch| f(&batch))
     }
@@ -93,7 +90,7 @@ impl RunDir {
         let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(()) };
         let path = self.path.join(&record.file);
         let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
-        // Results may come from anybody: nothing outside their directory is read, and nothing that could be waited for without end.
+        // Results may be untrusted: no file outside their directory is read, and no pipe that could block.
         let mut parts = Path::new(&record.file).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
             return Err(damaged("the manifest names a file outside of the directory".into()));
@@ -105,9 +102,9 @@ impl RunDir {
         let known = RunTable::of(name).map(|t| schema_version(&schema_of(t)));
         if let Some(known) = known.filter(|known| record.schema_version > *known) {
             let version = record.schema_version;
-            return Err(damaged(format!("version {version} of its columns is newer than this program, which knows {known}")));
+            return Err(damaged(format!("version {version} of its columns is newer than this program supports ({known})")));
         }
-        // A file of which no columns were read has rows that are not counted.
+        // Rows of a batch without columns are not counted.
         let (mut rows, mut counted) = (0, false);
         let mut see = |batch: RecordBatch| {
             rows += batch.num_rows() as u64;
@@ -126,10 +123,10 @@ impl RunDir {
     }
 }
 
-/// Largest manifest that is read: a scenario's text is limited, and a run takes a few hundred bytes.
+/// Largest manifest that is read: the text of a scenario is limited, and a run takes a few hundred bytes.
 const MAX_MANIFEST: u64 = 256_000_000;
 
-/// The text of the manifest in a directory, if that is a plain file.
+/// The text of the manifest in a directory, if it is a plain file.
 pub(crate) fn manifest_text(dir: &Path) -> Result<String, StoreError> {
     let file = dir.join(Manifest::FILE);
     let fail = |e: io::Error| match e.kind() {
@@ -147,12 +144,12 @@ pub(crate) fn manifest_text(dir: &Path) -> Result<String, StoreError> {
     fs::read_to_string(&file).map_err(fail)
 }
 
-/// The version of a table's columns that this program writes.
+/// Version of a table's columns that this program writes.
 fn schema_version(schema: &arrow_schema::Schema) -> u32 {
     schema.metadata().get("forebay.schema_version").and_then(|v| v.parse().ok()).unwrap_or(0)
 }
 
-/// All rows of a file; of the columns called `columns` only, if they are given.
+/// All rows of a file, limited to the columns in `columns` if given.
 pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
     let mut batches = Vec::new();
     parquet_each(path, columns, &mut |batch| batches.push(batch))?;
@@ -168,11 +165,11 @@ fn parquet_each(path: &Path, columns: Option<&[&str]>, f: &mut dyn FnMut(RecordB
     each_of(path, bytes::Bytes::from(bytes), columns, f)
 }
 
-/// Files up to this size are read at once. For every column of others the reader makes four calls of the system, and the tables of a short run
-/// have 120 columns.
+/// Files up to this size are read in one call. The Parquet reader makes four system calls per column, and the tables of a short run have 120
+/// columns.
 const SMALL: u64 = 1 << 20;
 
-/// As [`parquet`], of a file that is open or in memory; `path` stands in errors.
+/// As [`parquet`], for an open file or bytes in memory; `path` is used in errors.
 pub(crate) fn parquet_of(
     path: &Path,
     file: impl ChunkReader + 'static,
@@ -192,13 +189,13 @@ fn each_of(
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let mask = match columns {
-            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().flat_map(|n| old_names::of(n))),
+            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
             None => ProjectionMask::all(),
         };
         builder.with_projection(mask).with_batch_size(1 << 16).build()
     });
     for batch in reader.map_err(|e| damaged(e.to_string()))? {
-        f(old_names::renamed(batch.map_err(|e| damaged(e.to_string()))?));
+        f(batch.map_err(|e| damaged(e.to_string()))?);
     }
     Ok(())
 }
@@ -210,11 +207,10 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Re
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let heads = reader.headers().map_err(|e| damaged(e.to_string()))?.clone();
-    // Columns are found by name: files of other versions have others, in another order.
+    // Columns are found by name: other versions may have other columns or another order.
     let wanted = |name: &str| columns.is_none_or(|list| list.contains(&name));
     let known: Vec<(usize, usize)> = heads
         .iter()
-        .map(old_names::today)
         .enumerate()
         .filter(|(_, name)| wanted(name))
         .filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?)))
@@ -237,7 +233,7 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Re
     RecordBatch::try_new(schema, arrays).map_err(|e| damaged(e.to_string()))
 }
 
-/// A column under construction from text.
+/// A column under construction, parsed from text.
 enum Builder {
     Int(Int64Builder),
     Unsigned(UInt64Builder),
@@ -257,7 +253,7 @@ impl Builder {
         }
     }
 
-    /// Appends a field; an empty one is null, but for texts that every row has.
+    /// Appends a field. An empty field is null, except in text columns that are never null.
     fn push(&mut self, text: &str) -> Result<(), ()> {
         fn parse<T: FromStr>(text: &str) -> Result<Option<T>, ()> {
             if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| ()) }

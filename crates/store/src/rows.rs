@@ -1,6 +1,6 @@
-//! Columns of a table by name and type, for whoever reads results without wanting to know Arrow.
+//! Typed access to columns by name, without Arrow types.
 //!
-//! A column that the file lacks, as those of other versions may, reads as null in every row.
+//! A column that the file lacks reads as null in every row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -18,12 +18,12 @@ impl<'a> Rows<'a> {
         Rows(batch)
     }
 
-    /// How many.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.0.num_rows()
     }
 
-    /// Whether there are none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -32,7 +32,7 @@ impl<'a> Rows<'a> {
         self.0.column_by_name(name)
     }
 
-    /// A column of whole numbers, those that need all 64 bits included.
+    /// A column of integers, signed or unsigned 64 bit.
     pub fn int(&self, name: &str) -> Ints<'a> {
         let column = self.column(name);
         let unsigned = column.and_then(|c| c.as_any().downcast_ref());
@@ -44,12 +44,12 @@ impl<'a> Rows<'a> {
         Floats(self.column(name).and_then(|c| c.as_any().downcast_ref()))
     }
 
-    /// A column of truth values.
+    /// A column of booleans.
     pub fn bool(&self, name: &str) -> Bools<'a> {
         Bools(self.column(name).and_then(|c| c.as_any().downcast_ref()))
     }
 
-    /// A column of names, each turned into a `T` once.
+    /// A column of names, each converted to a `T` once.
     pub fn text<T>(&self, name: &str, of: impl FnMut(&'a str) -> T) -> Texts<'a, T> {
         let codes: Option<&DictionaryArray<Int32Type>> = self.column(name).and_then(|c| c.as_dictionary_opt());
         let values: Option<&StringArray> = codes.and_then(|c| c.values().as_string_opt());
@@ -57,7 +57,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A column of whole numbers.
+/// A column of integers.
 #[derive(Debug, Clone, Copy)]
 pub struct Ints<'a> {
     signed: Option<&'a Int64Array>,
@@ -74,7 +74,7 @@ impl Ints<'_> {
         }
     }
 
-    /// The value in a row as a count; 0 for null and for what is below 0.
+    /// The value in a row as a count; 0 for null and negative values.
     pub fn count(&self, row: usize) -> u64 {
         self.get(row).and_then(|v| u64::try_from(v).ok()).unwrap_or(0)
     }
@@ -91,7 +91,7 @@ impl Floats<'_> {
     }
 }
 
-/// A column of truth values.
+/// A column of booleans.
 #[derive(Debug, Clone, Copy)]
 pub struct Bools<'a>(Option<&'a BooleanArray>);
 
@@ -110,7 +110,7 @@ pub struct Texts<'a, T> {
 }
 
 impl<T> Texts<'_, T> {
-    /// What the name in a row was turned into; `None` where the file has no such column.
+    /// The converted name in a row; `None` where the file has no such column.
     pub fn get(&self, row: usize) -> Option<&T> {
         let codes = self.codes.filter(|c| c.is_valid(row))?;
         self.values.get(usize::try_from(codes.keys().value(row)).ok()?)
@@ -125,7 +125,7 @@ mod tests {
     use forebay_types::Time;
 
     #[test]
-    fn values_nulls_and_columns_that_are_not_there() {
+    fn missing_columns_read_as_null() {
         let rows = [FlowRow::default(), FlowRow { end: Time(2_000).into(), rtos: 3, ..FlowRow::default() }];
         let mut info = RunInfo::default();
         (info.variant, info.seed) = ("v".into(), 7);

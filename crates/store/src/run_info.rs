@@ -1,4 +1,4 @@
-//! What the rows of one run share: names behind their indices, the variant, the seed and the world.
+//! Context of the rows of one run: the names behind their indices, the variant, the seed and the world.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
@@ -15,22 +15,22 @@ pub struct RunInfo {
     pub(crate) run: u32,
     /// Seed of the repetition.
     pub(crate) seed: u64,
-    /// When the run ended at the latest, ps; `None` for one that ran until all work was done.
+    /// Configured end of the run, ps; `None` for a run that ends when all work is done.
     pub(crate) end_ps: Option<u64>,
     classes: IndexVec<WorkloadId, String>,
     groups: IndexVec<GroupId, String>,
     nodes: IndexVec<NodeId, String>,
     switches: IndexVec<NodeId, bool>,
-    /// What one port can hold of a switch's shared buffer, bytes.
+    /// Bytes that a port can use of its switch's shared buffer while other ports are idle.
     shared_buffers: IndexVec<NodeId, Option<u64>>,
     port_names: IndexVec<PortId, String>,
     ports: IndexVec<PortId, PortConfig>,
-    /// Lengths other than K at which queues begin to mark or drop, as `K of queue 0 65pkt, K of queue 1 20pkt`; empty without.
-    levels: IndexVec<PortId, String>,
+    /// Thresholds other than K at which queues begin to mark or drop, as `K of queue 0 65pkt, K of queue 1 20pkt`; empty if none.
+    thresholds: IndexVec<PortId, String>,
 }
 
-/// The lengths of a port's queue in words.
-fn levels(port: &PortConfig) -> String {
+/// The thresholds of a port's queue as text.
+fn thresholds(port: &PortConfig) -> String {
     let all = port.queue.levels().into_iter().map(|(name, length)| format!("{name} {length}"));
     all.collect::<Vec<_>>().join(", ")
 }
@@ -41,7 +41,7 @@ impl RunInfo {
         &self.variant
     }
 
-    /// Collects the names of `config`, which `world` ran. A port is called by its short name where it has one, else `from->to`.
+    /// Collects the names of `config`, which `world` ran. A port is named by its short name if it has one, else `from->to`.
     pub fn new(world: &str, variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
         let node = |id: NodeId| nodes.get(id).map_or("?", String::as_str);
@@ -64,12 +64,12 @@ impl RunInfo {
             nodes,
             switches: config.network.nodes.iter().map(|n| !n.host).collect(),
             port_names,
-            levels: config.network.ports.iter().map(levels).collect(),
+            thresholds: config.network.ports.iter().map(thresholds).collect(),
             ports: config.network.ports.clone(),
         }
     }
 
-    /// Name of a workload, `?` for an index the configuration does not have.
+    /// Name of a workload, `?` for an index that the configuration lacks.
     pub fn class(&self, workload: WorkloadId) -> &str {
         self.classes.get(workload).map_or("?", String::as_str)
     }
@@ -84,20 +84,20 @@ impl RunInfo {
         self.nodes.get(node).map_or("?", String::as_str)
     }
 
-    /// Whether a node is a switch.
+    /// True if a node is a switch.
     pub fn switch(&self, node: NodeId) -> bool {
         self.switches.get(node).copied().unwrap_or(false)
     }
 
-    /// Bytes that a port can hold of its switch's shared buffer while all others are empty; `None` without one.
+    /// Bytes that a port can use of its switch's shared buffer while other ports are idle; `None` without a shared buffer.
     pub fn shared(&self, port: PortId) -> Option<u64> {
         let from = self.ports.get(port)?.from;
         self.shared_buffers.get(from).copied().flatten()
     }
 
-    /// Lengths of a port's queue, other than K, at which it begins to mark or drop; `None` without.
-    pub(crate) fn levels(&self, port: PortId) -> Option<&str> {
-        self.levels.get(port).map(String::as_str).filter(|l| !l.is_empty())
+    /// Thresholds of a port's queue other than K at which it begins to mark or drop; `None` if there are none.
+    pub(crate) fn thresholds(&self, port: PortId) -> Option<&str> {
+        self.thresholds.get(port).map(String::as_str).filter(|l| !l.is_empty())
     }
 
     /// Name of a port.

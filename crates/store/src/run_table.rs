@@ -1,6 +1,6 @@
 //! The tables of a run.
 
-/// A table of a run, in the order in which they are written.
+/// A table of a run, in writing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunTable {
     /// One row per message.
@@ -17,14 +17,14 @@ pub enum RunTable {
     Timeouts,
     /// Payload delivered over time.
     Goodput,
-    /// What happened to the network.
+    /// Link failures, spraying and packet damage.
     Events,
-    /// One row per transport and run, made of all the others.
+    /// One row per transport and run, reduced from the other tables.
     Summary,
 }
 
 impl RunTable {
-    /// All tables, in the order in which they are written.
+    /// All tables, in writing order.
     pub const ALL: [RunTable; 9] = [
         RunTable::Flows,
         RunTable::Ports,
@@ -37,7 +37,7 @@ impl RunTable {
         RunTable::Summary,
     ];
 
-    /// Name of its file, without the extension, and in the manifest.
+    /// Name in the manifest, and stem of the file name.
     pub const fn name(self) -> &'static str {
         match self {
             RunTable::Flows => "flows",
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_found_by_its_name_and_no_other_name_is_a_table() {
+    fn table_names_roundtrip() {
         for (place, table) in RunTable::ALL.into_iter().enumerate() {
             assert_eq!((table as usize, RunTable::of(table.name())), (place, Some(table)));
         }

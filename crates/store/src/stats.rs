@@ -1,8 +1,8 @@
-//! Statistics for tables a person reads: percentiles, confidence intervals, fairness, and the named bins of flow sizes.
+//! Statistics for printed tables: percentiles, confidence intervals, fairness, and the named bins of flow sizes.
 
 pub use forebay_types::{Estimate, ends, estimate};
 
-/// A size class of flows, as the data-centre papers bin them.
+/// Size class of flows, as in the data-center papers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SizeBin {
     /// At most 100 KB.
@@ -26,7 +26,7 @@ impl SizeBin {
         }
     }
 
-    /// Name with limits, for labels.
+    /// Label with its limits.
     pub fn label(self) -> &'static str {
         match self {
             SizeBin::Small => "small <= 100 KB",
@@ -36,8 +36,8 @@ impl SizeBin {
     }
 }
 
-/// The `p`-quantile, `p` in 0..=1, of `sorted` (ascending): linear between order statistics at index `p * (n - 1)`, which is what
-/// numpy, pandas and R (type 7) do by default, so the tables can be checked with one line. `None` without data.
+/// The `p`-quantile, `p` in 0..=1, of `sorted` (ascending). It is linear between order statistics at index `p * (n - 1)`, the default of numpy,
+/// pandas and R (type 7). `None` without data.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let position = p.clamp(0.0, 1.0) * last as f64;
@@ -46,7 +46,7 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64))
 }
 
-/// Jain's fairness index of allocations: 1 when all are equal, 1/n when one has everything. `None` without data or when all are 0.
+/// Jain's fairness index of allocations: 1 for equal values, 1/n when one has everything. `None` without data or when all are 0.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|v| v * v).sum();

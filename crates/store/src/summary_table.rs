@@ -1,29 +1,29 @@
 //! The summaries of runs as a table: one row per run and transport group, one column per metric.
 
 use crate::RunInfo;
-use crate::arrow_parts::{field, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, text_type, texts, with_metadata};
 use crate::schema::WORLD;
 use crate::summary::{Dimension, GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use std::sync::Arc;
 
-/// Raised whenever a column changes its meaning, type or name or goes away.
-pub(crate) const VERSION: u32 = 2;
-/// What a row is.
-pub(crate) const DOC: &str = "One row per run and transport group: the numbers of the printed table. Those of the network, which the \
-                              groups of a run share, stand in each of its rows. A world that computes instead of running, such as \
-                              the closed forms, fills what its models give; every other number of it is null.";
+/// Raised when a column changes its meaning, type or name or is removed.
+pub(crate) const VERSION: u32 = 3;
+/// Meaning of a row.
+pub(crate) const DOC: &str = "One row per run and transport group: the metrics of the printed table. Network metrics, which the groups \
+                              of a run share, are repeated in each of its rows. A world that predicts instead of running, such as \
+                              the closed forms, fills the metrics that its models give; all others are null.";
 
-/// A column that is not a metric: name, type, unit, description.
+/// Columns that are not metrics: name, type, unit, description.
 fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
     vec![
-        ("variant", text_type(), "", "variant of the scenario the row belongs to, such as its transport"),
+        ("variant", text_type(), "", "variant of the scenario, such as its transport"),
         ("run", DataType::Int64, "1", "repetition within the variant, from 0"),
         ("seed", DataType::UInt64, "1", "seed of the repetition"),
         ("world", text_type(), "", WORLD),
         ("transport", text_type(), "", "name of the transport group"),
-        ("port", text_type(), "", "port that the queue metrics are of"),
+        ("port", text_type(), "", "port of the queue metrics"),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Writes a run directory.
+//! Writer of run directories.
 
 use crate::batch::{each_batch, row_count, schema_of};
 use crate::csv_file::CsvFile;
@@ -36,9 +36,9 @@ impl Format {
     }
 }
 
-/// A run directory being written. Dropped before [`RunWriter::finish`], it leaves nothing behind.
+/// A run directory being written. If dropped before [`RunWriter::finish`], it is removed.
 pub struct RunWriter {
-    /// By the order of [`RunTable::ALL`].
+    /// In the order of [`RunTable::ALL`].
     // Before `staging`: files are closed before their directory is removed.
     tables: Vec<TableFile>,
     staging: Staging,
@@ -57,22 +57,21 @@ impl RunWriter {
         Ok(RunWriter { tables, staging })
     }
 
-    /// Where the results are until they are complete: what a process that must end at once has to remove.
+    /// Temporary directory of the results, which a process that must end at once has to remove.
     pub fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Appends the rows of one run. Call in the order of variants and repetitions, whatever order they finished in: equal runs
-    /// then give equal files.
+    /// Appends the rows of one run. Call in the order of variants and repetitions, so that equal runs give equal files.
     ///
     /// # Errors
-    /// When the system refuses, such as on a full disk.
+    /// Errors of the file system, such as a full disk.
     pub fn add(&mut self, info: &RunInfo, report: &Report, summary: &Summary) -> Result<(), StoreError> {
         self.add_paced((info, report, summary), &mut || Pace::Continue).map(|_| ())
     }
 
-    /// As [`RunWriter::add`], but calls `pace` before every few thousand rows. Summary tables are written first, samples last. Returns the tables that
-    /// do not have all rows of the run.
+    /// As [`RunWriter::add`], but calls `pace` before every few thousand rows. Summary tables are written first, samples last. Returns the
+    /// truncated tables.
     ///
     /// # Errors
     /// As there, and [`StoreError::Interrupted`] when `pace` abandons the results.
@@ -80,7 +79,7 @@ impl RunWriter {
         &mut self,
         (info, report, summary): (&RunInfo, &Report, &Summary),
         pace: &mut dyn FnMut() -> Pace,
-    ) -> Result<Vec<CutTable>, StoreError> {
+    ) -> Result<Vec<TruncatedTable>, StoreError> {
         let mut cut = Vec::new();
         for table in WRITING_ORDER {
             let file = &mut self.tables[table as usize];
@@ -88,8 +87,8 @@ impl RunWriter {
             let written = each_batch(table, (info, report, summary), &mut |batch| {
                 match pace() {
                     Pace::Abandon => return Err(Stopped::Store(StoreError::Interrupted)),
-                    Pace::Cut if !NEVER_CUT.contains(&table) => return Err(Stopped::Cut),
-                    Pace::Cut | Pace::Continue => {}
+                    Pace::Truncate if !NEVER_TRUNCATED.contains(&table) => return Err(Stopped::Truncated),
+                    Pace::Truncate | Pace::Continue => {}
                 }
                 let batch = batch.map_err(|e| Stopped::Store(encode_error(&file.path, e.into())))?;
                 file.write(&batch).map_err(Stopped::Store)
@@ -97,8 +96,8 @@ impl RunWriter {
             match written {
                 Ok(()) => {}
                 Err(Stopped::Store(e)) => return Err(e),
-                Err(Stopped::Cut) => {
-                    cut.push(CutTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
+                Err(Stopped::Truncated) => {
+                    cut.push(TruncatedTable { table, written: file.rows - before, rows: row_count(table, report).unwrap_or(0) });
                 }
             }
         }
@@ -108,7 +107,7 @@ impl RunWriter {
     /// Appends rows to a table. Call in the order of variants and repetitions, as [`RunWriter::add`].
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn write(&mut self, table: RunTable, batch: &RecordBatch) -> Result<(), StoreError> {
         self.tables[table as usize].write(batch)
     }
@@ -116,7 +115,7 @@ impl RunWriter {
     /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
     ///
     /// # Errors
-    /// When the system refuses; nothing is left behind then.
+    /// Errors of the file system; the directory is removed then.
     pub fn finish(self, manifest: Manifest) -> Result<PathBuf, StoreError> {
         self.finish_if(manifest, &|| true)
     }
@@ -156,17 +155,17 @@ pub enum Pace {
     /// Write the next rows.
     Continue,
     /// Write no more rows, except of small tables: summary, ports, events and goodput.
-    Cut,
+    Truncate,
     /// Remove the results.
     Abandon,
 }
 
-/// A table that does not have all rows of a run.
+/// A table that lacks rows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CutTable {
+pub struct TruncatedTable {
     /// The table.
     pub table: RunTable,
-    /// Number of rows that were written, from the first one on.
+    /// Number of rows written, from the first one.
     pub written: u64,
     /// Number of rows in total.
     pub rows: u64,
@@ -174,7 +173,7 @@ pub struct CutTable {
 
 /// Reason why a table was not written completely.
 enum Stopped {
-    Cut,
+    Truncated,
     Store(StoreError),
 }
 
@@ -191,8 +190,8 @@ const WRITING_ORDER: [RunTable; 9] = [
     RunTable::Queue,
 ];
 
-/// Small tables, which are always complete.
-const NEVER_CUT: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
+/// Small tables, which are never truncated.
+const NEVER_TRUNCATED: [RunTable; 4] = [RunTable::Summary, RunTable::Ports, RunTable::Events, RunTable::Goodput];
 
 enum Encoder {
     Parquet(Box<ParquetFile>),
@@ -241,7 +240,7 @@ impl TableFile {
     }
 }
 
-/// What a failure to encode a table was.
+/// Converts an encoding failure of a table.
 pub(crate) fn encode_error(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
     match io_cause(error) {
         Ok(e) => StoreError::io("write", path)(e),

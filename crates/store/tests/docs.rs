@@ -1,4 +1,4 @@
-//! `docs/results.md` says what the files contain. After a change of the schema: `UPDATE_DOCS=1 cargo test -p forebay-store`.
+//! Compares `docs/results.md` with the schema. After a change: `UPDATE_DOCS=1 cargo test -p forebay-store`.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,6 @@
-//! All tests of results on disk in one program, one file a subject: `cargo test -p forebay-store --test main units::` runs one of them.
+//! All tests of results on disk in one program, one file per subject: `cargo test -p forebay-store --test main units::` runs one of them.
 
 mod common;
-mod old_results;
 mod run_directory;
 mod summary;
 mod units;

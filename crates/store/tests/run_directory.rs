@@ -1,11 +1,13 @@
-//! Whole run directories: contents, metadata, and that nothing half-written is ever left.
+//! Run directories: contents, metadata and atomic publication.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use forebay_store::summary::summarise;
-use forebay_store::{CutTable, Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, schema_of};
+use forebay_store::{
+    Format, Manifest, Pace, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, TruncatedTable, schema_of,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -59,7 +61,7 @@ fn read(path: &Path) -> Vec<RecordBatch> {
 }
 
 #[test]
-fn parquet_keeps_values_nulls_units_and_descriptions() {
+fn parquet_roundtrip() {
     let scratch = Scratch::new("parquet");
     let dir = write(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
     let flows = &read(&dir.join("flows.parquet"))[0];
@@ -77,7 +79,7 @@ fn parquet_keeps_values_nulls_units_and_descriptions() {
         assert!(field.metadata().contains_key("unit") && !field.metadata()["description"].is_empty(), "{}", field.name());
     }
     let file = ParquetRecordBatchReaderBuilder::try_new(File::open(dir.join("flows.parquet")).unwrap()).unwrap();
-    assert_eq!(file.schema().metadata()["forebay.schema_version"], "2");
+    assert_eq!(file.schema().metadata()["forebay.schema_version"], "3");
     let samples: usize = read(&dir.join("queue.parquet")).iter().map(RecordBatch::num_rows).sum();
     assert_eq!(samples, 200_000);
     let tcp = &read(&dir.join("tcp.parquet"))[0];
@@ -85,7 +87,7 @@ fn parquet_keeps_values_nulls_units_and_descriptions() {
 }
 
 #[test]
-fn csv_is_quoted_and_manifest_lists_the_tables() {
+fn csv_quoting_and_manifest_tables() {
     let scratch = Scratch::new("csv");
     let dir = write(exact(scratch.0.join("deep/er/r"), false), Format::Csv).unwrap();
     let flows = fs::read_to_string(dir.join("flows.csv")).unwrap();
@@ -135,7 +137,7 @@ fn an_unfinished_directory_disappears() {
     assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
 }
 
-/// A cut leaves the first rows of each table, and small tables complete. Abandoned results are removed.
+/// Truncation leaves the first rows of each table; small tables stay complete. Abandoned results are removed.
 #[test]
 fn writing_is_cut_or_abandoned() {
     let scratch = Scratch::new("paced");
@@ -147,10 +149,10 @@ fn writing_is_cut_or_abandoned() {
     let mut batches = 0;
     let mut pace = || {
         batches += 1;
-        if batches > 12 { Pace::Cut } else { Pace::Continue }
+        if batches > 12 { Pace::Truncate } else { Pace::Continue }
     };
     let cut = writer.add_paced((&info, &report, &summary), &mut pace).unwrap();
-    let [CutTable { table: RunTable::Queue, written, rows }] = cut[..] else { panic!("{cut:?}") };
+    let [TruncatedTable { table: RunTable::Queue, written, rows }] = cut[..] else { panic!("{cut:?}") };
     assert!(rows == samples && written > 0 && written < samples && written % 8_192 == 0, "{cut:?}");
     assert_eq!(writer.add_paced((&info, &report, &summary), &mut || Pace::Continue).unwrap(), [], "the next run is written");
     let dir = RunDir::open(&writer.finish(Manifest::default()).unwrap()).unwrap();
@@ -159,7 +161,7 @@ fn writing_is_cut_or_abandoned() {
     assert_eq!(rows_of("flows"), 2 * report.flows.len() as u64);
 
     let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
-    let cut = writer.add_paced((&info, &report, &summary), &mut || Pace::Cut).unwrap();
+    let cut = writer.add_paced((&info, &report, &summary), &mut || Pace::Truncate).unwrap();
     assert!(cut.iter().all(|t| t.written == 0 && t.rows > 0) && cut.iter().any(|t| t.table == RunTable::Flows), "{cut:?}");
     drop(writer);
     let mut writer = RunWriter::create(exact(scratch.0.join("all"), false), Format::Csv).unwrap();
@@ -172,7 +174,7 @@ fn writing_is_cut_or_abandoned() {
 }
 
 #[test]
-fn results_are_only_replaced_by_force_and_foreign_directories_never() {
+fn force_replaces_only_results() {
     let scratch = Scratch::new("force");
     let path = scratch.0.join("r");
     write(exact(path.clone(), false), Format::Parquet).unwrap();
@@ -181,7 +183,7 @@ fn results_are_only_replaced_by_force_and_foreign_directories_never() {
     assert!(path.join("flows.csv").exists() && !path.join("flows.parquet").exists());
     let foreign = scratch.0.join("photos");
     fs::create_dir(&foreign).unwrap();
-    // Empty: nothing to lose.
+    // An empty directory has nothing to lose.
     write(exact(foreign.clone(), false), Format::Csv).unwrap();
     fs::write(foreign.join("manifest.json"), "{\"kind\": \"album\"}").unwrap();
     assert!(matches!(write(exact(foreign.clone(), true), Format::Csv), Err(StoreError::NotARun(_))));
@@ -201,7 +203,7 @@ fn default_directories_are_numbered() {
 }
 
 #[test]
-fn a_file_in_the_way_is_named() {
+fn blocking_file_is_named() {
     let scratch = Scratch::new("file");
     fs::write(scratch.0.join("f"), "x").unwrap();
     let error = write(exact(scratch.0.join("f/r"), false), Format::Csv).unwrap_err();
@@ -209,7 +211,7 @@ fn a_file_in_the_way_is_named() {
     assert!(matches!(write(exact(scratch.0.join("f"), true), Format::Csv), Err(StoreError::NotARun(_))));
 }
 
-/// Both formats read back as what was written: same columns, values, nulls and metadata.
+/// Both formats read back as written: same columns, values, nulls and metadata.
 #[test]
 fn directories_read_back() {
     let scratch = Scratch::new("back");

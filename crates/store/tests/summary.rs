@@ -1,4 +1,4 @@
-//! The numbers of the final table, from rows with known answers.
+//! Summary metrics of rows with known answers.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
@@ -36,14 +36,14 @@ fn numbers_of_a_run() {
     for p in ["mean", "p50", "p99"] {
         assert!((group(&format!("FCT small (<= 100 KB) {p}")).unwrap() - 1.234e-3).abs() < 1e-11);
     }
-    // The other message was still running at 10 ms, as was the second query: both count with the time so far, and are known to.
+    // The other message was still running at 10 ms, as was the second query: both count with the time so far and are marked.
     assert!((group("FCT medium p50").unwrap() - 9.998_999_1e-3).abs() < 1e-11);
     assert!((group("query completion p50").unwrap() - 6e-3).abs() < 1e-15);
     assert!((group("query completion p99").unwrap() - 9.92e-3).abs() < 1e-15);
     let running = |name: &str| group_value(&s.groups[GroupId::new(0)], name);
-    assert_eq!((running("fct_small_running"), running("fct_medium_running")), (Some(0.0), Some(1.0)));
-    assert_eq!((running("queries_running"), running("messages_running")), (Some(0.5), Some(0.5)));
-    assert_eq!((running("fct_small_known"), running("queries_known")), (Some(1.0), Some(0.0)));
+    assert_eq!((running("fct_small_unfinished"), running("fct_medium_unfinished")), (Some(0.0), Some(1.0)));
+    assert_eq!((running("queries_unfinished"), running("messages_unfinished")), (Some(0.5), Some(0.5)));
+    assert_eq!((running("fct_small_exact_quantile"), running("queries_exact_quantile")), (Some(1.0), Some(0.0)));
     for absent in ["deadlines missed", "goodput per long flow", "goodput per long flow / {first}", "message of a query, mean"] {
         assert_eq!(group(absent), None, "{absent}");
     }
@@ -83,7 +83,7 @@ fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
 }
 
 #[test]
-fn long_flows_are_compared_by_what_they_got_while_active() {
+fn long_flow_goodput_while_active() {
     // Old: 1.25 MB and 3.75 MB in 100 ms, 100 and 300 Mbps. New: 2.5 MB in 25 ms, 800 Mbps, stopped at 75 ms; one that was over by the end
     // of the warm-up.
     let flows = vec![long(0, 0, 0, 1_250_000), long(0, 5, 0, 3_750_000), long(1, 50, 75, 2_500_000), long(1, 0, 9, 0)];
@@ -98,7 +98,7 @@ fn long_flows_are_compared_by_what_they_got_while_active() {
 }
 
 #[test]
-fn flows_that_never_met_have_no_fairness() {
+fn disjoint_flows_have_no_fairness() {
     let s = two(vec![long(0, 0, 40, 1_000), long(0, 40, 0, 1_000), long(1, 0, 0, 1_000)], Vec::new());
     assert_eq!((group(&s, 0, "fairness of long flows (Jain)"), network(&s, "fairness of long flows, all groups")), (None, None));
     assert_eq!(group(&s, 0, "long flows"), Some(2.0));
@@ -155,7 +155,7 @@ fn groups_meet_in_a_query() {
 }
 
 #[test]
-fn late_messages_are_counted_where_it_is_known() {
+fn missed_deadlines_counted_when_known() {
     let due = |group, end_ms, deadline_ms: u64| FlowRow { deadline: at(deadline_ms), ..message(group, 1 << 40, 0, end_ms) };
     let flows = vec![due(0, 30, 30), due(0, 31, 30), due(0, 0, 109), due(0, 0, 111), message(1, 1 << 40, 0, 30)];
     let s = two(flows, Vec::new());
@@ -163,8 +163,8 @@ fn late_messages_are_counted_where_it_is_known() {
 }
 
 #[test]
-fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
-    // Of 200 queries the last `n` were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
+fn unfinished_messages_bound_quantiles() {
+    // The last `n` of 200 queries were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
     let known = |n: u64, age_ms: u64| {
         let query = |i: u64| {
             let start = Time::from_ms(110 - age_ms);
@@ -186,10 +186,10 @@ fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
             }
         };
         let s = two(Vec::new(), (0..200).map(query).collect());
-        group_value(&s.groups[GroupId::new(0)], "queries_known")
+        group_value(&s.groups[GroupId::new(0)], "queries_exact_quantile")
     };
     assert_eq!(known(0, 50), Some(1.0));
-    // One of 200 is beyond the 99th percentile whatever becomes of it, and moves the others by a place.
+    // One of 200 is beyond the 99th percentile in any case, and moves the others by one rank.
     assert_eq!(known(1, 50), Some(0.99));
     assert_eq!(known(1, 1), Some(0.99));
     // Three of them are the 99th percentile; a hundred the median as well.
@@ -197,7 +197,7 @@ fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
     assert_eq!(known(100, 50), Some(0.0));
 }
 
-/// The most messages outside queries, and the most queries, of a workload between two hosts.
+/// Maximum number of messages outside queries, and of queries, of a workload between two hosts.
 fn asked(workload: &str) -> [Option<f64>; 2] {
     let text = format!(
         "duration = \"1s\"\ntransport = {{ cc = \"newreno\" }}\nworkload = [{{ {workload} }}]\n[topology]\nkind = \"many-to-one\"\n\
@@ -206,11 +206,11 @@ fn asked(workload: &str) -> [Option<f64>; 2] {
     let scenario = Scenario::from_text(forebay_backends::all(), &text, "test", Path::new("."), &[], None);
     let mut resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
     let s = of(&resolved.variants.remove(0).config, &crate::common::report(1));
-    ["flows_most", "queries_most"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
+    ["flows_max", "queries_max"].map(|name| group_value(&s.groups[GroupId::new(0)], name))
 }
 
 #[test]
-fn what_workloads_ask_for_limits_what_can_start() {
+fn workload_counts_limit_starts() {
     assert_eq!(asked("kind = \"incast\", block = \"1KB\", rounds = 7"), [Some(0.0), Some(7.0)]);
     assert_eq!(asked("kind = \"incast\", block = \"1KB\""), [Some(0.0), None]);
     assert_eq!(asked("kind = \"long\", size = \"1MB\", per-pair = 3"), [Some(6.0), Some(0.0)]);

@@ -1,4 +1,4 @@
-//! Results by key: what was put is what is got, or nothing.
+//! Results by key: a stored unit is read back unchanged, or not at all.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
@@ -47,7 +47,7 @@ fn what_is_put_is_got() {
     assert!(store.get(&k, &[]).is_none());
     store.put(&k, &record, &[], true).unwrap();
     assert_eq!(store.get(&k, &[]), Some(record));
-    // Nothing else is there, and no other unit has it.
+    // The store holds no other unit.
     assert!(store.get(&key("b"), &[]).is_none());
     fs::copy(store.path(&k), scratch.0.join("stolen")).unwrap();
     fs::create_dir_all(store.path(&key("b")).parent().unwrap()).unwrap();
@@ -82,16 +82,16 @@ fn tables_are_kept() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("not what was written"));
+    assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("differs from the one recorded"));
     bytes.truncate(middle);
     fs::write(&path, &bytes).unwrap();
     assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
     assert!(rows_of(RunTable::Summary, &report, &info).is_none());
 }
 
-/// The same run is called otherwise in another comparison.
+/// The same run has another name in another comparison.
 #[test]
-fn rows_take_the_names_of_who_asks() {
+fn rows_take_requested_names() {
     let (config, report) = (crate::common::config(1), crate::common::report(100));
     let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();

@@ -35,7 +35,7 @@ fn told(report: &Report) -> Vec<Told> {
     flows.sort_by_key(|f| f.flow_id);
     let row = |f: &&forebay_experiment::rows::FlowRow| {
         let shim = f.shim.as_deref().expect("the transport has a shim");
-        let held = shim.int("syn_ack_held_ns").map(|ns| ns / 1_000_000);
+        let held = shim.int("syn_ack_delay_ns").map(|ns| ns / 1_000_000);
         (shim.int("probes"), shim.text("syn_ack_verdict"), shim.int("syn_ack_window_bytes"), held, shim.int("acks_throttled"))
     };
     flows.iter().map(row).collect()

@@ -1,4 +1,4 @@
-"""Analytic models: what theory says without simulating, in microseconds a point.
+"""Analytic models: predictions without simulation, in microseconds per point.
 
 Pure functions of numbers in plain units, always by name: rates in bit/s, times in seconds, sizes in bytes, windows, queues and
 buffers in packets. ``packet`` is the size of a full packet on the wire; ``rtt`` the round trip on the empty network,
@@ -18,7 +18,7 @@ serialisation included. Results are frozen dataclasses. An argument outside the 
 :func:`evaluate`       what all of them say about a scenario
 =====================  =====================================================================================
 
-Many points are a comprehension; :func:`columns` makes NumPy arrays of them:
+Many points are a comprehension; :func:`columns` converts the results to NumPy arrays:
 
 >>> import forebay as fb
 >>> network = dict(rate=1e9, rtt=100e-6, buffer=64, packet=1000)

@@ -1,4 +1,4 @@
-"""How flows of different congestion controls share a bottleneck (coexistence study, Eqs. 3 and 4)."""
+"""Shares of flows of different congestion controls at a bottleneck (coexistence study, Eqs. 3 and 4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Aimd:
     increase: float = 1.0
     """Segments a round trip."""
     remaining: float = 0.5
-    """The part of the window that is kept at congestion."""
+    """Fraction of the window that is kept at congestion."""
 
     def __post_init__(self) -> None:
         _native.model_weight(number("increase", self.increase), number("remaining", self.remaining))
@@ -73,7 +73,7 @@ def throughput_ratio(first: Aimd, second: Aimd = Aimd()) -> float:
 
 
 def shares(flows: Iterable[Aimd]) -> list[float]:
-    """Return the part of the link that each flow gets, by the same assumptions; they sum to 1.
+    """Return the fraction of the link that each flow gets, by the same assumptions; they sum to 1.
 
     Raises
     ------

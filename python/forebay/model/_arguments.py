@@ -1,4 +1,4 @@
-"""Arguments of the models, whatever kind of number they are."""
+"""Conversion of arguments of the models, of any numeric type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def number(name: str, value: Number) -> float:
     Raises
     ------
     ModelError
-        It is no number. Whether one is in its range is for the model to say.
+        It is not a number. The model itself checks the range.
     """
     if type(value) is float:
         return value

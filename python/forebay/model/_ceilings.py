@@ -1,4 +1,4 @@
-"""What headers, windows and pipes allow at best."""
+"""Upper limits of goodput from headers, windows and bandwidth-delay products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ceilings:
     """The largest throughputs."""
 
     payload_share: float
-    """The part of the link that payload can have."""
+    """Payload as a fraction of the link rate."""
     goodput: float
     """Largest goodput of the link, payload bit/s."""
     window_limited: float | None
@@ -35,7 +35,7 @@ class Ceilings:
 def ceilings(
     *, rate: Number, payload: Whole = 1460, header: Whole = IP_TCP, window: Whole | None = None, rtt: Number | None = None
 ) -> Ceilings:
-    """Evaluate what a link carries at best.
+    """Evaluate the upper limits of a link.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def ceilings(
     payload : int
         Payload of a full packet, bytes, 1 to 65 535.
     header : int
-        What each packet carries beside, bytes, 0 to 65 535, such as ``IP_TCP + ETHERNET``.
+        Header of each packet, bytes, 0 to 65 535, such as ``IP_TCP + ETHERNET``.
     window : int, optional
         Window of one flow, bytes of payload, at least 1; `rtt` is needed then.
     rtt : float, optional

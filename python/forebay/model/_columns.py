@@ -1,4 +1,4 @@
-"""Many results as arrays."""
+"""Results of a model as arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 def columns(results: Iterable[Any]) -> dict[str, NDArray[Any]]:
     """Turn results of a model into one NumPy array for each attribute.
 
-    Attributes of parts have a dot in their name, such as ``tail.probability``. Where a result has None the array has NaN.
+    Attributes of nested results have a dot in their name, such as ``tail.probability``. None becomes NaN.
     ``pandas.DataFrame(columns(...))`` is a table.
 
     Parameters
@@ -33,7 +33,7 @@ def columns(results: Iterable[Any]) -> dict[str, NDArray[Any]]:
             raise TypeError(f"{result!r} is not the result of a model")
         rows.append(_flat(result))
     names = dict.fromkeys(name for row in rows for name in row)
-    # A part that some results do not have is None there.
+    # A nested result that is missing in some results is None there.
     parts = {name.rpartition(".")[0] for name in names}
     return {name: _column([row.get(name) for row in rows]) for name in names if name not in parts}
 

@@ -1,4 +1,4 @@
-"""What the models say about a scenario."""
+"""Predictions of the models for a scenario."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One number that a model gives."""
+    """One predicted value."""
 
     name: str
     """What it is."""
     unit: str
     """``bit/s``, ``s``, ``packets`` or ``1``."""
     value: float | None
-    """None: the model needs a number that only a run tells, such as DCTCP's marked fraction."""
+    """None: the model needs a value that only a run provides, such as DCTCP's marked fraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A model that applies to a variant; indexed by the name of a value it gives the number."""
+    """A model that applies to a variant; indexing by the name of a value returns its number."""
 
     model: str
     """Its name."""
     about: str
-    """What it is about, and whose it is."""
+    """Subject of the model, with its source."""
     inputs: dict[str, str]
-    """Its arguments, derived from the scenario, in words."""
+    """Its arguments, derived from the scenario, as text."""
     values: list[Value]
     """What it gives."""
     notes: list[str]
-    """Where scenario and assumptions differ."""
+    """Differences between the scenario and the model's assumptions."""
 
     def __getitem__(self, name: str) -> float | None:
         for v in self.values:
@@ -49,14 +49,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What the models say about one variant of a scenario."""
+    """Predictions of the models for one variant of a scenario."""
 
     variant: str
     """Its name."""
     models: dict[str, Section]
-    """Those that apply, by name: ``incast``, ``trim``, ``dctcp``, ``share``, ``ceilings``."""
+    """Applicable models by name: ``incast``, ``trim``, ``dctcp``, ``share``, ``ceilings``."""
     not_applicable: dict[str, str]
-    """Those that do not, and why."""
+    """Other models, with the reason why they do not apply."""
 
 
 def evaluate(scenario: Scenario) -> dict[str, Evaluation]:

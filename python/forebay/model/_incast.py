@@ -11,7 +11,7 @@ from ._arguments import Number, Whole, number, whole
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Where the windows of N synchronous flows overflow the buffer; packets."""
+    """Windows at which N synchronous flows overflow the buffer; packets."""
 
     overflow: int
     """W_m (Eq. 5): smallest integer window at which the buffer overflows with all flows."""
@@ -71,7 +71,7 @@ class FirstRound:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """What the goodput is from N* on: one timeout in every block (Eqs. 24 to 27)."""
+    """Goodput from N* on: one timeout in every block (Eqs. 24 to 27)."""
 
     flows: int
     """N' = N - N* + 1: flows in timeout."""
@@ -85,18 +85,18 @@ class Beyond:
 
 @dataclass(frozen=True, slots=True)
 class Incast:
-    """Goodput of barrier-synchronised senders, and what led to it."""
+    """Goodput of barrier-synchronised senders, with intermediate results."""
 
     senders: int
     """N."""
     goodput: float
     """G: payload of all flows together, bit/s."""
     share: float
-    """The same as a part of what the link carries at best. Not clipped: it exceeds 1 by up to 3.2 % below N*, 6.3 % beyond."""
+    """The same as a fraction of the link's upper limit. Not clipped: it exceeds 1 by up to 3.2 % below N*, 6.3 % beyond."""
     collapsed: bool
-    """Whether N >= N*, and no receive window prevents it."""
+    """True if N >= N* and no receive window prevents it."""
     regime: Literal["latency", "link", "equal", "unaffected"]
-    """What the receive window does (Eqs. 28 to 32): keeps the pipe unfilled, fills it without loss, equals W_m, or nothing."""
+    """Effect of the receive window (Eqs. 28 to 32): keeps the pipe unfilled, fills it without loss, equals W_m, or none."""
     timeouts_per_block: float
     """Timeouts of a block: 1 from N* on, below P^O for each of its periods, 0 where the receive window prevents losses."""
     block_time: float
@@ -112,12 +112,12 @@ class Incast:
     head: FirstRound
     """Block-head timeouts."""
     beyond: Beyond | None
-    """What the goodput is computed from where it has collapsed."""
+    """Intermediate results of the goodput beyond the collapse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nstar:
-    """The number of senders from which at least one is expected to lose its whole first window in every block.
+    """The number of senders from which on at least one is expected to lose its whole first window in every block.
 
     None: it does not happen with up to as many senders as the buffer has places.
     """
@@ -125,7 +125,7 @@ class Nstar:
     first: int | None
     """N*: the first such number."""
     run3: int | None
-    """The first of three such numbers in a row: single ones can be an accident of integers."""
+    """The first of three such numbers in a row: single ones can be an artefact of integers."""
     smooth: float | None
     """The number where the integers are smoothed away; None for halved windows too, where it is not defined."""
 
@@ -165,7 +165,7 @@ def incast(
     packet : int
         A full packet on the wire, bytes, 1 to 65 535.
     payload : int, optional
-        What it carries, bytes, 1 to `packet`; all of it by default, as in the source.
+        Payload of a packet, bytes, 1 to `packet`; all of it by default, as in the source.
     rto : float
         T_0: length of a timeout, s, above 0, at most 1e6.
     window : int, optional

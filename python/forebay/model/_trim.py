@@ -11,7 +11,7 @@ from ._arguments import Number, Whole, number, whole
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Where K may lie (Eq. 26), and what follows."""
+    """Range of K (Eq. 26) and derived values."""
 
     lower: float
     """Lower bound max((sqrt(2 C D) - 1)^2 / C, D) (Eqs. 21, 22), s: above it synchronised cuts do not empty the queue."""
@@ -28,7 +28,7 @@ class Trim:
 
     @property
     def empty(self) -> bool:
-        """Whether no K satisfies both bounds: the buffer is too small."""
+        """True if no K satisfies both bounds: the buffer is too small."""
         return self.lower >= self.upper
 
 

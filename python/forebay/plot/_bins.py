@@ -1,4 +1,4 @@
-"""Bins of message sizes, by the same rules as the report's (crates/store/src/bins.rs, which says why)."""
+"""Bins of message sizes, by the rules of the report (crates/store/src/bins.rs, with their reasons)."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ class Bin(NamedTuple):
     label: str
 
     def holds(self, sizes: Floats) -> Mask:
-        """Say which of `sizes` are in it."""
+        """Return a mask of the `sizes` in it."""
         mask: Mask = (sizes >= self.low) & (sizes <= self.high)
         return mask
 
 
-#: The named classes of sizes, as the data-centre papers bin them.
+#: The named classes of sizes, as in the data-centre papers.
 NAMED: dict[str, Bin] = {
     "small": Bin(0, 100_000, "≤ 100 KB"),
     "medium": Bin(100_001, 9_999_999, "100 KB–10 MB"),
     "large": Bin(10_000_000, math.inf, "≥ 10 MB"),
 }
-# Most lengths that "auto" gives a bin each.
+# Maximum number of lengths with a bin each under "auto".
 _FEW_LENGTHS = 12
-# Fewest messages of a bin that "auto" makes with equal counts.
+# Minimum number of messages per bin of equal counts under "auto".
 _ENOUGH = 20
 # Number of bins with equal counts.
 _EQUAL_BINS = 10
-# Most lengths that "by-length" gives a bin each.
+# Maximum number of lengths with a bin each under "by-length".
 _MAX_LENGTHS = 24
 
 
 def bins(rule: Rule, sizes: Floats) -> list[Bin]:
-    """Cut `sizes` (bytes) into bins, smallest first: no size is left out, no bin is empty.
+    """Cut `sizes` (bytes) into bins, smallest first. Every size is in a bin, and no bin is empty.
 
     Raises
     ------
@@ -75,15 +75,14 @@ def _suitable(lengths: Floats, counts: NDArray[np.int64]) -> Rule:
 
 
 def _equal(lengths: Floats, counts: NDArray[np.int64]) -> list[Bin]:
-    """Put equally many messages into each, as far as messages of one length allow, which stay together."""
+    """Put about equally many messages into each bin. Messages of one length share a bin."""
     made: list[Bin] = []
     total, done, share = int(counts.sum()), 0, 1
     first = None
     for i, (length, n) in enumerate(zip(lengths.tolist(), counts.tolist(), strict=True)):
         done += n
         first = length if first is None else first
-        # The bin ends with the length that fills its share of all messages. One that fills several counts for all of
-        # them.
+        # A bin ends with the length that completes its share of all messages. One long length may complete several shares.
         if done * _EQUAL_BINS >= share * total or i + 1 == len(lengths):
             share = done * _EQUAL_BINS // total + 1
             made.append(Bin(first, length, size(first) if first == length else f"{size(first)}–{size(length)}"))
@@ -92,7 +91,7 @@ def _equal(lengths: Floats, counts: NDArray[np.int64]) -> list[Bin]:
 
 
 def _by_length(lengths: Floats) -> list[Bin]:
-    """Make a bin of each length, or where there are many between powers of two, the lower one included."""
+    """Make a bin per length, or, for many lengths, between powers of two, lower limit included."""
     if len(lengths) <= _MAX_LENGTHS:
         return [Bin(length, length, size(length)) for length in lengths.tolist()]
     made: list[Bin] = []

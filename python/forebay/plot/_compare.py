@@ -1,4 +1,4 @@
-"""One metric of everything that is compared."""
+"""One metric of all compared subjects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._units import interval, number, scale, unit_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What tells most, first: queries that collapse, then short flows, then long ones.
+# Most informative first: queries that collapse, then short flows, then long ones.
 _TELLING = ("qct_p99_s", "fct_small_p99_s", "slowdown_p99", "long_goodput_bps", "goodput_bps")
 
 

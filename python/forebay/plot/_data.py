@@ -1,4 +1,4 @@
-"""What is plotted: results, the things in them that are compared, and their rows."""
+"""Input of plots: results, the compared subjects in them, and their rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 class TableLike(Protocol):
-    """What a plot needs of a table: `forebay.Table` has it."""
+    """Table interface that plots use; `forebay.Table` implements it."""
 
     def __getitem__(self, column: str, /) -> NDArray[Any]: ...
 
@@ -25,7 +25,7 @@ class TableLike(Protocol):
 
 
 class ResultLike(Protocol):
-    """What a plot needs of the results of a run: `forebay.Result` has it."""
+    """Result interface that plots use; `forebay.Result` implements it."""
 
     @property
     def variants(self) -> Sequence[str]: ...
@@ -37,7 +37,7 @@ class ResultLike(Protocol):
 
 
 class SweepLike(Protocol):
-    """What a plot needs of a sweep: `forebay.Sweep` has it."""
+    """Sweep interface that plots use; `forebay.Sweep` implements it."""
 
     @property
     def table(self) -> TableLike: ...
@@ -52,19 +52,19 @@ Source: TypeAlias = ResultLike | Mapping[str, ResultLike] | Sequence[ResultLike]
 
 @dataclass(frozen=True)
 class Subject:
-    """One of the things that are compared: a transport group of a variant, or a variant as a whole."""
+    """A compared subject: a transport group of a variant, or a whole variant."""
 
-    #: Unique among those of a plot; decides the colour.
+    #: Unique in a plot; determines the colour.
     label: str
-    #: Where its rows are.
+    #: Results with its rows.
     result: ResultLike
     #: Its variant.
     variant: str
-    #: Its transport group; `None`: all of the variant.
+    #: Its transport group; `None`: the whole variant.
     transport: str | None
 
     def rows(self, table: TableLike) -> Mask:
-        """Say which rows of `table` are its own."""
+        """Return a mask of its rows in `table`."""
         mask: Mask = np.asarray(table["variant"] == self.variant)
         if self.transport is not None and "transport" in table.columns:
             mask &= table["transport"] == self.transport
@@ -82,7 +82,7 @@ class Subject:
 
 
 def results(source: Source) -> list[tuple[str, ResultLike]]:
-    """Return the results of a plot's argument with the names that were given to them (empty: none needed)."""
+    """Return the results of a plot's argument with their given names (empty: none needed)."""
     if isinstance(source, Mapping):
         return [(str(name), result) for name, result in source.items()]
     if isinstance(source, Sequence):
@@ -106,9 +106,9 @@ def groups(source: Source) -> list[Subject]:
 
 
 def variants(source: Source) -> list[Subject]:
-    """Return all variants, for what their transport groups share, such as queues.
+    """Return all variants, for quantities that their transport groups share, such as queues.
 
-    A variant with one group is called as the group is.
+    A variant with one group has the name of the group.
     """
     found = []
     for name, result in results(source):
@@ -139,7 +139,7 @@ def _group_label(variant: str, group: str, pairs: list[tuple[str, str]]) -> str:
 
 
 def _label(name: str, inner: str, count: int) -> str:
-    """Label something within a result that was given a name."""
+    """Label a subject within a named result."""
     if not name:
         return inner
     return name if count == 1 else f"{name}: {inner}"
@@ -162,7 +162,7 @@ def measured_from(subject: Subject) -> float:
 
 
 def need(values: Sequence[Any], what: str, how: str) -> None:
-    """Refuse to draw nothing.
+    """Raise an error for an empty plot.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def need(values: Sequence[Any], what: str, how: str) -> None:
 
 
 def seeds(subjects: Sequence[Subject]) -> str:
-    """Say how many seeds there are, for the note under a plot: "3 seeds"."""
+    """Return the number of seeds for the note under a plot: "3 seeds"."""
     counts = sorted({len(s.runs()) for s in subjects})
     text = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"{text} seed" if counts == [1] else f"{text} seeds"

@@ -1,4 +1,4 @@
-"""How long flows share a link."""
+"""Shares of long flows of a link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Long(NamedTuple):
     run: int
     #: Goodput of each while it was active after the warm-up, bit/s.
     bps: Floats
-    #: Whether there was a moment at which all were active.
+    #: True if all were active at some time.
     together: bool
 
 
@@ -65,7 +65,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
         for x, (subject, of) in enumerate(found):
             look = style.look(subject.label) if len(found) > 1 else style.neutral()
             bps = np.concatenate([np.sort(run.bps) for run in of]) / s.factor
-            # Side by side in the order of their size, seed after seed.
+            # Side by side in the order of their size, seed by seed.
             offset = (np.arange(len(bps)) - (len(bps) - 1) / 2) * min(0.08, 0.56 / max(1, len(bps)))
             ax.plot(x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5)
             e = estimate((float(run.bps.mean()) for run in of), most=most_bps(subject))
@@ -95,11 +95,11 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
 
 
 def most_bps(subject: Subject) -> float:
-    """Return what the links of a group carry at the most."""
+    """Return the maximum goodput of a group's links."""
     table = subject.result.table("summary")
-    if "goodput_most_bps" not in table.columns:
+    if "goodput_max_bps" not in table.columns:
         return math.inf
-    values = np.asarray(table["goodput_most_bps"], dtype=float)[subject.rows(table)]
+    values = np.asarray(table["goodput_max_bps"], dtype=float)[subject.rows(table)]
     return max((float(v) for v in values if np.isfinite(v)), default=math.inf)
 
 

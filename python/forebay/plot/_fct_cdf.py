@@ -27,7 +27,7 @@ def fct_cdf(
     classes: str | list[str] | None = None,
     tail: bool = False,
 ) -> Axes:
-    """Draw what part of the messages completed within a time.
+    """Draw the fraction of messages completed within a time.
 
     All seeds together; unfinished messages are left out.
 
@@ -38,7 +38,7 @@ def fct_cdf(
     ax
         Where to draw; left out: a new figure.
     metric
-        `"fct"`, seconds; `"slowdown"`, that over the time of the same bytes on an empty path.
+        `"fct"`, seconds; `"slowdown"`, that over the time of the same bytes on an unloaded path.
     sizes
         `"small"` (at most 100 KB), `"medium"`, `"large"` (at least 10 MB), or smallest and largest payload in bytes.
     which

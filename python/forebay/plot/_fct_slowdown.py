@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from ._bins import Bin, Rule
 
-# Up to so many bins the subjects stand side by side in each; more are joined by lines.
+# Up to this number of bins the subjects are drawn side by side; more bins are joined by lines.
 _APART = 4
-# Names of more bins do not fit beside each other.
+# Names of more bins do not fit side by side.
 _LEVEL = 12
 
 
@@ -35,8 +35,8 @@ def fct_slowdown(
 ) -> Axes:
     """Draw the slowdown of messages by their size: median and tail.
 
-    Quantiles are taken in each seed by itself; drawn are their mean and, with several seeds, its 95 % confidence
-    interval. Unfinished messages are left out.
+    Quantiles are computed per seed; the plot shows their mean and, with several seeds, its 95 % confidence interval. Unfinished
+    messages are left out.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def fct_slowdown(
     quantiles
         Up to two, 0 to 1: filled markers for the highest, open ones for the other.
     metric
-        `"slowdown"`, completion time over that of the same bytes on an empty path; `"fct"`, seconds.
+        `"slowdown"`, completion time over that of the same bytes on an unloaded path; `"fct"`, seconds.
     which
         `"flows"`: messages of no query; `"queries"`: those of queries; `"all"`; `"auto"`: the first where there are
         any.
@@ -97,8 +97,7 @@ def fct_slowdown(
             for q in quantiles:
                 _line(ax, at + shift, heights[i, q], s, m.subject.label, tail=q == max(quantiles), joined=not apart)
         if log:
-            # Of few seeds intervals reach down to 0, which has no place here, and far up: the axis is that of the
-            # means.
+            # Intervals of few seeds reach down to 0, which a logarithmic axis lacks, and far up: the axis covers the means.
             lowest = 0.9 if metric == "slowdown" else 0.5 * drawn.min() / s.factor
             ax.set_ylim(lowest, 3 * drawn.max() / s.factor)
         else:

@@ -1,4 +1,4 @@
-"""Figures whose files are the same bytes every time they are saved."""
+"""Figures whose saved files are byte-identical every time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from . import style
 from ._settings import settings
 
-#: What matplotlib would write of its own accord, by ending of the file: dates.
+#: Metadata that matplotlib writes by default, by file type: dates.
 _UNDATED: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
@@ -21,7 +21,7 @@ _UNDATED: dict[str, dict[str, Any]] = {
 
 
 class HouseFigure(Figure):
-    """A figure that is saved in the house style, whatever the settings in force by then."""
+    """A figure that is saved in the house style, regardless of the current settings."""
 
     def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
         """Save as matplotlib does, but SVG and PDF without dates and random ids."""

@@ -1,4 +1,4 @@
-"""Figures and axes in the house style: what every plot stands in."""
+"""Figures and axes in the house style."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def canvas(ax: Axes | None, *, width: str = "column", aspect: float = 0.62) -> Iterator[Axes]:
-    """Give axes to draw into, in the house style: `ax` itself, or those of a new figure."""
+    """Return axes in the house style: `ax` itself, or those of a new figure."""
     if ax is not None:
         need_matplotlib()
         with settings(style.rc()):
@@ -37,7 +37,7 @@ def panels(
     heights: list[float] | None = None,
     sharey: bool = True,
 ) -> Iterator[list[list[Axes]]]:
-    """Give rows and columns of panels that share their x axes, and by row their y axes; `heights` are relative."""
+    """Return rows and columns of panels that share their x axes, and by row their y axes; `heights` are relative."""
     need_matplotlib()
     from matplotlib import pyplot as plt
 
@@ -66,7 +66,7 @@ def panels(
 
 
 def dress(ax: Axes) -> None:
-    """Put axes into the house style. Ticks are made when a figure is drawn, long after: all they need is set here."""
+    """Apply the house style to axes, including that of ticks, which are created when a figure is drawn."""
     theme = style.current()
     ax.set_axisbelow(True)
     ax.tick_params(
@@ -91,7 +91,7 @@ def dress(ax: Axes) -> None:
 
 
 def ylabel(ax: Axes, text: str) -> None:
-    """Label the axis upward, in as many lines as it takes: a figure cuts off what is longer than it is high."""
+    """Label the y axis, in as many lines as needed: a figure clips longer labels."""
     theme = style.current()
     points = ax.get_window_extent().height * 72 / ax.figure.dpi
     # The mean width of a letter is 0.55 of the size.
@@ -113,7 +113,7 @@ def log(ax: Axes, which: str, lowest: float, highest: float) -> None:
 
 
 def legend(ax: Axes, handles: list[Any] | None = None, *, lines: bool = True) -> None:
-    """Put a legend in a row above the axes, where no data are; nothing when there is one entry only.
+    """Put a legend in a row above the axes, outside the data; none for a single entry.
 
     `lines`: its entries have lines, not markers alone.
     """
@@ -142,7 +142,7 @@ def legend(ax: Axes, handles: list[Any] | None = None, *, lines: bool = True) ->
 
 
 def _fitting(labels: list[str], ax: Axes, long: float) -> int:
-    """Say how many entries of a legend fit beside each other over `ax`: by the width of their text, roughly."""
+    """Estimate the number of legend entries that fit side by side over `ax`, by the width of their text."""
     size = style.current().size - 0.5
     room = ax.get_position().width * ax.figure.bbox.width / ax.figure.dpi * 72 * 1.12
     for columns in range(len(labels), 1, -1):
@@ -154,7 +154,7 @@ def _fitting(labels: list[str], ax: Axes, long: float) -> int:
 
 
 def _by_rows(items: list[Any], columns: int) -> list[Any]:
-    """Reorder entries: matplotlib fills a legend's columns one after the other, people read rows."""
+    """Reorder entries: matplotlib fills a legend by columns, people read rows."""
     rows = -(-len(items) // columns)
     full = len(items) - (rows - 1) * columns
     order: list[Any] = []
@@ -164,7 +164,7 @@ def _by_rows(items: list[Any], columns: int) -> list[Any]:
 
 
 def note(ax: Axes, text: str) -> None:
-    """Say in a small line at the foot of a figure of our own what was averaged, unless the theme has no notes."""
+    """Note the averages in a small line at the foot of a new figure, unless the theme has no notes."""
     from ._figure import HouseFigure
 
     theme = style.current()
@@ -174,7 +174,7 @@ def note(ax: Axes, text: str) -> None:
 
 
 def need_matplotlib() -> None:
-    """Refuse to go on without matplotlib.
+    """Raise an error without matplotlib.
 
     Raises
     ------

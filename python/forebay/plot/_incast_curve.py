@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-#: For each line the values of all seeds at each x.
+#: Values of all seeds at each x, for each line.
 _Lines: TypeAlias = dict[str, dict[float, list[float]]]
 
 _AXES = {
@@ -168,7 +168,7 @@ def _of_results(results: Mapping[float, ResultLike], metric: str) -> _Lines:
 
 
 def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _Lines, list[str]]:
-    """Return the axis to the right, its unit, the lines, and which of them each row is of."""
+    """Return the x axis, its unit, the lines, and the line of each row."""
     table = sweep.table
     names = [str(getattr(a, "name", a)) for a in sweep.axes]
     numbers = {name: found for name in names if (found := _numbers(table, name))}
@@ -191,7 +191,7 @@ def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _
 
 
 def _numbers(table: TableLike, axis: str) -> tuple[str, str] | None:
-    """Return the column with the numbers of an axis, which quantities have beside what was written, and its unit."""
+    """Return the numeric column of an axis, which quantities have beside the text, and its unit."""
     if np.issubdtype(table[axis].dtype, np.number):
         return axis, "1"
     for ending, unit in (("s", "s"), ("bps", "bit/s"), ("bytes", "B"), ("pkts", "packets")):
@@ -201,7 +201,7 @@ def _numbers(table: TableLike, axis: str) -> tuple[str, str] | None:
 
 
 def _labels(table: Any, others: Sequence[str]) -> list[str]:
-    """Name each row by what tells lines apart: variant, transport group, and axes that say more than these."""
+    """Name each row by its distinguishing values: variant, transport group, and further axes."""
     keys = [[str(v) for v in table[name]] for name in ("variant", "transport")]
     parts: list[list[str]] = []
     for column in keys[::-1]:

@@ -9,9 +9,9 @@ import numpy as np
 from ._bins import NAMED
 from ._data import Floats, Mask, Source, Subject, groups, need
 
-#: Which messages: those of queries, those of none, or those of none where there are any.
+#: Message selection: those of queries, those of none, or those of none if there are any.
 Which: TypeAlias = Literal["auto", "flows", "queries", "all"]
-#: What about them: time relative to an empty path, or time.
+#: Quantity: time relative to an unloaded path, or time.
 Metric: TypeAlias = Literal["slowdown", "fct"]
 
 METRICS: dict[str, tuple[str, str, str]] = {

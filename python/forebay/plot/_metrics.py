@@ -1,4 +1,4 @@
-"""Titles of the metrics of the `summary` table, and whether more or less of them is better."""
+"""Titles of the metrics of the `summary` table, and their direction of improvement."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-#: By column: title, and what is better.
+#: By column: title, and the direction of improvement.
 TITLES: dict[str, tuple[str, str]] = {
     "goodput_bps": ("Goodput", "more"),
     "long_goodput_bps": ("Goodput per long flow", "more"),
-    "long_ratio": ("Goodput per long flow / first group", ""),
+    "long_goodput_ratio": ("Goodput per long flow / first group", ""),
     "long_fairness": ("Jain's index", "more"),
     "fairness_all": ("Jain's index, all groups", "more"),
     "flows": ("Flows started", ""),
@@ -28,12 +28,12 @@ TITLES: dict[str, tuple[str, str]] = {
     "slowdown_p99": ("Slowdown, p99", "less"),
     "qct_p50_s": ("Query completion time, median", "less"),
     "qct_p99_s": ("Query completion time, p99", "less"),
-    "query_part_mean_s": ("Completion of a query's message, mean", "less"),
-    "query_part_p99_s": ("Completion of a query's message, p99", "less"),
+    "query_message_mean_s": ("Completion of a query's message, mean", "less"),
+    "query_message_p99_s": ("Completion of a query's message, p99", "less"),
     "queue_mean_pkts": ("Queue, mean", "less"),
     "queue_p99_pkts": ("Queue, p99", "less"),
     "queue_max_pkts": ("Queue, maximum", "less"),
-    "busy": ("Link utilisation", "more"),
+    "utilization": ("Link utilisation", "more"),
     "drops": ("Drops", "less"),
     "marks": ("Congestion marks", ""),
 } | {
@@ -43,23 +43,23 @@ TITLES: dict[str, tuple[str, str]] = {
 }
 
 
-#: By column the column that says how large it can be, in the same row; of those that are at most 1, none.
+#: Column with the upper limit of a column, in the same row; none for fractions.
 _MOST = {
-    "goodput_bps": "goodput_most_bps",
-    "long_goodput_bps": "goodput_most_bps",
-    "flows": "flows_most",
+    "goodput_bps": "goodput_max_bps",
+    "long_goodput_bps": "goodput_max_bps",
+    "flows": "flows_max",
     "flows_completed": "flows",
-    "queries": "queries_most",
+    "queries": "queries_max",
     "queries_completed": "queries",
-    "queue_mean_pkts": "queue_most_pkts",
-    "queue_p99_pkts": "queue_most_pkts",
-    "queue_max_pkts": "queue_most_pkts",
+    "queue_mean_pkts": "queue_limit_pkts",
+    "queue_p99_pkts": "queue_limit_pkts",
+    "queue_max_pkts": "queue_limit_pkts",
 }
-_PARTS = ("long_fairness", "fairness_all", "deadlines_missed", "busy")
+_PARTS = ("long_fairness", "fairness_all", "deadlines_missed", "utilization")
 
 
 def possible(column: str, of: Callable[[str], Iterable[float]]) -> tuple[float, float]:
-    """Return the least and the most that a metric can be; `of` gives the values of another column of the same rows."""
+    """Return the range of a metric; `of` returns the values of another column of the same rows."""
     if column in _PARTS:
         return 0.0, 1.0
     known = [v for v in of(_MOST[column]) if math.isfinite(v)] if column in _MOST else []
@@ -67,5 +67,5 @@ def possible(column: str, of: Callable[[str], Iterable[float]]) -> tuple[float, 
 
 
 def title(column: str) -> str:
-    """Title a metric; a column that is not known here, as newer versions may have, by its name."""
+    """Return the title of a metric; an unknown column, as newer versions may have, is titled by its name."""
     return TITLES[column][0] if column in TITLES else column

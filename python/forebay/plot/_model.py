@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._scenario import Scenario
     from ..model import Section
 
-#: The names in `forebay run --world model`. The harmonic mean is right where a branch of the printed one is impossible.
+#: The names in `forebay run --world model`. The harmonic mean is correct where a branch of the printed one is impossible.
 _GOODPUT = ("goodput, harmonic P^O", "goodput")
 _LINK = "payload that the link carries"
 _NSTAR = "N*, collapse from"
@@ -27,13 +27,13 @@ class Curve:
     """The model's goodput for one line."""
 
     def __init__(self) -> None:
-        #: By what is to the right: bit/s, and whether the model had more than the link carries.
+        #: By x value: bit/s, and true if the model exceeded the link rate.
         self.points: dict[float, tuple[float, bool]] = {}
-        #: N*, as far as what is to the right is N; else nothing.
+        #: N*, if the x axis is N.
         self.nstar: set[int] = set()
 
     def add(self, at: float, section: Section) -> None:
-        """Add what the model says about one scenario."""
+        """Add the prediction for one scenario."""
         said, most = next((section[name] for name in _GOODPUT if name in section), None), section[_LINK]
         if said is None or most is None:
             return
@@ -52,7 +52,7 @@ class Curves:
         self._why: list[str] = []
 
     def ask(self, label: str, at: float, scenario: Scenario, variant: str) -> None:
-        """Ask the model about a variant of a scenario."""
+        """Evaluate the model for a variant of a scenario."""
         from ..model import evaluate
 
         said = evaluate(scenario)[variant]
@@ -62,7 +62,7 @@ class Curves:
             self._why.append(f"{label}: {said.not_applicable['incast']}")
 
     def need(self) -> None:
-        """Refuse to draw nothing.
+        """Raise an error for an empty plot.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Curves:
             look = style.look(label) if len(lines) > 1 else style.neutral()
             at = sorted(curve.points)
             x, y = np.array(at) / right, np.array([curve.points[p][0] for p in at]) / up
-            # One entry of the legend stands for all: the colours say which is which.
+            # One legend entry stands for all: colours identify the lines.
             name = f"_model, {label}" if len(lines) > 1 else "model"
             ax.plot(x, y, color=look.color, linestyle=(0, (1, 1.2)), linewidth=1.0, label=name, zorder=1.8)
             clipped = np.array([curve.points[p][1] for p in at])
@@ -105,7 +105,7 @@ class Curves:
 
 
 def of_results(results: Mapping[float, ResultLike]) -> Curves:
-    """Ask about the scenarios of results, by the number that they differ in.
+    """Evaluate the model for the scenarios of results, by the number that they differ in.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def of_results(results: Mapping[float, ResultLike]) -> Curves:
     for at, result in results.items():
         resolved = {v["variant"]: v["resolved"] for v in result.manifest["scenario"]["variants"]}
         for label, variant in _first_lines((s.label, s.variant) for s in groups(result)):
-            # A variant is a scenario of its own, which names itself.
+            # A variant is a scenario with its own name.
             scenario = Scenario.from_dict(resolved[variant])
             curves.ask(label, float(at), scenario, scenario.variants[0])
     curves.need()
@@ -126,7 +126,7 @@ def of_results(results: Mapping[float, ResultLike]) -> Curves:
 
 
 def of_sweep(sweep: Any, x: str, labels: list[str]) -> Curves:
-    """Ask about the points of a sweep; `labels` are the lines of its rows.
+    """Evaluate the model for the points of a sweep; `labels` are the lines of its rows.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def of_sweep(sweep: Any, x: str, labels: list[str]) -> Curves:
 
 
 def _first_lines(lines: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Give the first line of each variant: the model is of one transport."""
+    """Return the first line of each variant: the model covers one transport."""
     seen = set()
     for label, variant in lines:
         if variant not in seen:
@@ -169,7 +169,7 @@ def _number_column(sweep: Any, x: str) -> str:
 
 
 def _written(axis: Any, cell: Any) -> Any:
-    """Find what an axis was set to from its cell in the table; None where a point does not set it."""
+    """Find the value of an axis from its cell in the table; None where a point does not set it."""
     for text, value in zip(axis.texts, axis.values, strict=True):
         if cell == value or str(cell) == text:
             return value

@@ -14,7 +14,7 @@ from ._units import scale
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Timeouts of one sender from which on queries are counted together.
+# Number of timeouts of one sender from which on queries are counted together.
 _MANY = 4
 
 
@@ -22,7 +22,7 @@ class _Queries(NamedTuple):
     subject: Subject
     #: Completion time in seconds; NaN if unfinished.
     time: Floats
-    #: Most timeouts of one sender.
+    #: Largest number of timeouts of one sender.
     timeouts: Floats
     run: Floats
 
@@ -35,7 +35,7 @@ def queries(
     classes: str | list[str] | None = None,
     tail: bool = False,
 ) -> Axes:
-    """Draw completion times of the queries, or the timeouts that made them late.
+    """Draw completion times of the queries, or their timeouts.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _timeouts(ax: Axes, found: list[_Queries]) -> None:
     theme = style.current()
     for i, q in enumerate(found):
         counts = [np.minimum(q.timeouts[q.run == r], top) for r in np.unique(q.run)]
-        # A part of all is between 0 and 1, and so is its interval.
+        # A fraction is between 0 and 1, and so is its interval.
         share = [estimate((float(np.mean(c == k)) for c in counts), most=1.0) for k in range(top + 1)]
         mean, reach = np.array([e.mean for e in share]), np.array([e.reach for e in share]).T
         look = style.look(q.subject.label) if len(found) > 1 else style.neutral()

@@ -22,7 +22,7 @@ def queue_cdf(
     unit: Literal["packets", "bytes"] = "packets",
     tail: bool = False,
 ) -> Axes:
-    """Draw how much of the time a port's queue is at most so long.
+    """Draw the fraction of time in which a port's queue is at most so long.
 
     Weighted by time, over all seeds, after the warm-up. From the samples of `[observe] queue`: what happens between
     two samples is not seen, so sample at least as often as a packet takes where the longest queue matters.
@@ -102,7 +102,7 @@ def occupancy(subject: Subject, port: str | None, unit: str) -> tuple[Floats, Fl
 
 
 def default_port(subject: Subject) -> str:
-    """Return the port that is meant when none is named: `bottleneck`, or the first that was sampled."""
+    """Return the default port: `bottleneck`, or the first sampled one."""
     table = subject.result.table("queue")
     ports = [str(p) for p in dict.fromkeys(table["port"][subject.rows(table)])]
     return "bottleneck" if "bottleneck" in ports or not ports else ports[0]

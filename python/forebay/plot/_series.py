@@ -1,4 +1,4 @@
-"""Time series: which there are, and lines of them that a figure can hold."""
+"""Time series, and their reduction to lines that a figure can hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Quantity(NamedTuple):
-    """Something that was sampled."""
+    """A sampled object."""
 
     table: str
     column: str
@@ -32,7 +32,7 @@ QUANTITIES = {
 }
 # Intervals over which the goodput of a connection is averaged.
 _RATES = 120
-# Points of a line: more than a page can show.
+# Maximum number of points of a line: more than a page can show.
 _BUCKETS = 1200
 
 
@@ -76,7 +76,7 @@ def lines(s: Subject, what: str, run: int, span: tuple[float, float], port: str,
 
 
 def thin(t: Floats, v: Floats, buckets: int = _BUCKETS) -> tuple[Floats, Floats]:
-    """Keep at most two points a bucket of equal time, its lowest and its highest: what the eye would see of all."""
+    """Keep at most two points per time bucket, its minimum and its maximum."""
     if len(t) <= 2 * buckets:
         return t, v
     edge = np.minimum(((t - t[0]) / (t[-1] - t[0]) * buckets).astype(np.int64), buckets - 1)
@@ -103,7 +103,7 @@ def _rate(t: Floats, acked: Floats, span: tuple[float, float]) -> tuple[Floats, 
 
 
 def events(s: Subject, run: int, span: tuple[float, float], port: str) -> dict[str, Floats]:
-    """Return when packets were marked and dropped at a port (to within a sample), and timers ran out; seconds."""
+    """Return the times of marks and drops at a port (to within a sample), and of timeouts; seconds."""
     found: dict[str, Floats] = {}
     queue = s.result.table("queue")
     if len(queue):
@@ -121,6 +121,6 @@ def events(s: Subject, run: int, span: tuple[float, float], port: str) -> dict[s
 
 
 def _sparse(t: Floats, span: tuple[float, float], columns: int = 600) -> Floats:
-    """Keep one of all that fall into the same column of a figure."""
+    """Keep one of all events in the same pixel column of a figure."""
     column = ((t - span[0]) / (span[1] - span[0]) * columns).astype(np.int64)
     return t[np.unique(column, return_index=True)[1]]

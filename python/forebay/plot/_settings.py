@@ -1,4 +1,4 @@
-"""Settings of matplotlib that hold for a while."""
+"""Temporary settings of matplotlib."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @contextmanager
 def settings(values: dict[str, Any]) -> Iterator[None]:
-    """Set some of matplotlib's settings for a while.
+    """Set some of matplotlib's settings temporarily.
 
-    Its own `rc_context` would also take back what changes meanwhile: a notebook becomes interactive with the first figure.
+    Its own `rc_context` would also revert changes made meanwhile: a notebook becomes interactive with the first figure.
     """
     import matplotlib as mpl
 

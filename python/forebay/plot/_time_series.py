@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# Connections that are drawn when none are named: more cannot be told apart.
+# Number of connections drawn by default: more cannot be distinguished.
 _MOST = 4
 _KINDS = ("marks", "drops", "timeouts")
 
@@ -36,7 +36,7 @@ def time_series(
     rug: bool = True,
     sharey: bool = True,
 ) -> NDArray[Any]:
-    """Draw panels over a common time axis: the queue, and what the senders thought.
+    """Draw panels over a common time axis: the queue, and the state of the senders.
 
     Long series are thinned to the extremes of short intervals. Marks, drops and timeouts of all senders stand as
     ticks under the panels; marks and drops are known to within a sample of the queue.
@@ -189,7 +189,7 @@ def _panel(
 def _rug(
     ax: Axes, column: list[Subject], ticks: dict[str, dict[str, Any]], kinds: list[str], time: Scale, *, several: bool
 ) -> None:
-    """Draw a lane for each kind, and in it one for each variant."""
+    """Draw a lane for each kind of event, and in it one for each variant."""
     for lane, kind in enumerate(kinds):
         for i, s in enumerate(column):
             at = ticks[s.label].get(kind)
@@ -207,7 +207,7 @@ def _rug(
 
 
 def _shade(color: str, rank: int) -> Any:
-    """Return the colour of a connection: that of its transport, the paler the later it comes."""
+    """Return the colour of a connection: that of its transport, paler for later ones."""
     from matplotlib.colors import to_rgb
 
     share = (0.0, 0.45, 0.65, 0.78)[min(rank, _MOST - 1)]
@@ -216,7 +216,7 @@ def _shade(color: str, rank: int) -> Any:
 
 
 def _connections(columns: list[list[Subject]], data: dict[tuple[str, str], list[Line]]) -> str:
-    """Say which connection is which, where there are several."""
+    """Return the labels of connections, if there are several."""
     drawn = {tuple(line.connection for line in own if line.connection >= 0) for own in data.values()}
     several = max(drawn, key=len)
     if len(several) < 2:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: By unit as the tables' metadata has it: factors and names, largest first.
+#: Factors and names by unit of the tables' metadata, largest first.
 _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     "bit/s": ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")),
@@ -18,7 +18,7 @@ _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
 
 
 class Scale(NamedTuple):
-    """A unit with a prefix: values are divided by `factor` and bear `name`."""
+    """A unit with a prefix: values are divided by `factor` and labelled with `name`."""
 
     #: What values are divided by.
     factor: float
@@ -43,7 +43,7 @@ def scale(unit: str, values: Any, *, log: bool = False) -> Scale:
 
 
 def unit_of(column: str) -> str:
-    """Return the unit of a metric by the ending of its name, which all columns have that bear a unit."""
+    """Return the unit of a metric from the suffix of its name."""
     for ending, unit in (("_bps", "bit/s"), ("_ns", "ns"), ("_s", "s"), ("_bytes", "B"), ("_pkts", "packets")):
         if column.endswith(ending):
             return unit
@@ -51,7 +51,7 @@ def unit_of(column: str) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number for a label: `digits` that count, no exponent where people would not write one."""
+    """Write a number for a label with `digits` significant digits, with an exponent only for extreme values."""
     if not math.isfinite(value):
         return "?"
     if value == 0:
@@ -63,9 +63,9 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def interval(mean: float, down: float, up: float) -> str:
-    """Write `613.0 ± 3.8`: with the decimals that the uncertainty leaves; the mean alone where it is not known.
+    """Write `613.0 ± 3.8`, with the decimals that the uncertainty allows; the mean alone without an uncertainty.
 
-    Where one side ends at what is possible, both are written: `4 +9 -4`.
+    Asymmetric intervals, clipped at physical bounds, are written as `4 +9 -4`.
     """
     half = max(down, up)
     if not math.isfinite(half):

@@ -7,8 +7,8 @@ figure is included at its natural size and its text keeps the size it was made w
         ax = fb.plot.queue_cdf(result)
     ax.figure.savefig("queue.pdf")      # the same bytes every time: no dates, no random ids
 
-What is compared (a transport, a variant of a scenario) keeps its colour, dashes and marker through all plots of a
-session, in the order in which names first appear; :func:`names` fixes the order.
+A compared subject (a transport, a variant of a scenario) keeps its colour, dashes and marker through all plots of a session, in
+the order in which names first appear; :func:`names` fixes the order.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ WIDTHS = {"column": 3.35, "page": 7.0}
 
 @dataclass(frozen=True)
 class Theme:
-    """Settings of the figures that are made next."""
+    """Settings of subsequent figures."""
 
-    #: Width in inches; `None`: what suits the plot.
+    #: Width in inches; `None`: chosen by the plot.
     width: float | None = None
-    #: Height in inches; `None`: what suits the plot.
+    #: Height in inches; `None`: chosen by the plot.
     height: float | None = None
     #: Light lines on a dark ground.
     dark: bool = False
     #: Size of the text in points.
     size: float = 8.0
-    #: Whether a small line under a plot says what was averaged over what.
+    #: True for a small note on averages under a plot.
     notes: bool = True
 
     @property
@@ -51,7 +51,7 @@ class Theme:
 
     @property
     def quiet(self) -> str:
-        """Colour of what stands back: notes, reference lines."""
+        """Colour of secondary items: notes, reference lines."""
         return "#9aa3ad" if self.dark else "#69707a"
 
     @property
@@ -62,9 +62,9 @@ class Theme:
 
 @dataclass(frozen=True)
 class Look:
-    """How one of the things that are compared is drawn: never by colour alone."""
+    """Look of a compared subject: never colour alone."""
 
-    #: Colour of lines and faces.
+    #: Colour of lines and areas.
     color: str
     #: Dashes, as matplotlib's `linestyle` takes them.
     dash: Any
@@ -74,11 +74,11 @@ class Look:
     hatch: str
 
 
-# The palette of Okabe and Ito ("Color Universal Design", 2008) without its yellow, which paper swallows. On a dark
-# ground its blue and black would vanish: they are lightened, and vermillion with them.
+# The palette of Okabe and Ito ("Color Universal Design", 2008) without its yellow, which is hardly visible on paper. On a dark
+# background its blue, black and vermillion are lightened.
 _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DARK = ("#3D9BE0", "#F0762B", "#1DBF92", "#DB93BC", "#F2B632", "#8FD0F7", "#F2F2F2")
-# 7 colours and markers but 6 dashes: the eighth thing has the first one's colour with other dashes.
+# 7 colours and markers but 6 dashes: the eighth subject has the first colour with other dashes.
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 1.6)),
@@ -119,7 +119,7 @@ def context(
     size: float | None = None,
     notes: bool | None = None,
 ) -> Iterator[Theme]:
-    """Draw what is plotted inside it with other settings.
+    """Draw the plots inside it with other settings.
 
     Parameters
     ----------
@@ -156,15 +156,15 @@ def use(
     size: float | None = None,
     notes: bool | None = None,
 ) -> None:
-    """Do as :func:`context` does, for the rest of the session. Concerns forebay's plots only."""
+    """Change settings for the rest of the session, as :func:`context`. It affects forebay's plots only."""
     global _default
     _default = _changed(width, height, dark, size, notes)
 
 
 def names(*labels: str) -> None:
-    """Give these names the first colours, in this order, and forget all others.
+    """Assign the first colours to these names, in this order, and discard all other assignments.
 
-    Without it colours are given out as names first appear in a plot. `names()` begins anew.
+    Without it colours are assigned as names first appear in a plot. `names()` resets the assignment.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def names(*labels: str) -> None:
 
 
 def look(label: str) -> Look:
-    """Return how `label` is drawn: the same in all plots of a session."""
+    """Return the look of `label`, equal in all plots of a session."""
     if label not in _names:
         _names.append(label)
     i = _names.index(label)
@@ -187,16 +187,16 @@ def look(label: str) -> Look:
 
 
 def neutral() -> Look:
-    """Return how a single thing that is not compared with anything is drawn."""
+    """Return the look of a single subject without comparison."""
     return Look(current().ink, "-", "o", "")
 
 
 def rc() -> dict[str, Any]:
-    """Return matplotlib's settings for the theme in force."""
+    """Return matplotlib's settings for the current theme."""
     theme = current()
     ink, size = theme.ink, theme.size
     return {
-        # Comes with matplotlib, so that figures look the same everywhere; all its digits are of one width.
+        # Comes with matplotlib, so that figures look the same everywhere; all its digits have equal width.
         "font.family": ["DejaVu Sans"],
         "font.size": size,
         "axes.titlesize": size,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
+    """Run the command line. 0: every claim was evaluated; 1: a claim or a figure is missing; 2: a wrong argument."""
     args = _arguments().parse_args(argv)
     of_command = os.environ.get("FOREBAY_SOURCES", _native.__sources__)
     if of_command != _native.__sources__:
@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     elsewhere = None
     if args.world != _worlds.OWN:
         elsewhere = Session(made(args.world), scale=scale)
-    # What is asked for by name is all that is wanted, and with a figure the claims that it illustrates.
+    # Named claims and figures only, and with a figure the claims that it illustrates.
     claims = None
     if args.claim or args.figure:
         illustrated = [c for p in papers for f in args.figure or [] if f in p.figures for c in p.figures[f].claims]
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     where = [] if args.world == _worlds.OWN else ["--world", args.world]
     command = " ".join(["forebay repro", *args.paper, *how, *where, *parts])
     outcomes = []
-    # While a paper is judged and drawn, by one core, the runs of the next keep the others busy.
+    # While a paper is judged and drawn, on one core, the runs of the next use the others.
     ahead = ThreadPoolExecutor(2, thread_name_prefix="paper")
     simulated = [ahead.submit(session.simulate, paper, claims, figures) for paper in papers[:2]]
     began = time.monotonic()
@@ -108,7 +108,7 @@ def main(argv: list[str] | None = None) -> int:
     if elsewhere is not None and args.keep and args.scorecard:
         card = Path(args.scorecard)
         card.write_text(_column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
-    # A part of the claims is no scorecard.
+    # A selection of claims gives no scorecard.
     if claims is None and figures is None:
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard and not args.keep else [])]:
             text = _scorecard.markdown(outcomes, command, simulator.version, scale=scale)
@@ -124,7 +124,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _maker(units: Path, args: argparse.Namespace) -> Callable[[str], _simulate.Simulator]:
-    """Return what makes the simulator of a world: here, or on the workers of a Dask scheduler.
+    """Return the factory of the simulator of a world: here, or on the workers of a Dask scheduler.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _maker(units: Path, args: argparse.Namespace) -> Callable[[str], _simulate.S
 
 
 def _unknown(papers: list[_paper.Paper], claims: list[str], figures: list[str]) -> str:
-    """Say which of the names no paper has, and which there are; empty if every one is known."""
+    """Return the names without a paper and the existing names as an error text; empty if all are known."""
     known_claims, known_figures = ({n: None for p in papers for n in names(p)} for names in (_claims_of, _figures_of))
     no_claims, no_figures = [c for c in claims if c not in known_claims], [f for f in figures if f not in known_figures]
     told = [f"no claim {', '.join(no_claims)}; there are {', '.join(known_claims)}"] if no_claims else []
@@ -181,7 +181,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def _bar(simulator: _simulate.Simulator) -> None:
-    """Show how far it is whenever that changes, as long as the program runs."""
+    """Print progress changes while the program runs."""
     shown = None
     while True:
         counts = simulator.counts()

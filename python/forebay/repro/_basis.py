@@ -1,8 +1,8 @@
-"""What a measurement rests on: how many runs, flows and timeouts, and at which scale.
+"""Basis of a measurement: number of runs, flows and timeouts, and scale.
 
-An order of averages says little if it rests on two timeouts, or on a tenth of the flows that the specification asks for. So
-every verdict shows both. Nobody has to count: a result notes that its tables are looked at, and the next measurement that is
-made takes what was looked at since the one before it.
+An order of averages means little if it rests on two timeouts, or on a tenth of the flows of the specification. Every verdict
+therefore shows both. Counting is automatic: a result records access to its tables, and the next measurement takes the accesses
+since the previous one.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from ._simulate import Unit
 
-#: Runs looked at and not yet taken by a measurement; `None` outside of :func:`watched`.
+#: Accessed runs not yet taken by a measurement; `None` outside of :func:`watched`.
 _SEEN: ContextVar[dict[Unit, None] | None] = ContextVar("seen", default=None)
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Runs, and what is counted in them once the measurement is judged."""
+    """Runs, and their counts once the measurement is judged."""
 
     units: tuple[Unit, ...] = ()
-    #: Messages that began (rows of `flows`); `None`: not counted.
+    #: Started messages (rows of `flows`); `None`: not counted.
     flows: int | None = None
     #: Retransmission timeouts, those of SYNs included, by variant.
     timeouts: dict[str, int] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class Basis:
 
 @dataclass(frozen=True)
 class Scale:
-    """What was run of a number that the specification gives."""
+    """Executed part of a number in the specification."""
 
-    #: What it counts: "flows", "seeds".
+    #: Counted quantity: "flows", "seeds".
     of: str
     run: float
     document: float
@@ -47,7 +47,7 @@ class Scale:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Note which runs are looked at inside."""
+    """Record the accessed runs inside."""
     token = _SEEN.set({})
     try:
         yield
@@ -56,14 +56,14 @@ def watched() -> Iterator[None]:
 
 
 def look(units: Iterable[Unit]) -> None:
-    """Note that tables of these runs are looked at."""
+    """Record access to the tables of these runs."""
     seen = _SEEN.get()
     if seen is not None:
         seen.update(dict.fromkeys(units))
 
 
 def taken() -> Basis:
-    """Take what was looked at since the last call."""
+    """Take the accesses since the last call."""
     seen = _SEEN.get()
     if seen is None:
         return Basis()
@@ -82,12 +82,12 @@ def counted(units: Iterable[Unit]) -> Basis:
     return Basis(every, flows, timeouts)
 
 
-#: More variants than this are told by their sum.
+#: For more variants than this only the sum is shown.
 _MANY = 8
 
 
 def text(basis: Basis | None, scales: Iterable[Scale] = ()) -> str:
-    """Write it in a line: flows, timeouts of each variant, and where the scale is not the specification's."""
+    """Format in one line: flows, timeouts of each variant, and deviations from the scale of the specification."""
     parts = []
     if basis is not None and basis.flows is not None:
         parts.append(f"{basis.flows} flows")

@@ -1,4 +1,4 @@
-"""The checkable claims of a document, as its `claims.toml` has them."""
+"""Checkable claims of a document, from its `claims.toml`."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ KINDS = ("numeric", "bound", "ordering", "qualitative")
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the document and how far a measurement may be off."""
+    """One statement of the document with its tolerance."""
 
     #: Name, unique over all papers.
     id: str
     #: Place in the document.
     source: str
-    #: What the document says.
+    #: Statement of the document.
     statement: str
     #: One of :data:`KINDS`.
     kind: str
     #: What is measured.
     metric: str
-    #: Its unit; empty where the claims file gives none.
+    #: Its unit; may be empty.
     unit: str
-    #: What the document gives: a number, table, list, order, bound, or a sentence.
+    #: Expected value: a number, table, list, order, bound, or a sentence.
     expected: Any
-    #: How far off counts as reproduced: a table with `type`, a number, or a sentence.
+    #: Tolerance: a table with `type`, a number, or a sentence.
     tolerance: Any
     #: Why that far.
     why: str
-    #: Whether the document's message rests on it.
+    #: True for a main claim of the document.
     headline: bool
 
 

@@ -1,7 +1,7 @@
-"""What another world says of a paper's claims, kept beside the paper (`in-linux.csv`), and its column on the scorecard.
+"""Results of a paper's claims in another world, stored beside the paper (`in-linux.csv`), and their column of the scorecard.
 
-The simulator's verdicts and the other world's are made by commands of their own, at scales of their own: the column is laid over
-a scorecard that is there.
+The verdicts of the simulator and of the other world come from separate commands, at separate scales: the column is added to an
+existing scorecard.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 _HEADS = ["claim", "verdict", "wider_band", "simulator", "scale", "measured"]
 _GOOD = (STATED, NAMED)
-#: In the place of a verdict: nothing was run there, or there is nothing to run.
+#: Stands for the verdict: nothing was run there, or there is nothing to run.
 UNKNOWN, NOTHING = "unknown", "nothing to run"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a claim in another world."""
+    """Result of a claim in another world."""
 
     claim: str
     #: One of `STATUSES`.
     verdict: str
-    #: Whether it holds only in the wider bands of a quick reproduction.
+    #: True if it holds only in the wider bands of a quick reproduction.
     wide: bool
-    #: The simulator's verdict when it is asked the same.
+    #: The simulator's verdict under the same conditions.
     simulator: str
     scale: str
-    #: What was measured, or why it was not.
+    #: The measurement, or the reason why there is none.
     measured: str
 
     @property
     def ran(self) -> bool:
-        """Whether there is a verdict."""
+        """True if there is a verdict."""
         return self.verdict not in (REFUSED, BROKEN)
 
     @property
     def differs(self) -> bool:
-        """Whether it holds in one of the worlds alone."""
+        """True if it holds in one of the worlds only."""
         return self.ran and (self.verdict in _GOOD) != (self.simulator in _GOOD)
 
     @property
@@ -62,12 +62,12 @@ class Row:
 
 
 def file(paper: Path, world: str) -> Path:
-    """Return where a paper's folder keeps it."""
+    """Return its path in a paper's folder."""
     return paper / f"in-{world}.csv"
 
 
 def write(outcome: Outcome, scale: Scale) -> str:
-    """Write what the other world says of the claims that something is run for, as CSV."""
+    """Write the other world's results of the claims with runs, as CSV."""
     assert outcome.elsewhere is not None
     own = {v.claim.id: v.status for v in outcome.verdicts}
     out = io.StringIO()
@@ -81,7 +81,7 @@ def write(outcome: Outcome, scale: Scale) -> str:
 
 
 def read(paper: Path, world: str) -> dict[str, Row]:
-    """Read what is kept beside a paper, by claim; empty where nothing is."""
+    """Read the stored results of a paper, by claim; may be empty."""
     if not file(paper, world).is_file():
         return {}
     with file(paper, world).open() as kept:
@@ -93,7 +93,7 @@ def read(paper: Path, world: str) -> dict[str, Row]:
 
 
 def told(rows: dict[str, Row], claims: int, without: int) -> str:
-    """Tell in words how many of a paper's claims hold; `without` of them have nothing to run."""
+    """Return a sentence with the number of claims that hold; `without` of them have nothing to run."""
     ran = [r for r in rows.values() if r.ran]
     text = f"{sum(r.verdict in _GOOD for r in ran)} of {len(ran)} claims hold"
     refused = sum(r.verdict == REFUSED for r in rows.values())
@@ -106,12 +106,12 @@ def told(rows: dict[str, Row], claims: int, without: int) -> str:
     return f"{text}. Asked the same, {here} hold in the simulator, {both} of them in both"
 
 
-#: A table of the scorecard has claims in its rows when its heads begin so; the verdict's is the last before the column.
+#: A table of the scorecard has claims in its rows if its heads begin so; the verdict's is the last before the column.
 _CLAIMS = "| claim | document |"
 
 
 def lay(card: str, papers: list[Paper], world: str) -> str:
-    """Lay the column over a scorecard: in the place of the one that is there, or as a new one."""
+    """Add the column to a scorecard, or replace it."""
     head = f"in {world}"
     kept = {p.slug: rows for p in papers if (rows := read(p.folder, world))}
     by_slug = {p.slug: p for p in papers}
@@ -139,7 +139,7 @@ def lay(card: str, papers: list[Paper], world: str) -> str:
 
 
 def strip(card: str, world: str) -> str:
-    """Take the column off a scorecard."""
+    """Remove the column from a scorecard."""
     lines: list[str] = []
     column = skip = False
     for line in card.splitlines():

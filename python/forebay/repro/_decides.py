@@ -1,4 +1,4 @@
-"""Where a world and the simulator disagree about a claim: a page with the first packet at which they decide something else."""
+"""Page of the claims on which a world and the simulator disagree, with the first packet that differs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ._session import Outcome, Session, Simulated, Verdict
     from ._simulate import Unit
 
-#: By how much packets may miss the time of their equal: what differs by more was decided, not only delayed.
+#: Tolerance of packet times: larger differences are decisions, not delays.
 WITHIN = "1ms"
-#: Seconds that a comparison may take. Our choice: the longest of the documents takes a fifth of it.
+#: Time limit of a comparison, seconds. Our choice: the longest of the documents takes a fifth of it.
 PATIENCE = 300
 #: Keeps modules of the current folder from being imported; Python 3.10 does not know it.
 SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
-    """Claims that hold in one world alone: the simulator's verdict and the other's."""
+    """Claims that hold in one world only: the simulator's verdict and the other's."""
     if outcome.elsewhere is None:
         return []
     own = {v.claim.id: v for v in outcome.verdicts}
@@ -39,7 +39,7 @@ def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
 
 
 def causes(paper: Paper, world: str) -> dict[str, str]:
-    """Read why the world says something else than the simulator, by claim: `in-WORLD.toml` beside `claims.toml`."""
+    """Read the reasons for different verdicts of the world, by claim: `in-WORLD.toml` beside `claims.toml`."""
     file = paper.folder / f"in-{world}.toml"
     return {name: " ".join(str(text).split()) for name, text in read(file).items()} if file.is_file() else {}
 
@@ -49,8 +49,8 @@ def page(
 ) -> str:
     """Write the page of a paper, in Markdown.
 
-    `here` and `there` are what the simulator and the other world ran, by `command`; `compare` runs `forebay compare` with these
-    words and returns what it prints.
+    `here` and `there` are the runs of the simulator and of the other world, by `command`; `compare` calls `forebay compare` with
+    these arguments and returns its output.
     """
     pairs = differing(outcome)
     paper, world = outcome.paper, outcome.world
@@ -86,7 +86,7 @@ def page(
 
 
 def _to_show(paper: Paper, own: Verdict, here: Simulated, point: _point.Point | None, world: str) -> list[tuple[str, Unit, str]]:
-    """Choose the runs to compare for a claim: those of the point that decides, or of the first of each experiment."""
+    """Choose the runs to compare for a claim: those of the deciding point, or of the first of each experiment."""
     if point is not None:
         alone = point.verdict.measured[own.told]
         what = "makes the verdict another one" if point.decides else "moves it farthest, not far enough by itself"
@@ -97,14 +97,14 @@ def _to_show(paper: Paper, own: Verdict, here: Simulated, point: _point.Point | 
 
 
 def compare_words(unit: Unit, changed: dict[str, Any], world: str) -> tuple[str, ...]:
-    """Return the words of `forebay compare` for a run, with what the world does its own way in both."""
+    """Return the arguments of `forebay compare` for a run, with the world's changes in both."""
     sets = [*unit.sets, *(f"{key}={_toml.value(value, key)}" for key, value in sorted(changed.items()))]
     words = ["compare", str(unit.scenario), "--packets", "--within", WITHIN, "--worlds", f"sim,{world}", "--seed", str(unit.seed)]
     return (*words, *(word for s in sets for word in ("--set", s)))
 
 
 def first_of_each(text: str, stack: str = "") -> list[str]:
-    """Of what `forebay compare --packets` prints, each run on `stack` with the first of its connections that differs."""
+    """Select each run on `stack` with its first differing connection from the output of `forebay compare --packets`."""
     kept: list[str] = []
     connections, wanted = 0, True
     for line in text.splitlines():
@@ -120,13 +120,13 @@ def first_of_each(text: str, stack: str = "") -> list[str]:
 
 
 def stack_of(unit: Unit) -> str:
-    """Return the stack that a run's file names; empty where it names none."""
+    """Return the stack named in a run's file; may be empty."""
     told = [s.partition("=")[2].strip("\"'") for s in unit.sets if s.startswith("transport.stack=")]
     return told[-1] if told else str(read(unit.scenario).get("transport", {}).get("stack", ""))
 
 
 def run(words: Sequence[str]) -> str:
-    """Run the command of this package; what it prints, or why it does not."""
+    """Run the command of this package and return its output, or its error."""
     try:
         done = subprocess.run(
             [sys.executable, *SAFE_PATH, "-m", "forebay", *words],

@@ -1,4 +1,4 @@
-"""Figures in the house style, as SVG and PNG, the same bytes every time."""
+"""Figures in the house style, as byte-identical SVG and PNG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Path, *, quick: bool = False) -> None:
-    """Draw the figures of a paper into a folder, as SVG and, unless `quick`, PNG, and note in the outcome which."""
+    """Draw the figures of a paper into a folder, as SVG and, unless `quick`, PNG, and record them in the outcome."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -30,7 +30,7 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
             fig = plt.figure(figsize=figure.size, layout="constrained")
             try:
                 figure.function(fig, {u: results[u] for u in figure.uses})
-                # Laid out once; saving would do it again for each format.
+                # Laid out once; saving would repeat it for each format.
                 fig.draw_without_rendering()
                 fig.set_layout_engine(None)
                 fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})

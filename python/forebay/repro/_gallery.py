@@ -1,4 +1,4 @@
-"""Pages that show each figure beside its claims, and what was found out about those that do not hold."""
+"""Pages with each figure beside its claims, and explanations of claims that do not hold."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ def _claim(o: Outcome, v: Verdict) -> str:
 
 
 def _value(m: Measured) -> str:
-    """Write what was measured; many values fold behind their range."""
+    """Write the measurement; many values are folded behind their range."""
     short, full = brief(m), measured(m)
     return escape(full) if short == full else f"<details><summary>{escape(short)}</summary>{escape(full)}</details>"
 
 
 def place(number: str) -> tuple[float, str]:
-    """Sort figures as the document does, `11` before `11-more`, and what it does not count behind them."""
+    """Sort figures as in the document, `11` before `11-more`, and unnumbered ones last."""
     digits = re.match(r"\d*", number)
     return (float(digits[0]) if digits and digits[0] else math.inf, number)
 

@@ -1,4 +1,4 @@
-"""What a claim's function returns."""
+"""Return type of a claim's function."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Measured:
     value: Any
     low: Any = None
     high: Any = None
-    #: Seeds, or whatever was averaged over; `None`: not a sample (a closed form, a deterministic run).
+    #: Number of seeds, or of other averaged samples; `None`: not a sample (a closed form, a deterministic run).
     n: int | None = None
-    #: What it is: "mean over 20 seeds of 6 s each".
+    #: Description: "mean over 20 seeds of 6 s each".
     note: str = ""
-    #: The reading under which this was measured, if it is not the recommended one.
+    #: The reading of the measurement, if it is not the recommended one.
     reading: Reading | None = None
-    #: Conditions that the claims file states in words, each with whether it holds. All of them must.
+    #: Conditions of the claims file, each with true if it holds. All of them must.
     checks: dict[str, bool] = field(default_factory=dict)
-    #: The runs it rests on. Left out: those whose tables were looked at since the last measurement was made.
+    #: Underlying runs. Default: the runs accessed since the previous measurement.
     basis: _basis.Basis | None = None
 
     def __post_init__(self) -> None:

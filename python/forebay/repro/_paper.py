@@ -1,4 +1,4 @@
-"""A paper: its claims, and what `paper.py` registers for them."""
+"""A paper: its claims, and the functions that `paper.py` registers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 @dataclass(frozen=True)
 class Judge:
-    """The function that measures a claim."""
+    """Function that measures a claim."""
 
     function: Callable[..., Any]
     uses: tuple[str, ...]
-    #: Why it does not hold, or holds under a reading only: tested, not guessed.
+    #: Reason why it fails, or holds under a reading only: tested, not guessed.
     explanation: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """The function that draws a figure of the document."""
+    """Function that draws a figure of the document."""
 
     number: str
     title: str
@@ -57,7 +57,7 @@ class Figure:
 
 
 class Paper:
-    """What is reproduced of one document.
+    """Reproduction of one document.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Paper:
     def __init__(self, file: str, *, title: str = "") -> None:
         #: The paper's folder.
         self.folder = Path(file).resolve().parent
-        #: Short name, that of the folder.
+        #: Short name, equal to that of the folder.
         self.slug = self.folder.name
         #: Name of the document.
         self.title = title or self.slug
@@ -79,11 +79,11 @@ class Paper:
         extra = self.folder / "expected.toml"
         #: Published values to lay over figures: `expected.toml`.
         self.expected: dict[str, Any] = _toml.read(extra) if extra.is_file() else {}
-        #: What is run, by name.
+        #: Experiments, by name.
         self.experiments: dict[str, Callable[..., Any]] = {}
-        #: How the scale of an experiment's runs changes its numbers, by its name.
+        #: Effect of the scale of an experiment's runs on its numbers, by its name.
         self.scale_notes: dict[str, str] = {}
-        #: What measures each claim, by the claim's name.
+        #: Measurement of each claim, by the claim's name.
         self.judges: dict[str, Judge] = {}
         #: The figures, by number.
         self.figures: dict[str, Figure] = {}
@@ -91,7 +91,7 @@ class Paper:
     def experiment(self, name: str, *, scale_note: str = "") -> Callable[[F], F]:
         """Register a function of a :class:`Run` under a name. It runs at most once per invocation.
 
-        `scale_note` says how a scale below the document's changes the numbers; shown with every claim that uses them.
+        `scale_note` describes the effect of a smaller scale than the document's; it is shown with every claim of the experiment.
         """
 
         def register(function: F) -> F:
@@ -146,19 +146,19 @@ class Paper:
         number
             As the document counts: `"4"`; anything else, `"table-1"`, names the files as it is.
         title
-            What it shows.
+            Content.
         uses
             Experiments it needs.
         claims
             Claims that it illustrates, shown beside it.
         caption
-            What to see in it, and how ours differs.
+            Points to note, and differences from the document.
         width, height
             Size in inches. A page of a two-column paper is 7 wide, a column 3.35.
         full_only
             Not drawn, and its experiments not run for it, in a quick reproduction.
 
-        The function is called with a matplotlib figure in the house style and a dict of what the experiments returned.
+        The function receives a matplotlib figure in the house style and a dict of the experiments' results.
         """
 
         def register(function: F) -> F:
@@ -210,9 +210,9 @@ def load(folder: Path) -> Paper:
 
 
 def find(where: str) -> list[Path]:
-    """Return the folders that an argument means: a folder, a name under `papers/`, or `all`.
+    """Return the folders of an argument: a folder, a name under `papers/`, or `all`.
 
-    Papers under the working directory, or a folder above it, come before those that are installed with the package.
+    Papers under the working directory, or a parent folder, come before those installed with the package.
 
     Raises
     ------

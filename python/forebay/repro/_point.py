@@ -1,4 +1,4 @@
-"""Which point of an experiment decides where two worlds disagree about a claim."""
+"""Search for the point of an experiment that decides a disagreement of two worlds on a claim."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ if TYPE_CHECKING:
     from ._simulate import Runs, Simulator, Unit
     from ._table import Table
 
-#: What a point is known by: its scenario, what was set, and how many seeds it has.
+#: Identity of a point: its scenario, its overrides, and the number of seeds.
 _Key = tuple["Path", tuple[str, ...], int]
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of an experiment, and what becomes of a claim with the other world's runs there alone."""
+    """A point of an experiment, and the result of a claim with the other world's runs at this point only."""
 
     experiment: str
     #: Its first run, of the simulator.
     unit: Unit
     #: The claim with the other world's runs at this point, and the simulator's at all others.
     verdict: Verdict
-    #: Whether that makes the verdict another one.
+    #: True if that changes the verdict.
     decides: bool
 
 
 def decisive(session: Session, paper: Paper, own: Verdict, here: Simulated, there: Simulated) -> Point | None:
-    """Find the point whose runs of `there`, in the place of those of `here`, move the measurement of a claim farthest.
+    """Find the point whose runs of `there`, instead of those of `here`, change the measurement of a claim most.
 
-    Points that make the verdict another one come before all others; of equals the first. `None` where no single point moves
-    anything: what is measured is not of single points, or both worlds measure the same.
+    Points that change the verdict come first; among equals the first point. `None` if no single point changes the measurement.
     """
     uses = paper.judges[own.claim.id].uses
     mixed = _Mixed(session.simulator, _points(here, uses), _points(there, uses))
@@ -60,7 +59,7 @@ def decisive(session: Session, paper: Paper, own: Verdict, here: Simulated, ther
 
 
 class _Mixed:
-    """Runs that are there: the simulator's at all points but one, whose are the other world's."""
+    """Runs of the simulator at all points but one, whose runs are the other world's."""
 
     def __init__(self, own: Simulator, here: dict[_Key, Runs], there: dict[_Key, Runs]) -> None:
         self.version = own.version
@@ -88,7 +87,7 @@ class _Mixed:
 
 
 class _Read:
-    """Runs whose tables are read once, however often they are looked at."""
+    """Runs whose tables are read only once."""
 
     def __init__(self, runs: Runs) -> None:
         self.variants, self.changed = runs.variants, runs.changed
@@ -125,7 +124,7 @@ def _points(found: Simulated, uses: Sequence[str]) -> dict[_Key, Runs]:
 
 
 def distance(a: Any, b: Any) -> float:
-    """Return the greatest difference of two measurements of one shape, in parts of the greater number."""
+    """Return the largest difference of two measurements of one shape, relative to the larger number."""
     return max((_apart(x, y) for x, y in zip(_leaves(a), _leaves(b), strict=False)), default=0.0)
 
 
@@ -144,5 +143,5 @@ def _leaves(value: Any) -> list[Any]:
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         return [leaf for part in value for leaf in _leaves(part)]
-    # numpy's numbers are compared as Python's.
+    # NumPy numbers are compared as Python numbers.
     return [value.item() if hasattr(value, "item") else value]

@@ -1,4 +1,4 @@
-"""A reading of the document other than the recommended one, and when it was named."""
+"""An alternative reading of the document, with its origin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reading:
-    """Another reading of what a document leaves open. Exactly one of the last three says where it comes from.
+    """An alternative reading of an ambiguity of the document. Exactly one of the last three fields names its origin.
 
     Examples
     --------
@@ -19,13 +19,13 @@ class Reading:
     "100 packets on every port; TCP without NewReno's answer to partial ACKs"
     """
 
-    #: What is read differently.
+    #: Description of the difference.
     text: str
-    #: Where it was named before the run: a section of the specification, the claims file, or the folder's readme.
+    #: Source before the run: a section of the specification, the claims file, or the folder's readme.
     named: str = ""
-    #: Whether it was looked for after a claim had failed. It does not count, but keeps its explanation.
+    #: True if it was sought after a claim had failed. It does not count, but keeps its explanation.
     found_afterwards: bool = False
-    #: Why it is no reading but a sensitivity, which does not count either: "contradicts footnote 3".
+    #: Reason why it is a sensitivity rather than a reading, which does not count either: "contradicts footnote 3".
     sensitivity: str = ""
 
     def __post_init__(self) -> None:
@@ -37,12 +37,12 @@ class Reading:
 
     @property
     def counts(self) -> bool:
-        """Whether a claim that holds under it is reproduced: only if it was named beforehand."""
+        """True if a claim that holds under it counts as reproduced: only if it was named beforehand."""
         return bool(self.named)
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in a few words."""
+        """Its origin, in a few words."""
         if self.named:
             return f"named in {self.named}"
         return "found afterwards" if self.found_afterwards else f"a sensitivity: {self.sensitivity}"

@@ -1,4 +1,4 @@
-"""What an experiment calls to simulate."""
+"""Interface of an experiment to simulations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How much of an evaluation is run: few seeds and short runs, judged in wider bands; what half an hour allows; all that the
-#: specification asks for, which takes hours.
+#: Scales of an evaluation: few seeds and short runs, judged in wider bands; half an hour of runs; all runs of the
+#: specification, which take hours.
 Scale = Literal["quick", "full", "document"]
 SCALES: tuple[Scale, ...] = ("quick", "full", "document")
 
 
 class Result(Tables[Table]):
-    """What a scenario gave: all its variants, and one run for each seed.
+    """Results of a scenario: all its variants, and one run for each seed.
 
-    Simulations go on while the experiment does; the first look at a result waits for them.
+    Simulations continue while the experiment runs; the first access to a result waits for them.
     """
 
     def __init__(self, runs: Runs, units: Sequence[Unit]) -> None:
@@ -52,7 +52,7 @@ class Result(Tables[Table]):
 
     @cached_property
     def manifests(self) -> list[dict[str, Any]]:
-        """What is known of each seed beside the tables: `runs`, `fingerprint`, and the `variants` of `scenario`."""
+        """Metadata of each seed beside the tables: `runs`, `fingerprint`, and the `variants` of `scenario`."""
         return [self._runs.manifest(u.index) for u in self._units]
 
     @property
@@ -79,7 +79,7 @@ class Run:
     folder
         Where scenario files are.
     simulator
-        What runs them.
+        Simulator of the scenarios.
     scale
         How much is run: one of :data:`SCALES`.
     """
@@ -87,19 +87,19 @@ class Run:
     def __init__(self, folder: Path, simulator: Simulator, *, scale: Scale = "full") -> None:
         self.folder = folder
         self.scale = scale
-        #: Whether few seeds and short runs are asked for.
+        #: True for few seeds and short runs.
         self.quick = scale == "quick"
-        #: What was picked of numbers that the specification gives.
+        #: Chosen values of numbers in the specification.
         self.scales: dict[_basis.Scale, None] = {}
-        #: What was asked for so far.
+        #: Scenarios requested so far.
         self.units: list[Unit] = []
         self._simulator = simulator
 
     def pick(self, quick: T, full: T, document: T | None = None, *, of: str = "") -> T:
-        """One of the values that a quick, a full and a reproduction at the document's scale take.
+        """Return one of the values for a quick, a full and a document-scale reproduction.
 
-        `document` is left out where `full` is what the specification asks for. `of` names what a number counts, "flows" or
-        "seeds": the verdicts then say how much of it was run.
+        `document` is omitted if `full` equals the specification. `of` names the counted quantity, "flows" or "seeds", which
+        verdicts show.
         """
         whole = full if document is None else document
         picked = {"quick": quick, "full": full, "document": whole}[self.scale]
@@ -168,6 +168,6 @@ class Run:
         return Result(runs, units)
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
-        """Ask `forebay compare --worlds model --models --format json` about a scenario."""
+        """Return the output of `forebay compare --worlds model --models --format json` for a scenario."""
         words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
         return json.loads(self._simulator.model((self.folder / file).resolve(), words))

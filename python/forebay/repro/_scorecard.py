@@ -1,4 +1,4 @@
-"""The scorecard: every claim, what the document says, what was measured."""
+"""Scorecard: every claim with the document's value and the measurement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._run import Scale
     from ._session import Outcome, Verdict
 
-#: As tables have it.
+#: Formatting for tables.
 MARK = {
     STATED: "yes",
     NAMED: "named",
@@ -28,7 +28,7 @@ MARK = {
     REFUSED: "not run",
 }
 _COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33", BROKEN: "35", REFUSED: "2"}
-#: What a scale is, for people.
+#: Descriptions of the scales.
 SCALE = {
     "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
     "full": "What half an hour allows: beside each claim is what was run, where the specification asks for more.",
@@ -51,7 +51,7 @@ def number(v: Any) -> str:
 
 
 def shape(v: Any) -> str:
-    """Write a value, whatever its shape, in one line."""
+    """Write a value of any shape in one line."""
     if isinstance(v, dict):
         if "op" in v and "value" in v:
             return f"{v['op']} {number(v['value'])}"
@@ -68,12 +68,12 @@ def shape(v: Any) -> str:
 
 
 def published(claim: Claim) -> str:
-    """Write what the document says, as numbers where it gives any."""
+    """Write the document's value, as numbers if it has any."""
     return shape(claim.expected)
 
 
 def measured(m: Measured) -> str:
-    """Write what was measured, with its interval."""
+    """Write the measurement, with its interval."""
 
     def walk(v: Any, low: Any, high: Any) -> str:
         if isinstance(v, (list, tuple)) and v and isinstance(v[0], tuple):
@@ -95,12 +95,12 @@ def measured(m: Measured) -> str:
     return walk(m.value, m.low, m.high)
 
 
-#: More numbers than this are told by their range; `--verbose` and the pages have them all.
+#: More numbers than this are shown as a range; `--verbose` and the pages list all.
 _MANY = 8
 
 
 def brief(m: Measured) -> str:
-    """Write what was measured in a line that can be read: many numbers as ranges, those of an order by name over all points."""
+    """Write the measurement in a readable line: many numbers as ranges, those of an order by name over all points."""
     value = dict(m.value) if isinstance(m.value, (list, tuple)) and m.value and isinstance(m.value[0], tuple) else m.value
     if len(_leaves(value)) <= _MANY:
         return measured(m)
@@ -209,7 +209,7 @@ def summary(verdicts: list[Verdict]) -> str:
 
 
 def elsewhere(outcome: Outcome, claim: str) -> str:
-    """Tell in a line what became of a claim in the other world; empty where there is none, or nothing is run for the claim."""
+    """Describe the result of a claim in the other world in a line; empty without a result."""
     if outcome.elsewhere is None or not outcome.paper.judges[claim].uses:
         return ""
     v = next(v for v in outcome.elsewhere.verdicts if v.claim.id == claim)
@@ -217,12 +217,12 @@ def elsewhere(outcome: Outcome, claim: str) -> str:
 
 
 def told(v: Verdict) -> str:
-    """Tell what was measured for a claim, or why nothing was."""
+    """Describe the measurement of a claim, or the reason why there is none."""
     return brief(v.measured[v.told]) if v.measured else v.error
 
 
 def summary_elsewhere(outcome: Outcome) -> str:
-    """One line over the claims that something is run for, in the other world and in the simulator."""
+    """One line over the claims with runs, in the other world and in the simulator."""
     if outcome.elsewhere is None:
         return ""
     own = {v.claim.id: v for v in outcome.verdicts}
@@ -238,7 +238,7 @@ def summary_elsewhere(outcome: Outcome) -> str:
 
 
 def changes(outcome: Outcome) -> list[str]:
-    """List what the other world does its own way, where a document's file says otherwise."""
+    """List the world's changes to keys of the document's files."""
     changed = outcome.elsewhere.changed if outcome.elsewhere is not None else {}
     by: dict[str, list[str]] = {}
     for name, keys in changed.items():
@@ -253,7 +253,7 @@ def rests_on(v: Verdict, m: Measured) -> str:
 
 
 def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scale) -> str:
-    """Write the scorecard of all papers as a page: the same text for the same results, whenever and wherever they are made."""
+    """Write the scorecard of all papers as a page; equal results give equal text."""
     everything = [v for o in outcomes for v in o.verdicts]
     lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", "", SCALE[scale], ""]
     lines += [
@@ -312,7 +312,7 @@ def _told(m: Measured) -> str:
 
 
 def _under_readings(o: Outcome) -> list[str]:
-    """List what each reading gives for all claims measured under it, those included that do not need it."""
+    """List the results of each reading for all claims measured under it, including those that do not need it."""
     by: dict[str, list[tuple[str, bool]]] = {}
     origin: dict[str, str] = {}
     for v in o.verdicts:
@@ -336,7 +336,7 @@ def _under_readings(o: Outcome) -> list[str]:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Write the verdicts as CSV, for programs: what became of each claim, without measurements."""
+    """Write the verdicts as CSV: the result of each claim, without measurements."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["paper", "claim", "strength", "verdict", "wider_band", "reading"])
@@ -350,13 +350,13 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def shown(v: Verdict) -> list[tuple[str, Measured]]:
-    """Choose what is worth showing: the best of each column."""
+    """Choose the runs to show: the best of each column."""
     names = ("as stated", "named beforehand", "found afterwards")
     return [(name, v.measured[i]) for name, i in zip(names, v.columns, strict=True) if i is not None]
 
 
 def reason(v: Verdict) -> str:
-    """Why a claim has the verdict it has."""
+    """Explain the verdict of a claim."""
     parts = []
     if v.judged and not v.judged[0].holds and v.judged[0].why:
         parts.append(f"Measured: {_first(v.judged[0].why)}.")

@@ -29,47 +29,47 @@ NOT = "not reproduced"
 UNDECIDED = "not decided"
 BROKEN = "not evaluated"
 REFUSED = "not in this world"
-#: All of them. The first two count as reproduced, the next two do not, and none of the others says anything of the claim.
+#: All verdicts. The first two count as reproduced, the next two do not, and the others leave the claim open.
 STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN, REFUSED)
 
 
 @dataclass
 class Verdict:
-    """What became of a claim."""
+    """Result of a claim."""
 
     claim: Claim
     #: One of :data:`STATUSES`.
     status: str
-    #: What was measured, in the order of the columns: as stated, under readings named beforehand, under others.
+    #: Measurements in the order of the columns: as stated, under readings named beforehand, under others.
     measured: list[Measured] = field(default_factory=list)
     #: The judgement of each.
     judged: list[Judgement] = field(default_factory=list)
-    #: Index of the measurement that decided.
+    #: Index of the deciding measurement.
     by: int = 0
-    #: Why a claim that does not hold as it stands does not.
+    #: Reason why a claim does not hold as stated.
     explanation: str = ""
-    #: Why it was not evaluated.
+    #: Reason why it was not evaluated.
     error: str = ""
-    #: Whether it holds only in the wider bands of a quick reproduction.
+    #: True if it holds only in the wider bands of a quick reproduction.
     wide: bool = False
-    #: What of the specification's numbers was run, of all experiments that it uses.
+    #: Executed part of the specification's numbers, of all its experiments.
     scales: list[_basis.Scale] = field(default_factory=list)
-    #: How that changes the numbers, as far as it is known.
+    #: Effect on the numbers, as far as known.
     scale_note: str = ""
 
     @property
     def good(self) -> bool:
-        """Whether it was reproduced: as it stands, or under a reading named beforehand."""
+        """True if it was reproduced: as stated, or under a reading named beforehand."""
         return self.status in (STATED, NAMED)
 
     @property
     def told(self) -> int:
-        """Index of the measurement to tell: the one that decided, or the first where none counts."""
+        """Index of the measurement to show: the deciding one, or the first if none counts."""
         return self.by if self.good else 0
 
     @property
     def columns(self) -> list[int | None]:
-        """Index of the measurement to show as stated, under a reading named beforehand, and under one that does not count.
+        """Indices of the measurements to show as stated, under a reading named beforehand, and under one that does not count.
 
         Of several, the first that holds, else the first.
         """
@@ -87,39 +87,39 @@ def _kind(m: Measured) -> int:
 
 @dataclass
 class Outcome:
-    """What became of a paper."""
+    """Result of a paper."""
 
     paper: Paper
     verdicts: list[Verdict]
-    #: Figures drawn, by number: the names of their files without suffix, or what went wrong.
+    #: Drawn figures, by number: their file names without suffix, or the error.
     figures: dict[str, str] = field(default_factory=dict)
     broken_figures: dict[str, str] = field(default_factory=dict)
     #: Hash over the fingerprints of all runs.
     fingerprint: str = ""
-    #: Number of runs behind it.
+    #: Number of underlying runs.
     runs: int = 0
     wall_s: float = 0.0
-    #: The same claims in another world, and what was changed of the document's files there: experiments, then keys and values.
+    #: The same claims in another world, with the changes to the document's files there: experiments, then keys and values.
     elsewhere: Outcome | None = None
     changed: dict[str, dict[str, Any]] = field(default_factory=dict)
     world: str = ""
-    #: The page with the packets that decide where the worlds disagree, beside the paper's; empty where they do not.
+    #: Page with the packets that decide where the worlds disagree, beside the paper's; may be empty.
     decides: str = ""
 
 
 @dataclass
 class Simulated:
-    """What the experiments of a paper gave."""
+    """Results of the experiments of a paper."""
 
-    #: What each experiment returned.
+    #: Return value of each experiment.
     results: dict[str, Any]
-    #: Why an experiment failed.
+    #: Error of each failed experiment.
     failures: dict[str, str]
-    #: Of these: those that the world cannot run.
+    #: Failed experiments that the world cannot run.
     refused: set[str]
     #: The runs of those that did not fail.
     units: dict[str, list[Unit]]
-    #: What of the specification's numbers each of them ran.
+    #: Executed part of the specification's numbers of each experiment.
     scales: dict[str, list[_basis.Scale]]
 
     @property
@@ -140,14 +140,14 @@ class Session:
     def evaluate(
         self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None
     ) -> tuple[Outcome, dict[str, Any]]:
-        """Run what the claims and figures need (all, where `None`) and judge the claims.
+        """Run the experiments of the claims and figures (all, if `None`) and judge the claims.
 
-        Returns the outcome, and what the experiments gave, for :func:`draw`.
+        Returns the outcome, and the results of the experiments for :func:`draw`.
         """
         return self.judge(paper, self.simulate(paper, claims, figures), claims, figures)
 
     def simulate(self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None) -> Simulated:
-        """Run what the claims and figures need, to the end."""
+        """Run the experiments of the claims and figures to the end."""
         wanted = self._wanted(paper, claims)
         names = [u for c in wanted if c in paper.judges for u in paper.judges[c].uses]
         names += [u for f in self.drawn(paper, figures) for u in paper.figures[f].uses]
@@ -156,7 +156,7 @@ class Session:
     def judge(
         self, paper: Paper, found: Simulated, claims: list[str] | None = None, figures: list[str] | None = None
     ) -> tuple[Outcome, dict[str, Any]]:
-        """Judge the claims by what was simulated for them."""
+        """Judge the claims by their simulations."""
         verdicts = [self.verdict(paper, c, found) for c in self._wanted(paper, claims)]
         _one_reading_an_experiment(paper, verdicts)
         outcome = Outcome(paper, verdicts, runs=len(found.all_units))
@@ -172,7 +172,7 @@ class Session:
         return [c for c in paper.claims if claims is None or c in claims]
 
     def drawn(self, paper: Paper, figures: list[str] | None) -> list[str]:
-        """Choose the figures to draw, of those asked for (all, where `None`)."""
+        """Choose the figures to draw among the requested ones (all, if `None`)."""
         return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
     def _experiments(self, paper: Paper, names: list[str]) -> Simulated:
@@ -199,12 +199,12 @@ class Session:
         return Simulated(results, failures, refused, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
 
     def _fingerprint(self, units: list[Unit]) -> str:
-        """Of scenarios, overrides, seeds and trajectories: the same with every build of the program that computes the same."""
+        """Hash of scenarios, overrides, seeds and trajectories: equal for every build with the same results."""
         marks = sorted(f"{u.scenario.name} {' '.join(u.sets)} {u.seed} {u.fingerprint}" for u in units)
         return hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
 
     def verdict(self, paper: Paper, name: str, simulated: Simulated) -> Verdict:
-        """Judge one claim by what was simulated."""
+        """Judge one claim by its simulations."""
         claim = paper.claims[name]
         found = paper.judges.get(name)
         if found is None:
@@ -239,7 +239,7 @@ class Session:
         return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide, scales=scales, scale_note=note)
 
     def _count(self, measured: list[Measured], units: list[Unit]) -> None:
-        """Count what each measurement rests on: of all runs of the claim's experiments where it noted none."""
+        """Count the basis of each measurement: all runs of the claim's experiments if it recorded none."""
         everything = tuple(dict.fromkeys(units))
         for m in measured:
             if m.basis is not None and m.basis.flows is None:
@@ -247,12 +247,12 @@ class Session:
 
 
 def _changed(units: list[Unit]) -> dict[str, Any]:
-    """Gather what the world does its own way in these runs."""
+    """Collect the world's changes to keys in these runs."""
     return {key: value for unit in units for key, value in unit.runs.changed.items()}
 
 
 def _one_reading_an_experiment(paper: Paper, verdicts: list[Verdict]) -> None:
-    """Refuse verdicts of an experiment that is read in two ways: one would be chosen claim by claim, and afterwards."""
+    """Reject verdicts of an experiment under two readings: one would be chosen per claim, after the fact."""
     read: dict[str, dict[str, list[Verdict]]] = {}
     for v in verdicts:
         uses = paper.judges[v.claim.id].uses if v.claim.id in paper.judges else ()
@@ -271,7 +271,7 @@ def _one_reading_an_experiment(paper: Paper, verdicts: list[Verdict]) -> None:
 
 
 def _told(e: Exception) -> str:
-    """Tell an error in a line, with the place in the paper."""
+    """Format an error in a line, with its place in the paper."""
     frames = [
         f for f in traceback.extract_tb(e.__traceback__) if "forebay/repro" not in f.filename and "/concurrent/" not in f.filename
     ]

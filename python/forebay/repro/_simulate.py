@@ -1,7 +1,7 @@
-"""What runs the simulations of a reproduction: the plan, the pool and the store of results that sweeps have.
+"""Simulations of a reproduction, with the plans, the thread pool and the store of sweeps.
 
-A finished run is kept by the hash of everything it depends on (docs/results.md, "What a run is known by"), so that an interrupted
-reproduction goes on where it stopped and two at once do no harm.
+A finished run is stored under a hash of all its inputs (docs/results.md, "What a run is known by"), so that an interrupted
+reproduction continues where it stopped, and two at once do no harm.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-#: Tables that are kept of every run, beside its summary: claims and figures may look at all of them. No figure of a paper is
-#: goodput over time.
+#: Tables kept of every run, beside its summary, for claims and figures. No figure of a paper needs goodput over time.
 KEPT = tuple(name for name in _native.table_names() if name not in ("summary", "goodput", "events"))
 
 
@@ -33,15 +32,15 @@ class RunError(RuntimeError):
 
 
 class RefusedError(RunError):
-    """The world cannot run the scenario; the message is its reasons."""
+    """The world cannot run the scenario; the message lists the reasons."""
 
 
 class Runs(Protocol):
-    """A scenario with some seeds. Simulations go on while this is held; whoever looks at results waits for them."""
+    """A scenario with some seeds. Simulations continue in the background; access to results waits for them."""
 
     #: Names of the variants, in order.
     variants: list[str]
-    #: Keys of the scenario that the world does its own way, and how.
+    #: Keys of the scenario that the world changes, with the changes.
     changed: dict[str, Any]
 
     def wait(self) -> None:
@@ -57,7 +56,7 @@ class Runs(Protocol):
         """Return a table, the rows of all variants of the first seed, then of the next; without columns if it has no rows."""
 
     def manifest(self, run: int) -> dict[str, Any]:
-        """Return what is known of a seed's runs beside the tables: `runs`, `fingerprint`, and `scenario` with its `variants`."""
+        """Return the metadata of a seed's runs beside the tables: `runs`, `fingerprint`, and `scenario` with its `variants`."""
 
     def counts(self, run: int) -> list[tuple[str, int, int]]:
         """Return for each variant of a seed its name, its messages, and its timeouts, those of SYNs included."""
@@ -66,11 +65,11 @@ class Runs(Protocol):
 class Simulator(Protocol):
     """What runs scenarios."""
 
-    #: How it calls itself.
+    #: Its name.
     version: str
 
     def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> Runs:
-        """Begin with a scenario, changed by `sets`, and the seeds 1, 2, ...; what was asked for before is not run again.
+        """Start a scenario, changed by `sets`, with the seeds 1, 2, ...; cached runs are not repeated.
 
         Raises
         ------
@@ -79,7 +78,7 @@ class Simulator(Protocol):
         """
 
     def model(self, scenario: Path, sets: Sequence[str]) -> str:
-        """Return what the models say about a scenario, as JSON.
+        """Return the models' predictions for a scenario, as JSON.
 
         Raises
         ------
@@ -88,10 +87,10 @@ class Simulator(Protocol):
         """
 
     def counts(self) -> tuple[int, int, int]:
-        """Return the number of runs asked for so far, of those that ended, and of those that were there before."""
+        """Return the number of runs requested so far, of ended runs, and of cached runs."""
 
     def close(self) -> None:
-        """Cut short what runs, and drop what waits."""
+        """Interrupt running simulations and discard queued ones."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class Package:
                 if not reasons:
                     raise RunError(f"{words}\n{e}") from e
                 more = _worlds.instead(list(reasons), self.world)
-                # What it does in the place of these keys has been tried.
+                # The changes for these keys have been tested.
                 if more is None or more.items() <= changed.items():
                     raise RefusedError("; ".join(dict.fromkeys(reasons.values()))) from e
                 changed |= more
@@ -157,7 +156,7 @@ class Package:
                 raise RunError(f"{words}\n{e}") from e
 
     def _begin(self, scenario: _native.Scenario, seeds: int) -> Callable[[], _native.Runs]:
-        """Begin with the runs; what is returned gives them once they are the session's."""
+        """Start the runs; the returned function gives them once the session has them."""
         runs = self._session.submit(scenario, seeds, list(KEPT))
         return lambda: runs
 
@@ -178,7 +177,7 @@ class Package:
 
 
 class _Submitted:
-    """Runs of the native session, as soon as `begun` gives them."""
+    """Runs of the native session, available when `begun` returns them."""
 
     def __init__(
         self, begun: Callable[[], _native.Runs], scenario: _native.Scenario, words: str, changed: dict[str, Any]

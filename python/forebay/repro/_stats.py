@@ -20,15 +20,15 @@ def interval(
 ) -> tuple[float, float | None, float | None]:
     """Mean of independent values and the ends of its 95 % confidence interval; no ends for fewer than two values.
 
-    The interval ends at `least` and `most`, between which such values must lie: `least=0.0` for times and counts, nothing
-    for differences and gains. Values that are not a number (a seed in which there was nothing to measure) are left out.
+    The interval is clipped to `least` and `most`: `least=0.0` for times and counts, none for differences and gains. Values that
+    are NaN (a seed without data) are ignored.
     """
     mean, _, n, low, high = estimate(values, least=least, most=most)
     return (mean, None, None) if n < 2 else (mean, low, high)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Mean of the values that are a number."""
+    """Mean of the values that are numbers."""
     return estimate(values).mean
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from forebay.plot import style
 from forebay.plot.style import Look
 
-#: Schemes that papers compare, in the order in which looks are given out: the same look in every figure of every paper.
+#: Schemes that papers compare, in the order of their looks: a scheme looks the same in every figure of every paper.
 SCHEMES = ("newreno", "dctcp", "trim", "l2dct", "cubic", "proboscis", "pias", "prin", "pfabric", "red")
 _SAME = {"tcp": "newreno", "reno": "newreno", "red_ecn": "red", "reno_red": "red"}
 

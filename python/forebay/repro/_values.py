@@ -1,4 +1,4 @@
-"""Values that claims are about: numbers, alone or in tables and lists; what is none cannot be judged."""
+"""Values of claims: numbers, alone or in tables and lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnjudgedError(ValueError):
 
 
 def points(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Give the name and the value of each number in a value."""
+    """Yield the name and the value of each number in a value."""
     if isinstance(value, dict):
         for key, v in value.items():
             yield from points(v, f"{name}.{key}" if name else str(key))
@@ -26,7 +26,7 @@ def points(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
 
 
 def number(value: Any, name: str) -> float:
-    """Give a value as a number."""
+    """Return a value as a number."""
     try:
         v = float(value)
     except (TypeError, ValueError):
@@ -37,7 +37,7 @@ def number(value: Any, name: str) -> float:
 
 
 def finite(value: Any) -> None:
-    """Refuse a value with something in it that is no number."""
+    """Reject a value that contains other types than numbers."""
     if isinstance(value, (bool, str)) or value is None:
         return
     for _ in points(value):
@@ -45,7 +45,7 @@ def finite(value: Any) -> None:
 
 
 def same(names: set[str], value: Any) -> None:
-    """Refuse a value that lacks one of the names."""
+    """Reject a value that lacks one of the names."""
     if not isinstance(value, dict) or not names <= set(value):
         have = ", ".join(map(str, value)) if isinstance(value, dict) else repr(value)
         raise UnjudgedError(f"needs {', '.join(sorted(names))}; was given {have}")

@@ -1,6 +1,6 @@
-"""Whether a measurement bears a claim out: pure functions, one for each kind of claim.
+"""Judgement of measurements against claims: pure functions, one for each kind of claim.
 
-A measurement counts by its value; its interval is shown beside it. What a tolerance means:
+A measurement counts by its value; its interval is shown beside it. Meaning of tolerances:
 
 =============== =======================================================================================================
 `abs`, a number off by at most that; a bound may be missed by that
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bands:
-    """How much wider the bands are than the claims file says."""
+    """Widening of the bands of the claims file."""
 
     #: Factor on `abs` and `rel`.
     factor: float = 1.0
-    #: Share of its width by which a `range` grows at either end; share of a bound's value by which it may be missed.
+    #: Fraction of its width by which a `range` grows at either end; fraction of a bound's value by which it may be missed.
     widen: float = 0.0
-    #: Taken off `margin`: an order may be reversed by this share of the larger value.
+    #: Subtracted from `margin`: an order may be reversed by this share of the larger value.
     margin: float = 0.0
-    #: Taken off `share_of_points`, or off 1 where there is none and there are several points.
+    #: Subtracted from `share_of_points`, or from 1 where there is none and there are several points.
     share: float = 0.0
 
 
@@ -58,12 +58,12 @@ QUICK = Bands(factor=1.5, widen=0.1, margin=0.1, share=0.15)
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether it holds, and what decided."""
+    """Verdict and its reason."""
 
     holds: bool
-    #: One line, for people.
+    #: One line for readers.
     why: str = ""
-    #: False: nothing was there to decide it by, so that neither holds.
+    #: False: there were no data to decide by, so that neither holds.
     decided: bool = True
 
 
@@ -100,7 +100,7 @@ def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
 
 
 def _in_words(claim: Claim) -> bool:
-    """Whether the expectation is a sentence, or a list of bounds without their directions, or the tolerance is a sentence."""
+    """Return true if the expectation or the tolerance is a sentence, or if bounds have no directions."""
     expected = claim.expected
     if isinstance(expected, str):
         return _op(expected) is None
@@ -128,7 +128,7 @@ def _numeric(expected: Any, tolerance: Any, value: Any, bands: Bands) -> Judgeme
     off = []
     for name, e, v in _pairs(expected, value):
         a, b = low(e), high(e)
-        # Sums of rounding errors are not misses.
+        # Rounding errors are not misses.
         slack = 1e-12 * max(1.0, abs(a), abs(b)) if math.isfinite(a) and math.isfinite(b) else 0.0
         if not a - slack <= v <= b + slack:
             off.append(f"{name + ' ' if name else ''}{_g(v)} is outside {_g(a)} to {_g(b)}")
@@ -282,7 +282,7 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
 def _order_of_counts(
     groups: list[list[str]], points: list[tuple[str, dict[str, float]]], tol: dict[str, Any], bands: Bands
 ) -> Judgement:
-    """Each with each of the next group; where the latter hardly has any there is nothing to compare."""
+    """Compare each value with each of the next group, if the latter has enough data."""
     least, margin = tol["min_count_in_peers"], tol.get("value", 0.0) - bands.margin
     pairs = [
         (f"{where}: {a} {_g(order[a])} is not below {b} {_g(order[b])}", order[b] - order[a] >= margin * order[b])
@@ -302,7 +302,7 @@ def _order_of_counts(
 
 
 def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any], bands: Bands) -> str:
-    """Tell what is wrong with the order at one point; empty if nothing."""
+    """Describe the violation of the order at one point; empty if there is none."""
     best = next((key for key in tol if key.endswith("_over_best_max")), None)
     margin = tol.get("value", 0.0) - bands.margin
     for low, high in pairwise(groups):

@@ -1,4 +1,4 @@
-"""Reproductions whose simulations are made by the workers of a Dask scheduler: they need this package and the papers' files."""
+"""Reproductions on the workers of a Dask scheduler, which need this package and the papers' files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Workers(Package):
     """The simulator of this package on the workers of a Dask client.
 
-    Each run is kept here when it comes, under the name that it has when it is made here; a lost worker's runs go to others.
+    Each run is stored here on arrival, under the name of a local run; the runs of a lost worker go to others.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Workers(Package):
         super().__init__(root, 1, world)
         self._client = client
         self._lock = Lock()
-        #: By key, of all that was asked for: what a worker makes; None for a run that was there, or has come.
+        #: Requested runs by key: the future of a worker; None for a cached or arrived run.
         self._futures: dict[str, Any] = {}
         self._found = 0
 
     def _begin(self, scenario: _native.Scenario, seeds: int) -> Callable[[], _native.Runs]:
-        """Send what is missing to workers; what is returned waits for it."""
+        """Send missing runs to workers; the returned function waits for them."""
         keep = list(KEPT)
         units, missing = self._session.units(scenario, seeds, keep)
         lacking = set(missing)
@@ -64,7 +64,7 @@ class Workers(Package):
         return runs
 
     def _keep(self, key: str) -> None:
-        """Wait for a run and keep it, unless it is kept."""
+        """Wait for a run and store it, unless it is stored."""
         future = self._futures[key]
         if future is None:
             return
@@ -84,7 +84,7 @@ class Workers(Package):
 
 
 def work(words: _dask.Words, seeds: int, keep: list[str], key: str) -> _dask.Packed:
-    """Run on a worker: make the run with this key."""
+    """Run the unit with this key on a worker."""
     text, name, base, sets, seed = words
     scenario = _native.Scenario.from_text(text, name, base, sets, seed)
     (made,) = _native.run_once(scenario, seeds, keep, [key])

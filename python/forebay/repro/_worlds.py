@@ -1,4 +1,4 @@
-"""Documents in other worlds than the simulator: what is changed of their files for a world to run them, and what it refuses."""
+"""Documents in other worlds than the simulator: changes to their files for a world, and unsupported keys."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ if TYPE_CHECKING:
 
     from forebay import ScenarioError
 
-#: The world of the verdicts, and those that can stand beside it.
+#: World of the verdicts, and those that can stand beside it.
 OWN, OTHERS = "sim", ("linux",)
 
-#: What a world does its own way, whatever the simulator of a document did: keys that it refuses there, and what it does instead.
-#: Nothing else of a document's file is changed.
+#: Keys that a world does not support, with its replacement. Nothing else of a document's file is changed.
 INSTEAD: dict[str, dict[str, Any]] = {
     "linux": {
         "transport.handshake": True,
@@ -28,8 +27,8 @@ _KEY = re.compile(r"change `([a-z.-]+)`, or choose another world")
 
 
 def refused(error: ScenarioError, world: str) -> dict[str, str]:
-    """Return the keys that `world` refuses, with its reasons; empty where the scenario is wrong in another way."""
-    # Of some variants alone it names them.
+    """Return the keys that `world` rejects, with its reasons; empty if the scenario is invalid for another reason."""
+    # Names of the variants, if only some are affected.
     reason = re.compile(rf"the world `{world}` does not run (?:this|the variant `.*?`): ")
     if not error.errors or not all(reason.match(m.message) for m in error.errors):
         return {}
@@ -38,6 +37,6 @@ def refused(error: ScenarioError, world: str) -> dict[str, str]:
 
 
 def instead(keys: Sequence[str], world: str) -> dict[str, Any] | None:
-    """Return what `world` does instead of these keys; `None` where it can do nothing in the place of one."""
+    """Return the replacement of `world` for these keys; `None` if there is none for one of them."""
     known = INSTEAD.get(world, {})
     return {k: known[k] for k in keys} if all(k in known for k in keys) else None

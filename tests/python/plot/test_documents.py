@@ -49,20 +49,20 @@ def test_the_notebook_is_kept_without_outputs() -> None:
             assert cell.execution_count is None
 
 
-def test_the_ten_lines_of_the_incast_curve(root: Path) -> None:
+def test_incast_curve_in_ten_lines(root: Path) -> None:
     space = runpy.run_path(str(ROOT / "docs/snippets/incast_curve.py"))
     ax = space["ax"]
     assert (root / "incast.svg").stat().st_size > 10_000
     assert [line.get_label() for line in ax.lines] == ["newreno", "dctcp", "newreno rto-min=10ms"]
     newreno, dctcp, short = (list(line.get_ydata()) for line in ax.lines)
-    # What everybody knows of incast: NewReno collapses, DCTCP later, and a shorter timer makes the losses cheap.
+    # The known result of incast: NewReno collapses, DCTCP later, and a shorter timer makes the losses cheap.
     assert newreno[-1] < 0.3 * newreno[0]
     assert dctcp[6] > dctcp[0] > 2 * dctcp[-1]
     assert short[-1] > 2 * newreno[-1]
     plt.close("all")
 
 
-def test_the_readme_shows_the_same_ten_lines() -> None:
+def test_readme_shows_incast_curve() -> None:
     code = (ROOT / "docs/snippets/incast_curve.py").read_text().split('"""\n\n', 1)[1]
     assert f"```python\n{code}```\n" in (ROOT / "README.md").read_text()
 

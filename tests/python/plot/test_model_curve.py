@@ -54,7 +54,7 @@ def test_results_by_number() -> None:
     assert ax.get_ylabel() == "Goodput (Mbps)"
 
 
-def test_what_the_link_cannot_carry_is_cut() -> None:
+def test_model_curve_ends_at_link_rate() -> None:
     ax = plot.incast_curve({n: incast(**{"topology.senders": n}).run() for n in (6, 7)}, model=True)
     _, y = drawn(ax, "model")
     assert y[1] == pytest.approx(1000.0)
@@ -77,7 +77,7 @@ def test_a_sweep(tmp_path: Path) -> None:
         plot.incast_curve({2: incast(**{"transport.cc": "cubic"}).run()}, model=True)
 
 
-def test_quantities_to_the_right_have_no_nstar(tmp_path: Path) -> None:
+def test_right_axis_has_no_nstar(tmp_path: Path) -> None:
     sweep = incast(**{"topology.senders": 16}).sweep(
         {"topology.bottleneck.buffer": ["64pkt", "128pkt"]}, out=tmp_path, report=False
     )

@@ -58,7 +58,7 @@ def line(ax: Axes, label: str) -> tuple[Any, Any]:
     return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
 
 
-def test_slowdown_by_size_is_the_mean_of_the_seeds_quantiles() -> None:
+def test_slowdown_averages_quantiles_over_seeds() -> None:
     rows = [("a", run, 1000.0, s + run) for run in (0, 1) for s in (1.0, 2.0, 3.0)]
     rows += [("a", run, 2e7, 10.0) for run in (0, 1)] + [("b", 0, 1000.0, 2.0), ("b", 1, 1000.0, 2.0)]
     ax = plot.fct_slowdown(messages(rows), bins="small-medium-large")
@@ -71,7 +71,7 @@ def test_slowdown_by_size_is_the_mean_of_the_seeds_quantiles() -> None:
     assert ax.get_ylabel() == "FCT slowdown"
 
 
-def test_slowdown_of_one_seed_has_no_interval() -> None:
+def test_one_seed_has_no_interval() -> None:
     ax = plot.fct_slowdown(messages([("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, 3.0)]), quantiles=(0.5,))
     assert len(ax.patches) == 0
     assert np.asarray(ax.lines[0].get_ydata()).tolist() == [2.0]
@@ -79,7 +79,7 @@ def test_slowdown_of_one_seed_has_no_interval() -> None:
         plot.fct_slowdown(messages([("a", 0, 1000.0, 1.0)]), quantiles=(0.1, 0.5, 0.9))
 
 
-def test_messages_of_queries_count_where_there_are_no_others() -> None:
+def test_query_messages_count_without_others() -> None:
     rows = [("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, 9.0)]
     both = messages(rows, query_id=np.array([np.nan, 7.0]))
     ax = plot.fct_cdf(both, metric="slowdown")
@@ -103,7 +103,7 @@ def test_completion_times_are_in_readable_units() -> None:
         plot.fct_cdf(messages(rows), sizes="tiny")
 
 
-def test_unfinished_messages_and_long_flows_are_left_out() -> None:
+def test_only_finished_messages_count() -> None:
     rows = [("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, np.nan), ("a", 0, np.nan, 5.0)]
     ax = plot.fct_cdf(messages(rows), metric="slowdown")
     assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0.0, 1.0]
@@ -151,13 +151,13 @@ def test_a_queue_is_weighted_by_time() -> None:
     np.testing.assert_allclose(np.asarray(ax.lines[0].get_ydata()), [1.0, 0.9, 0.7, 0.7])
 
 
-def test_the_warm_up_of_a_queue_does_not_count() -> None:
+def test_queue_warmup_is_excluded() -> None:
     found = occupancy(variants(series(warmup="2ms"))[0], None, "packets")
     assert found is not None
     np.testing.assert_allclose(found[1], [0.0, 1e-3, 7e-3])
 
 
-def test_without_samples_it_says_how_to_get_some() -> None:
+def test_missing_samples_error_names_observe() -> None:
     empty = Result({}, runs=[("a", 0, 1.0)])
     with pytest.raises(ValueError, match=r"\[observe\]"):
         plot.queue_cdf(empty)
@@ -169,7 +169,7 @@ def test_without_samples_it_says_how_to_get_some() -> None:
         plot.fairness(empty)
 
 
-def test_time_series_has_a_panel_for_each_thing_sampled_and_one_of_ticks() -> None:
+def test_time_series_panels() -> None:
     made = plot.time_series(series())
     assert made.shape == (3, 1)
     made = made[:, 0]
@@ -192,7 +192,7 @@ def test_time_series_into_own_axes() -> None:
         plot.time_series(series(), axes=list(own[:2]))
 
 
-def test_variants_stand_beside_or_over_each_other() -> None:
+def test_variants_side_by_side_or_stacked() -> None:
     both = {"one": series(), "two": series()}
     assert plot.time_series(both, ["queue"]).shape == (2, 2)
     over = plot.time_series(both, ["queue"], overlay=True)
@@ -237,7 +237,7 @@ def long(rows: list[tuple[str, int, float, float, float]], warmup: str = "0s") -
     return Result({"flows": table}, runs=sorted({("v", r[1], 10.0) for r in rows}), warmup=warmup)
 
 
-def test_long_flows_count_while_they_were_active_after_the_warm_up() -> None:
+def test_long_flows_count_while_active() -> None:
     nan = float("nan")
     r = long([("a", 0, 0.0, nan, 1e6), ("a", 0, 6.0, nan, 1e6), ("b", 0, 0.0, 4.0, 1e6), ("b", 0, 0.0, 1.5, 0.0)], "2s")
     a, b = (long_flows(s) for s in groups(r))
@@ -250,7 +250,7 @@ def test_long_flows_count_while_they_were_active_after_the_warm_up() -> None:
     assert [t.get_text() for t in ax.texts] == ["J = 0.900", "× 2.67"]
 
 
-def test_flows_that_never_met_have_no_fairness() -> None:
+def test_disjoint_flows_have_no_fairness() -> None:
     (only,) = groups(long([("a", 0, 0.0, 3.0, 1e6), ("a", 0, 5.0, 8.0, 1e6)]))
     assert index(long_flows(only)).n == 0
 
@@ -266,13 +266,13 @@ def rounds() -> Result:
     return Result({"queries": table}, runs=[("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 1.0), ("b", 1, 1.0)])
 
 
-def test_queries_that_never_completed_keep_the_line_down() -> None:
+def test_unfinished_queries_lower_the_curve() -> None:
     x, y = line(plot.queries(rounds()), "a")
     np.testing.assert_allclose(x, [10.0, 10.0, 200.0])
     assert y.tolist() == [0.0, 0.25, 0.75]
 
 
-def test_timeouts_of_queries_are_parts_of_all() -> None:
+def test_query_timeouts_are_fractions() -> None:
     ax = plot.queries(rounds(), show="timeouts")
     assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1", "2", "3", "≥ 4"]
     bars: list[Any] = [c for c in ax.containers if c.get_label() in ("a", "b")]
@@ -292,7 +292,7 @@ def summary(rows: list[tuple[str, int, float]]) -> Result:
     return Result({"summary": table}, runs=[(r[0], r[1], 1.0) for r in rows])
 
 
-def test_compare_draws_the_mean_of_the_seeds() -> None:
+def test_compare_draws_seed_means() -> None:
     r = summary([("a", 0, 8e8), ("a", 1, 9e8), ("a", 2, 10e8), ("b", 0, 1e8), ("b", 1, 1e8), ("b", 2, 1e8)])
     ax = plot.compare(r, "goodput_bps")
     bars: list[Any] = list(ax.patches)
@@ -348,7 +348,7 @@ def test_labels_stay_within_the_figure() -> None:
         plt.close("all")
 
 
-def test_an_axis_that_the_variant_says_is_not_said_twice() -> None:
+def test_variant_axis_is_not_repeated() -> None:
     table = {k: v for k, v in grid().table.items() if k != "topology.bottleneck.buffer"}
     ax = plot.incast_curve(Sweep(table | {"transport.cc": table["transport"]}, ["topology.senders", "transport.cc"]))
     assert [x.get_label() for x in ax.lines] == ["newreno", "dctcp"]
@@ -361,7 +361,7 @@ def test_a_curve_from_results_by_number() -> None:
     assert ax.get_xlabel() == "Senders"
 
 
-def test_a_quantity_to_the_right_has_its_unit() -> None:
+def test_right_axis_has_unit() -> None:
     table = dict(grid().table.items()) | {"transport.rto-min": texts(*["200ms", "10ms"] * 12)}
     with_numbers = table | {"transport.rto-min_s": np.array([0.2, 0.01] * 12)}
     ax = plot.incast_curve(Sweep(with_numbers, ["transport.rto-min", "topology.senders"]))

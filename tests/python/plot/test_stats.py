@@ -56,7 +56,7 @@ def test_distribution_by_hand() -> None:
     assert above(x, y)[1].tolist() == [1.0, 0.25, 0.25]
 
 
-def test_thinned_distribution_is_exact_where_it_has_points() -> None:
+def test_thinned_distribution_is_exact_at_points() -> None:
     values = np.random.default_rng(1).pareto(1.2, 100_000)
     x, y = ecdf(values, points=400)
     assert len(x) <= 600
@@ -71,7 +71,7 @@ def test_thinned_distribution_is_exact_where_it_has_points() -> None:
 @pytest.mark.parametrize(
     "sizes", [[5], [0, 1, 1, 1], range(1000, 8000, 1000), range(1000, 31000, 1000), range(1, 1000), [1e5, 1e5 + 1, 1e7]]
 )
-def test_every_size_is_in_one_bin_and_no_bin_is_empty(rule: Rule, sizes: list[float]) -> None:
+def test_bins_cover_sizes_without_gaps(rule: Rule, sizes: list[float]) -> None:
     v = np.array(list(sizes), dtype=float)
     held = np.array([b.holds(v) for b in bins(rule, v)])
     assert (held.sum(axis=0) == 1).all()

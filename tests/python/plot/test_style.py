@@ -90,7 +90,7 @@ def test_files_are_the_same_every_time(ending: str, tmp_path: Path) -> None:
     assert b"Date" not in written[0]
 
 
-def test_files_are_the_same_in_another_process(tmp_path: Path) -> None:
+def test_files_identical_across_processes(tmp_path: Path) -> None:
     code = (
         "import matplotlib; matplotlib.use('agg'); from test_style import queues; from forebay.plot import queue_cdf; "
         "import sys; queue_cdf(queues()).figure.savefig(sys.argv[1])"
@@ -101,7 +101,7 @@ def test_files_are_the_same_in_another_process(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_fonts_in_a_pdf_are_those_that_publishers_accept(tmp_path: Path) -> None:
+def test_pdf_fonts_are_embedded_truetype(tmp_path: Path) -> None:
     figure(queues()).savefig(tmp_path / "q.pdf")
     data = (tmp_path / "q.pdf").read_bytes()
     assert b"/Type3" not in data
@@ -149,7 +149,7 @@ def test_own_axes_are_drawn_into() -> None:
     assert len(left.lines) == 0
 
 
-def test_one_line_needs_no_legend_and_two_have_one() -> None:
+def test_legend_only_with_several_lines() -> None:
     ax = queue_cdf(queues())
     legend = ax.get_legend()
     assert legend is not None
@@ -159,7 +159,7 @@ def test_one_line_needs_no_legend_and_two_have_one() -> None:
     assert queue_cdf(one).get_legend() is None
 
 
-def test_plots_are_there_without_matplotlib_and_say_how_to_get_it() -> None:
+def test_missing_matplotlib_error_names_extra() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from forebay import plot\n"
@@ -171,6 +171,6 @@ def test_plots_are_there_without_matplotlib_and_say_how_to_get_it() -> None:
     assert "pip install 'forebay[plot]'" in said
 
 
-def test_matplotlib_is_not_loaded_before_the_first_plot() -> None:
+def test_matplotlib_loads_lazily() -> None:
     code = "import sys; from forebay import plot; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

@@ -1,4 +1,4 @@
-"""What another world says of a paper's claims: kept beside it, a column of the scorecard, and the point that decides."""
+"""Results of a paper's claims in another world: stored beside it, a column of the scorecard, and the point that decides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slower(some_paper.Fake):
         return super().submit(scenario, [s.replace("fct=20", "fct=40") for s in sets], seeds)
 
 
-def test_the_point_that_decides_is_the_one_that_moves_the_measurement(folder: Path) -> None:
+def test_deciding_point_moves_measurement(folder: Path) -> None:
     paper, here, there = _paper.load(folder), Session(some_paper.Fake()), Session(Slower())
     ours, theirs = (s.simulate(paper, ["c-reading", "c-number"]) for s in (here, there))
     own = {v.claim.id: v for v in here.judge(paper, ours, ["c-reading", "c-number"])[0].verdicts}
@@ -55,7 +55,7 @@ def test_distance(a: object, b: object, apart: float) -> None:
     assert _point.distance(a, b) == apart
 
 
-def test_a_column_is_kept_laid_and_renewed(
+def test_column_is_cached_and_renewed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worlds = {"sim": some_paper.Fake(), "linux": Slower()}

@@ -57,7 +57,7 @@ def test_the_scorecard_is_of_these_claims() -> None:
     assert {row["verdict"] for row in quick} <= set(STATUSES) - {BROKEN}
 
 
-def test_the_column_of_linux_is_what_its_runs_said() -> None:
+def test_linux_column_matches_runs() -> None:
     """`make repro-linux` renews what is kept beside the papers, and the column."""
     papers = [_paper.load(folder) for folder in PAPERS]
     card = (PAPERS[0].parent / "SCORECARD.md").read_text()
@@ -78,7 +78,7 @@ def test_the_column_of_linux_is_what_its_runs_said() -> None:
 
 
 @pytest.mark.skipif((platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="no kernel can be built here")
-def test_a_kernel_still_says_what_is_kept(tmp_path: Path) -> None:
+def test_kernel_confirms_cached_column(tmp_path: Path) -> None:
     """The cheapest of what `make repro-linux` runs; it takes the kernel that the other tests have, or builds it."""
     subprocess.run([sys.executable, "-m", "forebay", "kernel", "build"], check=True)
     (folder,) = (p for p in PAPERS if p.name == "coexistence")

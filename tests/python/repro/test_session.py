@@ -46,7 +46,7 @@ def test_verdicts(folder: Path, fake: some_paper.Fake) -> None:
     }  # fmt: skip
 
 
-def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, fake: some_paper.Fake) -> None:
+def test_quick_mode_uses_wider_bands(folder: Path, fake: some_paper.Fake) -> None:
     outcome, _ = evaluate(folder, fake, quick=True)
     by = {v.claim.id: v for v in outcome.verdicts}
     assert by["c-number"].measured[0].value == 11.5
@@ -78,7 +78,7 @@ def test_results(folder: Path, fake: some_paper.Fake) -> None:
         run("fig.toml", {"refuse": True}).flows  # noqa: B018
 
 
-def test_the_scorecard_is_the_same_every_time(folder: Path, fake: some_paper.Fake) -> None:
+def test_scorecard_is_deterministic(folder: Path, fake: some_paper.Fake) -> None:
     first, _ = evaluate(folder, fake)
     card = _scorecard.markdown([first], "the command", "fake 1", scale="full")
     second, _ = evaluate(folder, some_paper.Fake())
@@ -93,7 +93,7 @@ def test_the_scorecard_is_the_same_every_time(folder: Path, fake: some_paper.Fak
     assert "* `c-wrong` (NO): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
 
 
-def test_many_values_are_told_by_their_range() -> None:
+def test_many_values_shown_as_range() -> None:
     few = Measured({"a": 1.0, "b": 2.0}, low={"a": 0.5, "b": 1.0}, high={"a": 1.5, "b": 3.0}, n=3)
     assert _scorecard.brief(few) == _scorecard.measured(few) == "a 1 ±0.5, b 2 ±1"
     assert _scorecard.brief(Measured([float(i) for i in range(9)])) == "9 values, 0 to 8"
@@ -240,7 +240,7 @@ def test_claims_in_another_world(
     assert "c-number,headline,as stated" in (out / "verdicts.csv").read_text(), "verdicts are those of the simulator"
 
 
-def test_a_figure_is_judged_by_its_claims(
+def test_figure_verdict_from_claims(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
 ) -> None:
     monkeypatch.setattr(_simulate, "Package", lambda _root, _threads, _world: fake)
@@ -261,16 +261,16 @@ def test_a_figure_is_judged_by_its_claims(
     assert "of 3 claims" in capsys.readouterr().out
 
 
-def test_a_command_of_other_sources_is_refused(
+def test_command_of_other_sources_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Verdicts are of the simulator in this package, which must be the one that the user believes to run."""
+    """Verdicts are of the simulator in this package, which must be the one that the user starts."""
     monkeypatch.setenv("FOREBAY_SOURCES", "0" * 32)
     assert command.main([str(folder)]) == 2
     assert "from one checkout" in capsys.readouterr().err
 
 
-def test_the_command_offers_the_same_as_the_program() -> None:
+def test_command_options_match_program() -> None:
     """`forebay repro` of the program names its options itself and hands them to this package."""
     code = "from forebay import _native; _native.cli(['forebay', 'repro', '--help'])"
     commands = [["-c", code], ["-m", "forebay", "repro", "--help"]]
@@ -286,7 +286,7 @@ def claim_of(folder: Path, old: str, new: str) -> None:
     (folder / "paper.py").write_text(text.replace(old, new))
 
 
-def test_a_reading_that_was_found_afterwards_does_not_count(folder: Path, fake: some_paper.Fake) -> None:
+def test_later_readings_do_not_count(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, 'named="specification R9"', "found_afterwards=True")
     outcome, _ = evaluate(folder, fake)
     verdict = outcome.verdicts[1]
@@ -304,7 +304,7 @@ def test_a_sensitivity_does_not_count(folder: Path, fake: some_paper.Fake) -> No
     assert evaluate(folder, fake)[0].verdicts[1].status == AFTERWARDS
 
 
-def test_a_claim_is_measured_as_it_stands_or_under_a_reading_that_counts(folder: Path, fake: some_paper.Fake) -> None:
+def test_claim_measured_under_valid_readings(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, "[Measured.over(fcts(a)), ", "[")
     assert evaluate(folder, fake)[0].verdicts[1].status == NAMED
     claim_of(folder, 'named="specification R9"', "found_afterwards=True")
@@ -313,7 +313,7 @@ def test_a_claim_is_measured_as_it_stands_or_under_a_reading_that_counts(folder:
     assert "as it stands" in verdict.error
 
 
-def test_one_reading_counts_for_all_claims_of_an_experiment(folder: Path, fake: some_paper.Fake) -> None:
+def test_reading_applies_to_experiment(folder: Path, fake: some_paper.Fake) -> None:
     old = '@paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)\ndef _(x):\n    return Measured.over(fcts(x["one"]))'
     new = (
         '@paper.claim("c-wrong", uses=["one", "grid"], explanation=extra.WHY)\ndef _(x):\n'
@@ -334,7 +334,7 @@ def test_a_reading_has_one_origin(origin: dict[str, Any]) -> None:
         Reading("twice", **origin)
 
 
-def test_readings_together_count_only_if_all_do() -> None:
+def test_combined_readings_need_all_valid() -> None:
     named, other = Reading("a", named="specification 1"), Reading("b", named="the readme")
     assert (named & other).counts
     assert (named & other).origin == "named in specification 1 and the readme"
@@ -357,7 +357,7 @@ def test_the_scale_of_the_document(folder: Path, fake: some_paper.Fake) -> None:
     assert _scorecard.rests_on(v, v.measured[0]) == "5 flows; 15 timeouts", "nothing is below the specification's numbers"
 
 
-def test_how_the_scale_changes_a_number_is_told(folder: Path, fake: some_paper.Fake) -> None:
+def test_scale_effect_is_noted(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, '@paper.experiment("one")', '@paper.experiment("one", scale_note="Queues\\n  are short.")')
     paper = _paper.load(folder)
     of = {s: Session(fake, scale=s).evaluate(paper)[0].verdicts[0].scale_note for s in SCALES}

@@ -1,4 +1,4 @@
-"""What reproductions run on: each run once, kept by all that it depends on, gone on with after an interruption."""
+"""Simulations of reproductions: each run once, stored under a hash of its inputs, gone on with after an interruption."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_results_are_those_of_a_run(folder: Path, simulator: Package) -> None:
     assert first["fingerprint"] == whole.fingerprint
 
 
-def test_a_unit_runs_once_and_is_found_again(folder: Path, simulator: Package, tmp_path: Path) -> None:
+def test_unit_runs_once(folder: Path, simulator: Package, tmp_path: Path) -> None:
     run = Run(folder, simulator)
     run("fig.toml", seeds=3).flows  # noqa: B018
     assert simulator.counts() == (6, 6, 0)
@@ -69,7 +69,7 @@ def test_a_unit_runs_once_and_is_found_again(folder: Path, simulator: Package, t
     assert other.counts() == (6, 6, 6)
 
 
-def test_a_file_that_an_override_names_is_part_of_the_key(folder: Path, tmp_path: Path) -> None:
+def test_override_file_changes_key(folder: Path, tmp_path: Path) -> None:
     def found() -> int:
         simulator = Package(tmp_path / "units", 1)
         Run(folder, simulator)("fig.toml", {"workload.0.sizes": {"cdf": "other.cdf"}}).flows  # noqa: B018
@@ -96,12 +96,12 @@ def test_mistakes_fail_who_made_them(folder: Path, simulator: Package) -> None:
         run("fig.toml", {"topology.senders": 3}).flows  # noqa: B018
 
 
-def test_every_table_but_the_summary_is_kept() -> None:
+def test_all_tables_except_summary_kept() -> None:
     assert _simulate.KEPT == ("flows", "ports", "queue", "tcp", "queries", "timeouts")
 
 
-def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
-    """What the killed process had finished is there, and only the rest runs."""
+def test_killed_reproduction_resumes(folder: Path, tmp_path: Path) -> None:
+    """The results of the killed process are reused, and only the rest runs."""
     (folder / "fig.toml").write_text(SCENARIO.format(duration="40ms"))
     command = [sys.executable, "-m", "forebay.repro", str(folder), "--threads", "2", "-v", "--out"]
 
@@ -125,7 +125,7 @@ def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: 
     assert "12 runs" in again.stdout
 
 
-def test_another_world_does_some_keys_its_own_way_and_refuses_others(tmp_path: Path) -> None:
+def test_other_world_keys_adapted_or_refused(tmp_path: Path) -> None:
     (tmp_path / "sizes.cdf").write_text("1000 0\n20000 1\n")
     (tmp_path / "fig.toml").write_text(SCENARIO.format(duration="1ms"))
     package = Package(tmp_path / "units", 1, "linux")

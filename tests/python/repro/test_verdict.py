@@ -84,7 +84,7 @@ def test_bounds(op: str, limit: float, tolerance: Any, good: list[float], bad: l
     assert not any(holds("bound", expected, tolerance, v) for v in bad)
 
 
-def test_bounds_by_name_all_have_to_hold() -> None:
+def test_all_named_bounds_must_hold() -> None:
     expected = {"mean": {"op": ">=", "value": 0.99}, "minimum": AT_LEAST}
     assert holds("bound", expected, NONE, {"mean": 1.0, "minimum": 0.95})
     assert not holds("bound", expected, NONE, {"mean": 1.0, "minimum": 0.9})
@@ -100,7 +100,7 @@ def test_bounds_at_several_points() -> None:
     assert not holds("bound", AT_LEAST, share, [1.0, 1.0, 0.1, 0.1])
 
 
-def test_bounds_that_count_up_to_a_number_of_flows() -> None:
+def test_bounds_up_to_flow_count() -> None:
     tolerance = {"type": "range", "strict_up_to_flows": 32}
     assert holds("bound", {"op": "==", "value": 0}, tolerance, {"trim 4": 0, "trim 32": 0, "trim 64": 17})
     assert not holds("bound", {"op": "==", "value": 0}, tolerance, {"trim 4": 0, "trim 32": 1, "trim 64": 0})
@@ -131,13 +131,13 @@ def test_orders() -> None:
     assert not holds("ordering", GROUPS, margin(), {"trim": 2.5, "dctcp": 3, "l2dct": 2, "reno": 4})
 
 
-def test_an_order_without_any_difference_is_none() -> None:
+def test_order_needs_a_difference() -> None:
     verdict = judge(claim("ordering", GROUPS, margin()), Measured({"trim": 0, "dctcp": 0, "l2dct": 0, "reno": 0}))
     assert not verdict.holds
     assert "no difference" in verdict.why
 
 
-def test_the_margin_of_an_order_is_a_share_of_the_larger() -> None:
+def test_order_margin_relative_to_larger() -> None:
     two = {"order": "ascending", "groups": [["a"], ["b"]]}
     assert holds("ordering", two, margin(0.5), {"a": 1.0, "b": 2.0})
     assert not holds("ordering", two, margin(0.5), {"a": 1.01, "b": 2.0})
@@ -281,7 +281,7 @@ def test_what_cannot_be_judged_says_why(kind: str, expected: Any, tolerance: Any
          {"a": [1, 1, 1, 3, 3], "b": [2] * 5}, {"a": [1, 1, 3, 3, 3], "b": [2] * 5}),
     ],
 )  # fmt: skip
-def test_quick_bands_are_wider_for_samples_only(kind: str, expected: Any, tolerance: Any, near: Any, far: Any) -> None:
+def test_quick_bands_widen_samples_only(kind: str, expected: Any, tolerance: Any, near: Any, far: Any) -> None:
     c = claim(kind, expected, tolerance)
     assert judge(c, Measured(near, n=3), QUICK).holds
     assert not judge(c, Measured(far, n=3), QUICK).holds

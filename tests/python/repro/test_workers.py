@@ -35,7 +35,7 @@ def units(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.glob("??/*.parquet"))}
 
 
-def test_the_runs_are_those_that_are_made_here(tmp_path: Path, client: Any) -> None:
+def test_worker_runs_equal_local_runs(tmp_path: Path, client: Any) -> None:
     folder = small_paper(tmp_path)
     here, there = Package(tmp_path / "here", 2), Workers(tmp_path / "there", client)
     results = [Run(folder, simulator)("fig.toml", {"topology.senders": 3}, seeds=3) for simulator in (here, there)]
@@ -52,7 +52,7 @@ def test_the_runs_are_those_that_are_made_here(tmp_path: Path, client: Any) -> N
         simulator.close()
 
 
-def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+def test_killed_worker_loses_nothing(tmp_path: Path) -> None:
     folder = small_paper(tmp_path, duration="200ms")
     here = Package(tmp_path / "here", 2)
     expected = Run(folder, here)("fig.toml", seeds=12).manifests
@@ -70,7 +70,7 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     here.close()
 
 
-def test_mistakes_are_told_as_they_are_here(tmp_path: Path, client: Any) -> None:
+def test_worker_errors_equal_local_errors(tmp_path: Path, client: Any) -> None:
     there = Workers(tmp_path / "there", client)
     with pytest.raises(RunError, match="senders"):
         Run(small_paper(tmp_path), there)("fig.toml", {"topology.senders": 0})

@@ -84,7 +84,7 @@ pub(super) fn start(config: &Experiment) -> Result<Report, RunError> {
 /// Balances of every report.
 pub(super) fn judge(config: &Experiment, r: &Report) -> Result<(), String> {
     for f in &r.flows {
-        let sane = f.cwnd_max.is_finite() && f.cwnd_max >= 0.0 && f.cut_alpha.is_none_or(|a| (0.0..=1.0).contains(&a));
+        let sane = f.cwnd_max.is_finite() && f.cwnd_max >= 0.0 && f.reduction_alpha.is_none_or(|a| (0.0..=1.0).contains(&a));
         let ended = f.end.ps().is_none_or(|end| end >= f.start.0 && end <= r.end.0);
         let bytes = f.size_bytes == 0 || f.bytes_acked <= f.size_bytes;
         if !(sane && ended && bytes && f.segs_retx <= f.segs_sent) {

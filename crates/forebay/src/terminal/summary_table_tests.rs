@@ -16,11 +16,11 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
     };
     let network = NetworkSummary {
         port: "bottleneck".into(),
-        queue_most: Some(100.0),
+        queue_limit: Some(100.0),
         queue_mean: Some(20.25),
         queue_p99: Some(64.0),
         queue_max: Some(100.0),
-        busy: Some(0.9731),
+        utilization: Some(0.9731),
         uncounted: false,
         drops: 12,
         marks: 0,
@@ -46,7 +46,7 @@ FCT small (<= 100 KB) p99   ms     ≥ 2.10  ≥ 1.05
 queue mean, bottleneck      pkt      20.2    20.2
 queue p99, bottleneck       pkt        64      64
 queue max, bottleneck       pkt       100     100
-link busy, bottleneck       %        97.3    97.3
+utilization, bottleneck     %        97.3    97.3
 drops, all ports                       12      12
 ≥ at least: some were still running at the end, and count with their time so far
 ";
@@ -58,11 +58,11 @@ drops, all ports                       12      12
 fn several_seeds_and_groups() {
     let seed = |g: f64| {
         let mut s = summary("dctcp", g, 1e-4, 1);
-        s.groups[GroupId::new(0)].long_ratio = Some(1.0);
+        s.groups[GroupId::new(0)].long_goodput_ratio = Some(1.0);
         s.groups.push(GroupSummary {
             name: "cubic".into(),
             goodput_bps: Some(1e8),
-            long_ratio: Some(0.25),
+            long_goodput_ratio: Some(0.25),
             syn_rtos: 3,
             ..GroupSummary::default()
         });

@@ -9,7 +9,7 @@ use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, paint};
 use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
 use forebay_runner::sweep::{Counts, SweepError};
-use forebay_store::{Host, write_whole};
+use forebay_store::{Host, write_atomic};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let advice = result.map_err(failure)?;
     let path = advice.dir.join(report::FILE);
     if !args.no_report {
-        write_whole(&path, forebay_report::render(&page(&advice)).as_bytes())?;
+        write_atomic(&path, forebay_report::render(&page(&advice)).as_bytes())?;
     }
     if args.format == TextFormat::Json {
         return print_data(&format!("{:#}\n", json(&advice)));

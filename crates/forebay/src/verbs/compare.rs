@@ -12,7 +12,7 @@ use crate::terminal::summary_table;
 use crate::terminal::wrap;
 use forebay_experiment::report::{Cut, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
-use forebay_runner::align::{Alignment, Divergence, align, time_of};
+use forebay_runner::trace_diff::{Alignment, Divergence, align, time_of};
 use forebay_runner::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::{Errors, Resolved};
 use forebay_store::Host;

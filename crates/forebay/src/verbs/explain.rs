@@ -5,7 +5,7 @@ use super::reference::{self, Entry, everything};
 use crate::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
-use forebay_runner::{ExplainError, Which, explain};
+use forebay_runner::{ExplainError, MessageSelector, explain};
 use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;
 use forebay_types::QueryId;
@@ -77,7 +77,8 @@ fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    let which = Which { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
+    let which =
+        MessageSelector { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
     let text = explain(forebay_backends::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
         ExplainError::Store(e) => e.into(),
         ExplainError::Scenario(e) => e.into(),

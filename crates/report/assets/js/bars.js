@@ -1,4 +1,4 @@
-// Groups of bars, with a mark that may stand above each.
+// Groups of bars, each with an optional mark above.
 function barChart(ctx, chart) {
   const { host, state, subjects } = ctx;
   const series = chart.series.map((b, i) => ({ ...b, key: "b" + i, label: subjects[b.subject] }));

@@ -1,9 +1,9 @@
-// The numbers of a chart as they are shown, in SI units, for a spreadsheet (RFC 4180).
+// The numbers of a chart as shown, in SI units, for a spreadsheet (RFC 4180).
 function toCsv(rows) {
   const cell = v => {
     if (v == null) return "";
     if (typeof v === "number") return String(v);
-    // A name that a spreadsheet would take for a formula is kept as text.
+    // Names that a spreadsheet would interpret as formulas stay text.
     const text = /^[=+\-@\t\r]/.test(v) ? "'" + v : v;
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   };

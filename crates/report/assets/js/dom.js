@@ -1,4 +1,4 @@
-// Elements. Text goes in as text nodes only: nothing that a scenario names is ever read as markup.
+// DOM elements. Text is inserted as text nodes only, so that names from scenarios are never parsed as markup.
 const SVG = "http://www.w3.org/2000/svg";
 
 function build(node, attrs, kids) {
@@ -17,7 +17,7 @@ const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), a
 // Colours and symbols repeat; see src/html/symbols.rs.
 const COLOURS = 8,
   SHAPES = 7;
-// What belongs to no subject alone has the colour of text.
+// Items without a single subject have the text colour.
 const colourClass = subject => "s" + (subject == null ? "x" : subject % COLOURS);
 const shapeId = subject => "mk-" + (subject == null ? SHAPES - 1 : subject % SHAPES);
 const colourOf = subject => (subject == null ? colours().fg : colours().series[subject % COLOURS]);

@@ -1,7 +1,7 @@
-// A figure: its tools, its views, and the chart that is on show.
+// A figure: its tools, its views, and the current chart.
 const KINDS = { time: timeChart, lines: lineChart, bars: barChart, topology: topologyChart };
 
-// One of several: buttons when they are few and short, else a list.
+// Choice of one view: buttons if they are few and short, else a list.
 function chooser(name, options, chosen, change) {
   if (options.length <= 5 && options.join("").length <= 36) {
     const id = "choice-" + chooser.count++;
@@ -52,7 +52,7 @@ function mount(figure, subjects) {
     {
       type: "button",
       class: "csv",
-      title: "Download the numbers on show",
+      title: "Download the displayed numbers",
       "aria-label": "Download as CSV: " + spec.title,
       onclick: () => download(spec.id + (view ? "-" + (view + 1) : "") + ".csv", toCsv(chart.csv())),
     },

@@ -1,4 +1,4 @@
-// Numbers with units. Values are in SI units or counts; a prefix is chosen for what is on show together.
+// Numbers with units. Values are in SI units or counts; values shown together share a prefix.
 const PREFIXES = {
   "bits-per-second": [
     [1e12, "Tbit/s"],
@@ -49,14 +49,14 @@ function digits(v) {
   return fixed(v, clamp((Math.abs(v) < 1 ? 2 : 3) - Math.floor(Math.log10(Math.abs(v))), 0, 6));
 }
 
-// A number with its unit, for itself: "12.34 ms".
+// A single number with its unit: "12.34 ms".
 function show(unit, v) {
   if (v == null || !Number.isFinite(v)) return "–";
   const { factor, name } = prefixFor(unit, v || 1);
   return name ? digits(v / factor) + "\u00a0" + name : digits(v / factor);
 }
 
-// A number with its unit and no more decimals than it has, for ticks that are not evenly spaced: "0.5 ms".
+// A number with its unit and only the decimals that it has, for ticks that are not evenly spaced: "0.5 ms".
 function exact(unit, v) {
   const { factor, name } = prefixFor(unit, v || 1),
     text = fixed(v / factor, decimalsOf(v / factor));
@@ -78,14 +78,14 @@ function compact(v, decimals) {
   return fixed(v, decimals);
 }
 
-// Decimals that a step needs to be told exactly.
+// Number of decimals that represent a step exactly.
 function decimalsOf(step) {
   let d = 0;
   while (d < 12 && Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) > 1e-6) d++;
   return d;
 }
 
-// Labels of ticks `step` apart, in the axis's prefix.
+// Labels of ticks `step` apart, with the prefix of the axis.
 function tickLabels(ticks, step, factor) {
   const d = decimalsOf(step / factor);
   return ticks.map(t => (t ? compact(t / factor, d) : "0"));

@@ -1,10 +1,10 @@
-// Names of lines, bars and events with their symbols; each a button that hides what it names; numbers under the cursor beside it.
+// Legend: names of lines, bars and events with their symbols, as buttons that hide them, with the values at the cursor.
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 
-// So many names stand in columns, without room kept for numbers.
+// From this number of names on, the legend has columns and no space for values.
 const MANY = 8;
 
-// A piece of line as it is drawn, with the subject's symbol.
+// A short piece of the line, with the subject's symbol.
 function lineKey(subject, dash) {
   return svg(
     "svg",
@@ -14,9 +14,9 @@ function lineKey(subject, dash) {
   );
 }
 
-// items: { key, label, symbol (an element), room }: `room` is kept for the number, in em, so that nothing moves when one appears;
-// `known`: the name was told above and is left to screen readers and pointers. `hidden` is a set of keys, kept by the caller.
-// `toggled()` is called after a change, `pointed(key)` when one is pointed at or has the focus, with null when none is.
+// items: { key, label, symbol (an element), room }: `room` is the width in em reserved for the value, so that nothing moves when one appears;
+// `known` hides a name that an earlier panel shows from view, not from screen readers and pointers. `hidden` is a set of keys, kept by the caller.
+// `toggled()` is called after a change, `pointed(key)` when an item is pointed at or has the focus, with null otherwise.
 function legend(items, hidden, toggled, pointed) {
   const values = new Map(),
     buttons = new Map();

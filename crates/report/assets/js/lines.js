@@ -1,14 +1,14 @@
-// Lines over a common axis: distributions, curves of a sweep.
+// Lines over a common axis: distributions and curves of a sweep.
 function lineChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
-  // A logarithmic axis has no place for what is not above 0.
+  // A logarithmic axis has only values above 0.
   const clean = (list, log) => list.map(v => (v != null && (!log || v > 0) ? v : null));
   const dash = dashes(chart.lines);
   const least = chart.lines.flatMap(l => l.y).reduce((a, v) => (v > 0 && v < a ? v : a), 1) * 1e-3;
   const lines = chart.lines.map((l, i) => {
     const keep = l.x.map((_, j) => j).filter(j => l.x[j] != null && (!chart.x.log || l.x[j] > 0));
     const pick = list => keep.map(j => list[j]);
-    // On a logarithmic axis a band that reaches 0 runs out of the picture at its lower edge.
+    // On a logarithmic axis a band that reaches 0 leaves the picture at its lower edge.
     const edge = list => (list.length ? pick(list).map(v => (chart.y.log && v != null && v <= 0 ? least : v)) : null);
     const [lo, hi] = [edge(l.low), edge(l.high)];
     return {
@@ -26,7 +26,7 @@ function lineChart(ctx, chart) {
   let full = extent(lines.map(l => l.x));
   if (!full) return emptyChart(host);
   if (chart.x.log) full = full[0] > 0 ? full : lines[0].x.slice(0, 1).flatMap(v => [v / 2, v * 2]);
-  // Air at the ends: for points, and for distributions that rise at once.
+  // Margin at the ends: for points, and for distributions that rise at once.
   const air = 0.02;
   full = chart.x.log
     ? [full[0] * (full[0] / full[1]) ** air, full[1] * (full[1] / full[0]) ** air]

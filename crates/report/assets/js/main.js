@@ -1,4 +1,4 @@
-// Draws all figures, one after the other so that the page answers meanwhile, and again when colours, width or medium change.
+// Draws all figures one after the other, so that the page stays responsive, and again when colours, width or medium change.
 const subjects = JSON.parse(document.getElementById("subjects").textContent).map(s => s.name);
 const figures = [];
 document.body.append(tip);
@@ -25,7 +25,7 @@ addEventListener("keydown", e => {
   if (e.key === "Escape") hideTip();
 });
 
-// Paper: light, of a page's width, with the scenario unfolded.
+// Print: light colours, page width, scenario unfolded.
 let unfolded = [];
 addEventListener("beforeprint", () => {
   while (waiting.length) figures.push(mount(waiting.shift(), subjects));
@@ -42,7 +42,7 @@ addEventListener("afterprint", () => {
   drawAll();
 });
 
-// The part that is being read, in the contents.
+// Current section in the table of contents.
 const links = new Map([...document.querySelectorAll("nav a")].map(a => [decodeURIComponent(a.hash.slice(1)), a]));
 const parts = [...document.querySelectorAll("main>section")];
 function follow() {
@@ -73,7 +73,7 @@ addEventListener(
 );
 follow();
 
-// For the page's own tests.
+// Hooks for the browser tests.
 window.forebay = {
   prefixFor,
   show,

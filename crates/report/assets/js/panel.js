@@ -1,9 +1,8 @@
-// One panel of a chart: lines, bands and a rug of events over a shared x axis. uPlot draws; what is here says what.
+// One panel of a chart: lines, bands and a rug of events over a shared x axis, drawn by uPlot.
 //
-// A line is { key, subject, label, dash, step, x, y, lo, hi }: with `lo` and `hi` a band; without `y` the
-// band's edges are the line.
+// A line is { key, subject, label, dash, step, x, y, lo, hi }. With `lo` and `hi` it has a band; without `y` it is the outline of the band.
 
-// Lines to the columns that uPlot wants, all over one list of x. `undefined` is "no sample of this line here", null is a gap.
+// Converts lines to uPlot columns over a common list of x. `undefined` means no sample of this line at this x, null is a gap.
 function align(lines) {
   const columns = [];
   const tables = lines
@@ -20,7 +19,7 @@ function align(lines) {
   return { columns, data: tables.length ? uPlot.join(tables) : [[0]] };
 }
 
-// What a line says at x: the sample that holds there (steps) or the nearest one; null beyond its ends.
+// Value of a line at x: the sample that holds there (steps) or the nearest one; null beyond its ends.
 function sampleAt(line, x) {
   const n = line.x.length;
   if (!n || x < line.x[0] || x > line.x[n - 1]) return null;
@@ -39,17 +38,17 @@ function readout(line, i, factor) {
   return Math.abs(up - down) < 1e-6 * Math.abs(up) ? y + " ±\u2009" + digits(up / factor) : y + " (" + band + ")";
 }
 
-// All levels of a panel in words, those out of sight too.
-function levelNames(levels, unit) {
-  return levels.length ? h("span", { class: "levels" }, levels.map(l => l.name + " " + show(unit, l.value)).join(" · ")) : null;
+// All thresholds of a panel as text, including those out of view.
+function thresholdNames(thresholds, unit) {
+  return thresholds.length ? h("span", { class: "thresholds" }, thresholds.map(l => l.name + " " + show(unit, l.value)).join(" · ")) : null;
 }
 
-// How many times the largest value a level may be to be drawn.
-const LEVEL_REACH = 1.8;
+// Thresholds up to this multiple of the largest value are drawn.
+const THRESHOLD_REACH = 1.8;
 
 function panel(spec, zoom) {
   const { lines, events, x, y, height, last, points, hidden } = spec,
-    levels = spec.levels || [];
+    thresholds = spec.thresholds || [];
   const { columns, data } = align(lines);
   const unitName = h("span"),
     c = colours();
@@ -93,7 +92,7 @@ function panel(spec, zoom) {
     return l.lo && l.hi ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + (lines.length > 4 ? "1c" : "38") }] : [];
   });
 
-  // Symbols on the lines, so that colour is never all that tells them apart: at every point that was measured, else now and then.
+  // Symbols on the lines, so that lines differ in more than colour: at every measured point, else at intervals.
   function drawMarkers(u) {
     if (!points && lines.length < 2) return;
     const { ctx, bbox } = u,
@@ -110,7 +109,7 @@ function panel(spec, zoom) {
           const j = sampleAt(l, u.posToVal(px, "x"));
           if (j != null) at.push(j);
         }
-      // A line too short for any of these places has its symbol in the middle.
+      // A line too short for these positions has its symbol in the middle.
       const [first, end] = [lowerBound(l.x, from), lowerBound(l.x, to)];
       if (!at.length && end > first) at.push((first + end) >> 1);
       ctx.fillStyle = colour(l.subject);
@@ -128,7 +127,7 @@ function panel(spec, zoom) {
     });
   }
 
-  // Values to compare with, where they are in sight: a dashed line with its name at the right end.
+  // Visible thresholds: a dashed line with its name at the right end.
   function drawLevels(u) {
     const { ctx, bbox } = u,
       k = uPlot.pxRatio;
@@ -138,7 +137,7 @@ function panel(spec, zoom) {
     ctx.textBaseline = "bottom";
     ctx.lineWidth = k;
     ctx.setLineDash([4 * k, 3 * k]);
-    for (const l of levels) {
+    for (const l of thresholds) {
       if (!(l.value >= u.scales.y.min && l.value <= u.scales.y.max)) continue;
       const at = Math.round(u.valToPos(l.value, "y", true)) + 0.5;
       ctx.strokeStyle = ctx.fillStyle = c.dim;
@@ -146,7 +145,7 @@ function panel(spec, zoom) {
       ctx.moveTo(bbox.left, at);
       ctx.lineTo(bbox.left + bbox.width, at);
       ctx.stroke();
-      // A halo, so that the name is read on lines and bands.
+      // A halo makes the name readable on lines and bands.
       ctx.save();
       ctx.setLineDash([]);
       ctx.strokeStyle = c.bg;
@@ -159,10 +158,10 @@ function panel(spec, zoom) {
   }
 
   function upward(u, min, max) {
-    // Panels of one quantity have one scale, so that they can be compared.
+    // Panels of one quantity share a scale and are therefore comparable.
     if (spec.peers) [min, max] = spec.peers() || [min, max];
-    // A level that the values come near is in sight; one far above would press them flat.
-    for (const l of levels) if (max != null && l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
+    // Thresholds near the values are in view; a distant one would flatten the lines.
+    for (const l of thresholds) if (max != null && l.value > max && l.value <= THRESHOLD_REACH * max) max = l.value;
     const inner = u.series.filter(
       (s, k) => k && s.show && columns[k - 1].part === "y" && s.min != null && Number.isFinite(s.min),
     );
@@ -200,7 +199,7 @@ function panel(spec, zoom) {
     unitName.textContent = scale.name;
   });
 
-  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName, levelNames(levels, y.unit)), names.el);
+  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName, thresholdNames(thresholds, y.unit)), names.el);
   const room = h("div");
   el.append(room);
   spec.host.append(el);
@@ -264,7 +263,7 @@ function panel(spec, zoom) {
       }
       return parts;
     },
-    // What is hidden has changed, here or in another panel.
+    // Applies a change of hidden items, in this panel or another one.
     toggled() {
       names.update();
       u.batch(() =>
@@ -273,10 +272,10 @@ function panel(spec, zoom) {
           if (u.series[k + 1].show !== show) u.setSeries(k + 1, { show });
         }),
       );
-      // With one scale for several panels, what another one hides changes this one's, too.
+      // Panels with a common scale are also rescaled by a change in another panel.
       u.redraw(!!spec.peers);
     },
-    // The others fade while one is pointed at.
+    // Other lines fade while one is pointed at.
     pointed(key) {
       if (key != null && !lines.some(l => l.key === key && !hidden.has(key))) return;
       columns.forEach((col, k) => {

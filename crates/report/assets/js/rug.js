@@ -1,4 +1,4 @@
-// Events along the lower edge of a panel: a lane for each kind of each subject, symbols merged where they would touch.
+// Events along the lower edge of a panel: one lane per kind and subject. Symbols that would touch are merged.
 const LANE = 11;
 const SYMBOL_WIDTH = { mark: 3, drop: 8, timeout: 8 };
 
@@ -29,7 +29,7 @@ function drawRug(u, lanes, range) {
     const path = outline("ev-" + events.kind),
       width = SYMBOL_WIDTH[events.kind] * k;
     const bins = binEvents(events, range[0], range[1], t => u.valToPos(t, "x", true), width);
-    // Faint where little happened, full where much did; a symbol is never fainter than 3:1 allows.
+    // Faint for few events, full for many; never below a contrast of 3:1.
     const top = Math.log1p(bins.reduce((a, b) => Math.max(a, b.n), 1));
     ctx.fillStyle = colourOf(events.subject);
     for (const { px, n } of bins) {

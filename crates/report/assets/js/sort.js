@@ -1,4 +1,4 @@
-// Tables that a click on a head sorts: by the number behind a cell where it has one, else by its text; a second click turns the order round.
+// Sortable tables: a click on a head sorts by the numeric value of the cells, if any, else by text; a second click reverses the order.
 function sortable(table) {
   const heads = [...table.tHead.rows[0].cells],
     body = table.tBodies[0];

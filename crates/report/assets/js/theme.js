@@ -13,7 +13,7 @@ function colours() {
   return palette;
 }
 
-// Colour of a fraction from 0 to 1 on the scale of utilisation.
+// Colour of a fraction from 0 to 1 on the utilization scale.
 function heat(fraction) {
   const stops = colours().heat,
     at = clamp(fraction || 0, 0, 1) * (stops.length - 1);

@@ -1,5 +1,4 @@
-// Ticks of logarithmic axes: 1, 2, 5 where there is room, else powers of ten, as many as fit; round steps when
-// less than a decade shows.
+// Ticks of logarithmic axes: 1, 2, 5 if they fit, else powers of ten; round steps when less than a decade is visible.
 function logTicks(min, max, pixels, space) {
   const decades = Math.log10(max / min);
   if (!(decades > 0)) return [min];
@@ -28,7 +27,7 @@ function linearTicks(min, max, count) {
   return out;
 }
 
-// Range of an upward axis: from 0 unless the values are all far above it (and `zero` does not ask for it), with air at the top.
+// Range of an upward axis: from 0, unless all values are far above it (and `zero` is not set), with a margin at the top.
 function upwardRange(min, max, log, zero) {
   if (min == null || max == null || !Number.isFinite(min) || !Number.isFinite(max)) return log ? [1, 10] : [0, 1];
   if (log) return [min / 1.25, max * 1.25];
@@ -38,15 +37,15 @@ function upwardRange(min, max, log, zero) {
   return [min - air, max + air];
 }
 
-// What to show of lines from `low` to `high` whose bands reach from `min` to `max`: bands much wider than the lines run out of the
-// picture, and below 0 only if the lines go there.
+// Visible range of lines from `low` to `high` whose bands reach from `min` to `max`. Bands much wider than the lines leave the picture; the range
+// goes below 0 only if the lines do.
 function withinReach(min, max, low, high, log) {
   if (log) return [Math.max(min, low / 4), Math.min(max, high * 4)];
   const reach = Math.max(high, 0) - Math.min(low, 0) || 1;
   return [low >= 0 ? Math.max(min, 0) : Math.max(min, low - reach), Math.min(max, high + reach)];
 }
 
-// The largest 1, 2 or 5 times a power of ten that is no more than v.
+// The largest 1, 2 or 5 times a power of ten that is not above v.
 function roundDown(v) {
   const power = 10 ** Math.floor(Math.log10(v));
   return Number(([5, 2, 1].find(f => f * power <= v * (1 + 1e-9)) * power).toPrecision(6));

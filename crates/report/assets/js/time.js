@@ -1,7 +1,7 @@
-// Panels over one axis of time.
+// Panels over a common time axis.
 const timesOf = (at, n) => (Array.isArray(at) ? at : Array.from({ length: n }, (_, i) => at.from + i * at.step));
 
-// Lines of one subject in one panel differ in dashes.
+// Lines of one subject in one panel have different dashes.
 function dashes(lines) {
   const seen = new Map();
   return lines.map(l => {
@@ -24,12 +24,12 @@ function extent(lists) {
 
 function timeChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
-  // What has the same name in several panels is shown and hidden in all of them; what the first panel names is named there only.
-  const told = new Set();
+  // Items with equal names in several panels are shown and hidden together; only the first panel lists them.
+  const listed = new Set();
   const panels = chart.panels.map((p, k) => {
     const name = item => {
-      item.known = told.has(item.key);
-      if (k === 0) told.add(item.key);
+      item.known = listed.has(item.key);
+      if (k === 0) listed.add(item.key);
       return item;
     };
     const dash = dashes(p.lines);
@@ -56,7 +56,7 @@ function timeChart(ctx, chart) {
   const zoom = zooming({ full, log: false, state, title, xTitle: "time", tools });
   host.append(zoom.box);
   const height = panels.length > 1 ? 168 : 240;
-  // Smallest and largest value in sight of all panels of a unit.
+  // Smallest and largest visible value of all panels of a unit.
   const extremes = unit => {
     const [from, to] = zoom.range();
     let min = Infinity,
@@ -72,7 +72,7 @@ function timeChart(ctx, chart) {
     }
     if (!(min <= max)) return null;
     for (const p of panels.filter(p => p.unit === unit))
-      for (const l of p.levels) if (l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
+      for (const l of p.thresholds) if (l.value > max && l.value <= THRESHOLD_REACH * max) max = l.value;
     return [min, max];
   };
   const several = unit => panels.filter(p => p.unit === unit).length > 1;
@@ -83,7 +83,7 @@ function timeChart(ctx, chart) {
         title: p.title,
         lines: p.lines,
         events: p.events,
-        levels: p.levels,
+        thresholds: p.thresholds,
         peers: several(p.unit) ? () => extremes(p.unit) : null,
         x: { unit: "seconds" },
         y: { unit: p.unit },
@@ -129,6 +129,6 @@ function timeChart(ctx, chart) {
 }
 
 function emptyChart(host) {
-  host.append(h("p", { class: "empty" }, "There is nothing to draw: no value was recorded."));
+  host.append(h("p", { class: "empty" }, "No data: no value was recorded."));
   return { resize() {}, destroy() {}, csv: () => [] };
 }

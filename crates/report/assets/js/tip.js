@@ -1,4 +1,4 @@
-// One box for what is pointed at or has the focus. The same words are the element's label, so it is hidden from screen readers.
+// Tooltip of the element that is pointed at or has the focus. Its text equals the element's label, so it is hidden from screen readers.
 const tip = h("div", { class: "tip", "aria-hidden": "true" });
 tip.hidden = true;
 
@@ -18,8 +18,7 @@ const hideTip = () => {
   tip.hidden = true;
 };
 
-// Shapes of a drawing that explain themselves: by pointer, by focus, with arrow keys from one to the next (one stop
-// of the Tab key).
+// Shapes with tooltips: by pointer, by focus, and with arrow keys from one to the next (one stop of the Tab key).
 function explain(root, items) {
   items.forEach(({ node, title, lines, enter }, i) => {
     node.setAttribute("data-hit", "");

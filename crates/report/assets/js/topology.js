@@ -1,6 +1,5 @@
-// The network. Each direction of a link is a line of its own, on the right-hand side of its way; colour and width
-// say how busy it was.
-const linkWidth = busy => 1.5 + 5.5 * clamp(busy || 0, 0, 1);
+// Network picture. Each direction of a link is a separate line, on its right-hand side; colour and width show its utilization.
+const linkWidth = utilization => 1.5 + 5.5 * clamp(utilization || 0, 0, 1);
 
 function topologyChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
@@ -9,7 +8,7 @@ function topologyChart(ctx, chart) {
   const runs = chart.subjects;
   state.subject = state.subject == null ? runs[0] : state.subject;
   const pick = l => about.replaceChildren(linkTable(l, chart.labels, runs, state.subject));
-  const worst = l => runs.reduce((a, i) => Math.max(a, l.busy[i] || 0), 0);
+  const worst = l => runs.reduce((a, i) => Math.max(a, l.utilization[i] || 0), 0);
   const busiest = chart.links.reduce((a, l) => (a && worst(a) >= worst(l) ? a : l), null);
   const draw = () => {
     if (busiest) pick(busiest);
@@ -18,7 +17,7 @@ function topologyChart(ctx, chart) {
   const hint = h(
     "p",
     { class: "hint" },
-    "Point at a link, or go through them with the arrow keys, to compare what it did in each run.",
+    "Point at a link, or use the arrow keys, to compare its statistics across runs.",
   );
   if (runs.length > 1)
     tools.prepend(
@@ -41,7 +40,7 @@ function topologyChart(ctx, chart) {
     destroy() {},
     csv() {
       const rows = [
-        ["link", "from", "to", "links", "rate (bit/s)", "run", "busy", "drops", "marks", "largest queue (packets)"],
+        ["link", "from", "to", "links", "rate (bit/s)", "run", "utilization", "drops", "marks", "largest queue (packets)"],
       ];
       for (const l of chart.links)
         runs.forEach((i, k) =>
@@ -52,7 +51,7 @@ function topologyChart(ctx, chart) {
             l.count,
             l.rate_bps,
             chart.labels[k],
-            l.busy[i],
+            l.utilization[i],
             l.drops[i],
             l.marks[i],
             l.queue_max[i],
@@ -63,14 +62,14 @@ function topologyChart(ctx, chart) {
   };
 }
 
-// What the colours and widths mean.
+// Legend of colours and widths.
 function heatScale() {
   const root = svg("svg", {
     class: "draw",
     width: 300,
     height: 36,
     role: "img",
-    "aria-label": "Scale of utilisation, from 0 % thin and grey to 100 % wide",
+    "aria-label": "Scale of utilization, from 0 % thin and grey to 100 % wide",
   });
   const steps = 40,
     length = 240;
@@ -82,20 +81,20 @@ function heatScale() {
     );
   }
   [0, 0.25, 0.5, 0.75, 1].forEach(f =>
-    root.append(svg("text", { x: 10 + f * length, y: 30, "text-anchor": "middle" }, 100 * f + (f === 1 ? " % busy" : " %"))),
+    root.append(svg("text", { x: 10 + f * length, y: 30, "text-anchor": "middle" }, 100 * f + (f === 1 ? " % utilization" : " %"))),
   );
   return root;
 }
 
 // One link in all runs.
 function linkTable(l, labels, runs, now) {
-  const head = ["", "busy", "drops", "marks", "largest queue"];
+  const head = ["", "utilization", "drops", "marks", "largest queue"];
   const rows = runs.map((i, k) =>
     h(
       "tr",
       { class: i === now ? "now" : null },
       h("th", { scope: "row" }, labels[k]),
-      ...[show("fraction", l.busy[i]), show("count", l.drops[i]), show("count", l.marks[i]), show("packets", l.queue_max[i])].map(
+      ...[show("fraction", l.utilization[i]), show("count", l.drops[i]), show("count", l.marks[i]), show("packets", l.queue_max[i])].map(
         t => h("td", null, t),
       ),
     ),
@@ -123,7 +122,7 @@ function drawNet(width, chart, subject, title, picked) {
     lowest = chart.nodes.reduce((a, n) => Math.max(a, n.y), 0);
   const bottom = chart.nodes.filter(n => n.y === lowest).map(nameOf),
     longest = bottom.reduce((a, s) => Math.max(a, Math.min(16, s.length)), 0);
-  // Names below the lowest row are tilted when they would touch.
+  // Names below the lowest row are tilted if they would overlap.
   const tilted = longest * 6.6 > step,
     below = tilted ? longest * 4.4 : 0,
     height = clamp(90 + rows.size * 105, 220, 480) + below;
@@ -136,24 +135,24 @@ function drawNet(width, chart, subject, title, picked) {
     role: "group",
     "aria-label": title + ". Arrow keys go from link to link.",
   });
-  // The busy ones on top.
+  // Links with high utilization are drawn on top.
   const order = chart.links
     .map((_, i) => i)
-    .sort((a, b) => (chart.links[a].busy[subject] || 0) - (chart.links[b].busy[subject] || 0) || a - b);
+    .sort((a, b) => (chart.links[a].utilization[subject] || 0) - (chart.links[b].utilization[subject] || 0) || a - b);
   const nodes = new Map(),
     labels = [];
   for (const i of order) {
     const l = chart.links[i],
       a = chart.nodes[l.from],
       b = chart.nodes[l.to],
-      busy = l.busy[subject];
+      utilization = l.utilization[subject];
     const dx = px(b) - px(a),
       dy = py(b) - py(a),
       length = Math.hypot(dx, dy) || 1,
       [nx, ny] = [-dy / length, dx / length];
-    const wide = linkWidth(busy),
+    const wide = linkWidth(utilization),
       off = 1.5 + wide / 2,
-      colour = heat(busy);
+      colour = heat(utilization);
     const at = f => [px(a) + f * dx + off * nx, py(a) + f * dy + off * ny];
     const [p, q, m] = [at(0), at(1), at(0.58)],
       s = wide / 2 + 3,
@@ -173,20 +172,20 @@ function drawNet(width, chart, subject, title, picked) {
       enter: () => picked(l),
       lines: [
         show("bits-per-second", l.rate_bps),
-        "busy " + show("fraction", busy),
+        "utilization " + show("fraction", utilization),
         "drops " + show("count", l.drops[subject]),
         "marks " + show("count", l.marks[subject]),
         "largest queue " + show("packets", l.queue_max[subject]),
       ],
     });
     root.append(node);
-    labels.push({ busy: busy || 0, x: m[0], y: m[1], nx });
+    labels.push({ utilization: utilization || 0, x: m[0], y: m[1], nx });
   }
-  // A number at the three busiest, which are what one looks for.
+  // The three busiest links have a number.
   for (const t of labels.slice(-3))
-    if (t.busy > 0)
+    if (t.utilization > 0)
       root.append(
-        svg("text", { class: "busy", x: t.x + (t.nx < 0 ? -24 : 24), y: t.y + 4 }, digits(Math.round(t.busy * 100)) + " %"),
+        svg("text", { class: "utilization", x: t.x + (t.nx < 0 ? -24 : 24), y: t.y + 4 }, digits(Math.round(t.utilization * 100)) + " %"),
       );
   for (const n of chart.nodes) {
     const [x, y] = [px(n), py(n)];

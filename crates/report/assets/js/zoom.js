@@ -1,4 +1,4 @@
-// One x axis for all panels of a chart: zoom, pan and cursor, by mouse, touch and keys.
+// Common x axis of all panels of a chart: zoom, pan and cursor, by mouse, touch and keys.
 function zooming({ full, log, state, title, xTitle, tools }) {
   const to = log ? Math.log10 : v => v,
     from = log ? v => 10 ** v : v => v;
@@ -11,10 +11,10 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   const range = () => state.range || full;
   const zoomed = () => !!state.range;
 
-  const said = h("output", { class: "sr", "aria-live": "polite" });
+  const announced = h("output", { class: "sr", "aria-live": "polite" });
   const label = h("p", { class: "xlab" });
   const button = (text, name, act) => h("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
-  const reset = button("Reset", "Show everything again", () => set(null));
+  const reset = button("Reset", "Show everything", () => set(null));
   tools.append(
     h(
       "span",
@@ -43,7 +43,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     for (const p of panels) p.u.setScale("x", { min, max });
   }
 
-  // By a factor, about a point (the middle, if none).
+  // Zooms by a factor about a point (by default the middle).
   function scale(factor, about) {
     const [a, b] = range().map(to),
       c = about == null ? (a + b) / 2 : clamp(to(about), a, b);
@@ -88,7 +88,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
         width = u.over.clientWidth,
         now = u.cursor.left >= 0 ? u.cursor.left : width / 2 - side * 8;
       const words = moveCursor(null, clamp(now + side * 8, 0, width));
-      said.textContent = label.textContent + ": " + words.join("; ");
+      announced.textContent = label.textContent + ": " + words.join("; ");
     } else if (side) pan(0.2 * side);
     else if (e.key === "+" || e.key === "=") scale(0.5, cursorX);
     else if (e.key === "-") scale(2, cursorX);
@@ -113,7 +113,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     { passive: false },
   );
 
-  // One finger moves the cursor (up and down still scrolls the page), two pinch.
+  // One finger moves the cursor (vertical moves still scroll the page), two fingers pinch.
   const fingers = new Map();
   let grip = null;
   const position = e => e.clientX - panels[0].u.over.getBoundingClientRect().left;
@@ -146,7 +146,7 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     use(list, xUnit) {
       panels = list;
       unitOf = xUnit;
-      box.append(label, said);
+      box.append(label, announced);
       reset.disabled = !zoomed();
       writeLabel();
     },

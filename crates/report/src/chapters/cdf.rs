@@ -1,4 +1,4 @@
-//! Cumulative distributions: exact order statistics, fewer where the curve is steady and more toward the tail.
+//! Cumulative distributions: exact order statistics, thinned where the curve is steady and denser toward the tail.
 
 use super::owner::colour;
 use super::reduce::short;
@@ -6,14 +6,14 @@ use crate::page::{Axis, Chart, Dimension, Figure, LineChart, View, XyLine};
 use forebay_analysis::{Data, Flow};
 use forebay_store::stats::SizeBin;
 
-/// Most points of a line.
+/// Maximum number of points of a line.
 const POINTS: usize = 200;
-/// Of those, evenly spread over all values; the others lie toward the tail.
+/// Number of points spread evenly over all values; the others lie toward the tail.
 const BODY: usize = 110;
-/// Most ports that get a view of their queue's distribution.
+/// Maximum number of ports with a view of their queue's distribution.
 const MAX_PORTS: usize = 24;
 
-/// All distributions that the data has something for.
+/// All distributions with data.
 pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let flows = |keep: &dyn Fn(&Flow) -> bool, get: fn(&Flow) -> Option<f64>| -> Samples {
         let mut samples = Samples::new(data);
@@ -28,7 +28,7 @@ pub(super) fn figures(data: &Data) -> Vec<Figure> {
         for bin in SizeBin::ALL {
             views.push(view(bin.label(), flows(&|f| !f.in_query && SizeBin::of(f.size) == bin, get), axis, data));
         }
-        // With one class, that class is all.
+        // A single class equals the view of all sizes.
         if views.iter().flatten().count() == 2 {
             views.truncate(1);
         }
@@ -53,28 +53,27 @@ pub(super) fn figures(data: &Data) -> Vec<Figure> {
     out
 }
 
-/// A line of fewer points has no tail to speak of.
+/// Minimum number of points for a view of the tail.
 const LEAST_TAIL: usize = 20;
 
-/// Adds the first view again as the part of all that is larger, on a logarithmic scale: a hundredth and a thousandth are as far apart as a
-/// tenth and a hundredth.
+/// Adds the first view again as the fraction larger, on a logarithmic scale: the distance between 0.01 and 0.001 equals that between 0.1 and 0.01.
 fn add_tail(figure: &mut Figure) {
     let Some(View { name, chart: Chart::Lines(whole) }) = figure.views.first() else { return };
     if whole.lines.iter().all(|l| l.x.len() < LEAST_TAIL) {
         return;
     }
     let beyond = |l: &XyLine| {
-        // Nothing is beyond the largest value, and 0 has no place on a logarithmic scale.
+        // The largest value has fraction 0, which does not exist on a logarithmic scale.
         let kept = l.x.iter().zip(&l.y).filter_map(|(x, y)| Some((*x, 1.0 - (*y)?))).filter(|(_, y)| *y > 1e-9);
         let (x, y): (Vec<f64>, Vec<Option<f64>>) = kept.map(|(x, y)| (x, Some(short(y)))).unzip();
         XyLine { x, y, ..l.clone() }
     };
-    let y = Axis { title: "part that is larger".into(), unit: Dimension::Fraction, log: true };
+    let y = Axis { title: "fraction larger".into(), unit: Dimension::Fraction, log: true };
     let chart = Chart::Lines(LineChart { y, lines: whole.lines.iter().map(beyond).collect(), ..whole.clone() });
     let of = if name.is_empty() { String::new() } else { format!(", {name}") };
     let view = View { name: format!("tail{of}"), chart };
     if figure.choice.is_empty() {
-        figure.choice = "part".into();
+        figure.choice = "range".into();
         figure.views[0].name = "all".into();
     }
     figure.views.push(view);
@@ -83,7 +82,7 @@ fn add_tail(figure: &mut Figure) {
 fn figure(id: &str, title: &str, choice: &str, views: Vec<Option<View>>) -> Figure {
     let views: Vec<View> = views.into_iter().flatten().collect();
     let choice = if views.len() > 1 { choice.to_owned() } else { String::new() };
-    let text = "The part of all values that are at most as large; all seeds together.".to_owned();
+    let text = "Fraction of values at most as large; all seeds together.".to_owned();
     Figure { id: id.into(), title: title.into(), text, choice, views }
 }
 
@@ -104,7 +103,7 @@ fn view(name: &str, samples: Samples, x: &Axis, data: &Data) -> Option<View> {
     lines(name, samples, x, &|subject| (Some(subject), data.subjects[subject].name.clone()))
 }
 
-/// `whose` says of what belongs to a subject how its line is named, and whether it is the subject's own.
+/// `whose` returns the name of a subject's line, and true if the line belongs to this subject alone.
 fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (Option<usize>, String)) -> Option<View> {
     samples.0.iter_mut().for_each(|v| v.sort_unstable_by(f64::total_cmp));
     let lowest = samples.0.iter().filter_map(|v| v.first()).copied().fold(f64::INFINITY, f64::min);
@@ -122,19 +121,19 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (O
     let log = lowest > 0.0 && highest > 100.0 * lowest;
     let chart = LineChart {
         x: Axis { log, ..x.clone() },
-        y: Axis { title: "part of all".into(), unit: Dimension::Fraction, log: false },
+        y: Axis { title: "cumulative fraction".into(), unit: Dimension::Fraction, log: false },
         points: false,
         lines,
     };
     (!chart.lines.is_empty()).then(|| View { name: name.into(), chart: Chart::Lines(chart) })
 }
 
-/// The distribution of `sorted` values: at most about [`POINTS`] of them, each with the part of all that are at most as large.
+/// The distribution of `sorted` values: at most about [`POINTS`] of them, each with the fraction of values at most as large.
 fn distribution(sorted: &[f64]) -> XyLine {
     let mut line = XyLine::default();
     for rank in ranks(sorted.len()) {
         let x = short(sorted[rank]);
-        // Where values repeat, the largest of their ranks counts.
+        // For repeated values the largest rank counts.
         let above = sorted.partition_point(|v| *v <= sorted[rank]);
         let y = short(above as f64 / sorted.len() as f64);
         if line.x.last() == Some(&x) {
@@ -144,13 +143,12 @@ fn distribution(sorted: &[f64]) -> XyLine {
         line.x.push(x);
         line.y.push(Some(y));
     }
-    // Where no value is left out, or few distinct ones exist, the curve is a stair.
+    // Complete data, or few distinct values, give a step curve.
     line.step = sorted.len() <= POINTS || line.x.len() < POINTS / 4;
     line
 }
 
-/// Indices into `n` sorted values: all if there are few; else evenly spread ones, and ones whose distance from the end shrinks by a
-/// constant factor down to the last of all.
+/// Indices into `n` sorted values: all if there are few; else evenly spread ones, and ones whose distance from the end shrinks geometrically.
 fn ranks(n: usize) -> Vec<usize> {
     if n <= POINTS {
         return (0..n).collect();
@@ -169,7 +167,7 @@ fn ranks(n: usize) -> Vec<usize> {
     ranks
 }
 
-/// Completion times of queries, for each group that has messages in them.
+/// Completion times of queries, for each group with messages in them.
 fn queries(data: &Data) -> Samples {
     let mut samples = Samples::new(data);
     for q in &data.queries {
@@ -194,7 +192,7 @@ fn goodputs(data: &Data) -> Samples {
     samples
 }
 
-/// Distributions of the sampled queues, a view for each port.
+/// Distributions of the sampled queues, one view per port.
 fn queues(data: &Data) -> Vec<Option<View>> {
     let mut ports: Vec<&str> = Vec::new();
     data.queues.iter().for_each(|q| {
@@ -204,7 +202,7 @@ fn queues(data: &Data) -> Vec<Option<View>> {
     });
     let axis = Axis { title: "packets waiting and in service".into(), unit: Dimension::Packets, log: false };
     let of = |port: &str| {
-        // The queue belongs to all groups of a network; here they are counted as the first's.
+        // The queue belongs to all groups of a network and is assigned to the first.
         let mut samples = Samples::new(data);
         for q in data.queues.iter().filter(|q| q.port == port) {
             let run = &data.runs[q.run];
@@ -243,7 +241,7 @@ mod tests {
         let line = distribution(&sorted);
         assert!(line.x.len() <= POINTS && line.x.len() > 150 && !line.step, "{}", line.x.len());
         assert_eq!((line.x[0], line.x.last()), (1.0, Some(&100_000.0)));
-        // Exact order statistics: the part of all at most as large as x is x itself here, to the digits that are kept.
+        // Exact order statistics: here the fraction at most as large as x is x itself, to the precision kept.
         for (x, y) in line.x.iter().zip(&line.y) {
             assert!((x / 1e5 - y.unwrap()).abs() < 2e-5, "{x} {y:?}");
         }
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_repeat_are_one_point_each() {
+    fn repeated_values_merge() {
         let mut sorted = vec![0.0; 900];
         sorted.extend(vec![7.0; 100]);
         let line = distribution(&sorted);
@@ -276,7 +274,7 @@ mod tests {
         let c = chart(&all[0], 1);
         assert_eq!((c.lines.len(), c.lines[1].label.as_str(), c.lines[1].x.len()), (2, "dctcp", 100));
         assert!(c.x.log, "1 to 200 ms");
-        // A single class needs no choice.
+        // A single class has no choice of views.
         let few = figures(&data(5));
         assert_eq!((few[0].views.len(), few[0].choice.as_str()), (1, ""));
     }

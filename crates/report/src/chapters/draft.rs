@@ -1,16 +1,16 @@
-//! Figures over time before their series are reduced: all drafts of a page are made first, because they share one budget of numbers.
+//! Figures over time before their series are reduced. All drafts of a page are made first, because they share a budget of points.
 
 use super::reduce::{self, Series};
-use crate::page::{Chart, Dimension, Events, Figure, Level, Panel, TimeChart, View};
+use crate::page::{Chart, Dimension, Events, Figure, Panel, Threshold, TimeChart, View};
 use forebay_analysis::Data;
 use std::collections::BTreeSet;
 
-/// Most views of a figure over time. Our choice: a longer list of ports and seeds is not read.
+/// Maximum number of views of a figure over time. Our choice: a longer list of ports and seeds is not useful.
 pub(super) const MAX_VIEWS: usize = 24;
-/// Most networks that get a panel each; lines of more share one.
+/// Maximum number of networks with a panel each; more share one.
 pub(super) const MAX_PANELS: usize = 4;
 
-/// A figure whose series are not reduced yet.
+/// A figure with unreduced series.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub id: &'static str,
@@ -26,10 +26,10 @@ pub(super) struct DraftPanel {
     pub unit: Dimension,
     pub series: Vec<Series>,
     pub events: Vec<Events>,
-    pub levels: Vec<Level>,
+    pub thresholds: Vec<Threshold>,
 }
 
-/// The figures, with at most about `budget` numbers together.
+/// Converts drafts to figures with at most about `budget` points together.
 pub(super) fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
     let panels = || drafts.iter().flat_map(|d| &d.views).flat_map(|v| &v.1);
     let in_events: usize = panels().flat_map(|p| &p.events).map(|e| 2 * e.at.len()).sum();
@@ -43,7 +43,7 @@ pub(super) fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
                 widths.push(width);
                 line
             });
-            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events, levels: p.levels }
+            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events, thresholds: p.thresholds }
         };
         let panels = panels.into_iter().map(&mut panel).collect();
         Chart::Time(TimeChart { panels, note: reduce::note(widths.into_iter()) })
@@ -58,7 +58,7 @@ pub(super) fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
     drafts.into_iter().map(&mut figure).collect()
 }
 
-/// Repetitions that can be shown, and what to call each: by its seed where all networks agree about it.
+/// Repetitions to show with their labels: the seed where all networks have the same.
 pub(super) fn repetitions(data: &Data) -> Vec<(u32, String)> {
     let numbers: BTreeSet<u32> = data.runs.iter().map(|r| r.number).collect();
     let name = |number: u32| {

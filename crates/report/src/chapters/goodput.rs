@@ -1,15 +1,15 @@
-//! Goodput of each workload over time: who pays when.
+//! Goodput of each workload over time.
 
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, repetitions};
 use super::reduce::Series;
-use crate::page::{Dimension, Level};
+use crate::page::{Dimension, Threshold};
 use forebay_analysis::{Data, GoodputSeries};
 use std::collections::BTreeMap;
 
-/// Most lines of a panel: of more those with the most bytes are drawn.
+/// Maximum number of lines in a panel: the ones with the most bytes are drawn.
 const MAX_LINES: usize = 16;
 
-/// Where networks are few, a panel for each at the port that it is judged by, or for each port of the only one; else one for each workload.
+/// For few networks, one panel per network at its main port, or per port of a single network; else one panel per workload.
 pub(super) fn draft(data: &Data) -> Option<Draft> {
     let by_network = data.networks.len() <= MAX_PANELS;
     let mut views = Vec::new();
@@ -40,18 +40,16 @@ pub(super) fn draft(data: &Data) -> Option<Draft> {
             views.push((name, panels));
         }
     }
-    let mut text =
-        "Payload that reached receivers, of each workload over the port that limits it most, the mean of each interval."
-            .to_owned();
+    let mut text = "Payload that reached receivers, per workload at its bottleneck port; means over intervals.".to_owned();
     if !by_network {
-        text.push_str(" Of a workload that takes several ports, the one that carried most of it.");
+        text.push_str(" For a workload with several ports, the one that carried most of it.");
     } else if left_out > 0 {
-        text.push_str(&format!(" Further ports, {left_out} in a network at the most, are in the table `goodput`."));
+        text.push_str(&format!(" Further ports, at most {left_out} per network, are in the table `goodput`."));
     }
     (!views.is_empty()).then_some(Draft { id: "goodput-over-time", title: "Goodput over time", text, choice: "seed", views })
 }
 
-/// The series of network `n`, by port: first the one that it is judged by, then those that carried most.
+/// The series of network `n` by port: its main port first, then by carried bytes.
 fn by_port<'a>(data: &Data, all: &[&'a GoodputSeries], n: usize) -> Vec<(Option<&'a str>, Vec<&'a GoodputSeries>)> {
     let mut ports: BTreeMap<Option<&str>, Vec<&GoodputSeries>> = BTreeMap::new();
     for g in all.iter().filter(|g| data.runs[g.run].network == n) {
@@ -61,13 +59,13 @@ fn by_port<'a>(data: &Data, all: &[&'a GoodputSeries], n: usize) -> Vec<(Option<
     let bits = |of: &[&GoodputSeries]| of.iter().map(|g| g.bits()).sum::<f64>();
     let judged = |port: Option<&str>| port == Some(data.networks[n].port.as_str());
     ports.sort_by(|a, b| judged(b.0).cmp(&judged(a.0)).then(bits(&b.1).total_cmp(&bits(&a.1))));
-    // Without traffic: workloads that never began.
+    // Workloads that never started have no traffic.
     let any = ports.iter().any(|(_, of)| bits(of) > 0.0);
     ports.retain(|(_, of)| !any || bits(of) > 0.0);
     ports
 }
 
-/// Of each transport in each run the series with the most payload.
+/// The series with the most payload of each transport in each run.
 fn most_used<'a>(series: impl Iterator<Item = &'a GoodputSeries>) -> Vec<&'a GoodputSeries> {
     let mut most: BTreeMap<(usize, usize), &GoodputSeries> = BTreeMap::new();
     for g in series {
@@ -79,7 +77,7 @@ fn most_used<'a>(series: impl Iterator<Item = &'a GoodputSeries>) -> Vec<&'a Goo
     most.into_values().collect()
 }
 
-/// Lines of one panel, named by workload and, where it is not clear, transport.
+/// Lines of one panel, named by workload and, where ambiguous, transport.
 fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool) -> DraftPanel {
     if of.len() > MAX_LINES {
         of.sort_by(|a, b| b.bits().total_cmp(&a.bits()));
@@ -105,13 +103,13 @@ fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool)
         title,
         unit: Dimension::BitsPerSecond,
         series: of.iter().map(series).collect(),
-        levels: rate(data, &of).into_iter().collect(),
+        thresholds: rate(data, &of).into_iter().collect(),
         ..DraftPanel::default()
     }
 }
 
-/// The rate of the port, where all lines are of one, or of ports that are alike in all networks.
-fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
+/// The rate of the port, if all lines belong to one port or to equal ports.
+fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Threshold> {
     let port = |g: &&GoodputSeries| {
         let network = data.runs[g.run].network;
         let port = data.ports.iter().find(|p| p.network == network && Some(&p.name) == g.port.as_ref())?;
@@ -119,7 +117,7 @@ fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
     };
     let mut rates = of.iter().map(port);
     let (name, value) = rates.next()??;
-    rates.all(|r| r.as_ref() == Some(&(name.clone(), value))).then(|| Level { name: format!("rate of {name}"), value })
+    rates.all(|r| r.as_ref() == Some(&(name.clone(), value))).then(|| Threshold { name: format!("rate of {name}"), value })
 }
 
 #[cfg(test)]
@@ -127,7 +125,7 @@ mod tests {
     use super::*;
     use forebay_analysis::{Network, Port, Run, Subject};
 
-    /// `networks` of a transport each; storage and tenants.
+    /// `networks` with one transport each, and the workloads storage and tenants.
     fn data(networks: usize) -> Data {
         let mut d = Data { classes: vec!["storage".into(), "tenants".into()], ..Data::default() };
         for n in 0..networks {
@@ -147,16 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_for_each_network_with_a_line_for_each_workload() {
+    fn one_panel_per_network() {
         let d = draft(&data(2)).unwrap();
         let panels = &d.views[0].1;
-        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].levels[0].value), (2, "v1, bottleneck", 1e10));
+        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].thresholds[0].value), (2, "v1, bottleneck", 1e10));
         let lines: Vec<(&str, &[i64])> = panels[0].series.iter().map(|s| (s.label.as_str(), &s.times[..])).collect();
         assert_eq!(lines, [("storage", &[2_000, 7_000][..]), ("tenants", &[2_000, 7_000])]);
     }
 
     #[test]
-    fn the_only_network_has_a_panel_for_each_port() {
+    fn single_network_panels_by_port() {
         let mut d = data(1);
         let back = GoodputSeries { port: Some("back".into()), bps: vec![9e9, 9e9], ..d.goodput[1].clone() };
         let idle = GoodputSeries { port: Some("idle".into()), bps: vec![0.0, 0.0], ..d.goodput[1].clone() };
@@ -166,12 +164,12 @@ mod tests {
         let drawn = draft(&d).unwrap();
         let panels = &drawn.views[0].1;
         let titles: Vec<(&str, usize, Option<f64>)> =
-            panels.iter().map(|p| (p.title.as_str(), p.series.len(), p.levels.first().map(|l| l.value))).collect();
+            panels.iter().map(|p| (p.title.as_str(), p.series.len(), p.thresholds.first().map(|l| l.value))).collect();
         assert_eq!(titles, [("bottleneck", 2, Some(1e10)), ("all ports together", 1, None), ("back", 1, Some(4e10))]);
     }
 
     #[test]
-    fn many_networks_are_compared_workload_by_workload() {
+    fn many_networks_panels_by_workload() {
         let d = draft(&data(7)).unwrap();
         let panels = &d.views[0].1;
         assert_eq!((panels.len(), panels[0].title.as_str(), panels[0].series.len()), (2, "storage", 7));

@@ -1,7 +1,7 @@
-//! From finished results to a [`Page`]: nothing here draws, and nothing runs.
+//! Conversion of finished results to a [`Page`], without drawing or running anything.
 //!
-//! Everything comes from the tables and the manifest of run directories, so a directory can be reported at any time, in whatever format
-//! its tables are. Equal tables give equal pages.
+//! The input is the tables and the manifest of run directories, so that a directory can be reported at any time and in any table format. Equal
+//! tables give equal pages.
 
 mod cdf;
 mod draft;
@@ -11,9 +11,9 @@ mod reduce;
 mod sizes;
 pub mod sweep;
 mod sweep_answer;
+mod sweep_data;
 mod sweep_load;
 pub mod sweep_read;
-mod swept;
 mod table;
 mod text;
 mod time;
@@ -23,10 +23,10 @@ use crate::page::{Figure, Page, Section, Subject, TitledGrid};
 use forebay_analysis::{Data, directories, headline, ports, read, workloads};
 use forebay_store::{RunDir, StoreError};
 
-/// The page of a finished run, or of several that are compared.
+/// The page of a finished run, or of several runs that are compared.
 ///
 /// # Errors
-/// A directory without a summary, and tables that cannot be read; the text says which.
+/// A directory without a summary, and tables that cannot be read.
 pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
     let data = read(dirs)?;
     let labels = directories(dirs);
@@ -39,7 +39,7 @@ pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
     Ok(page)
 }
 
-/// What follows from the tables alone.
+/// The parts that follow from the tables alone.
 fn from_data(data: &Data) -> Page {
     let mut page = Page {
         notes: data.notes.clone(),
@@ -68,11 +68,11 @@ fn from_data(data: &Data) -> Page {
     let over_time = take(&mut time, &|id| id == "goodput-over-time");
     let who = workloads(data);
     if who.is_some() || !over_time.is_empty() {
-        let text = "Each workload at the port that limits it most, of all that its messages are known to pass. Fairness is Jain's index over its \
-                    endless flows, else over its senders.";
+        let text = "Each workload at its bottleneck port, of the ports that all its messages pass. Fairness is Jain's index over its endless \
+                    flows, else over its senders.";
         let section = Section {
             id: "workloads".into(),
-            title: "Who gets what".into(),
+            title: "Bandwidth shares".into(),
             text: if who.is_some() { text.into() } else { String::new() },
             grids: who.into_iter().map(|grid| TitledGrid { title: String::new(), grid }).collect(),
             figures: over_time,
@@ -82,15 +82,15 @@ fn from_data(data: &Data) -> Page {
     section(&mut page, "queries", "Queries and timeouts", waits);
     section(&mut page, "sizes", "Completion times by size", of_flows);
     if let Some(grid) = ports(data) {
-        let text = "Those that did most harm first; means over the seeds. Drops and marks are a port's, and met the packets of all transports \
-                    that share it. Ports that did neither and were idle for more than 95 % of the time are left out.";
+        let text = "Ports with most drops first, then by queue and marks; means over the seeds. Drops and marks count the packets of all \
+                    transports that share the port. Ports without either and with less than 5 % utilization are omitted.";
         let (id, title) = ("ports".into(), "Ports".into());
         let grids = vec![TitledGrid { title: String::new(), grid }];
         page.sections.push(Section { id, title, text: text.into(), grids, figures: Vec::new() });
     }
-    section(&mut page, "queue", "The queue", queue);
+    section(&mut page, "queue", "Queue", queue);
     section(&mut page, "connections", "Connections", [time, goodput].concat());
-    section(&mut page, "network", "The network", topology::figure(data).into_iter().collect());
+    section(&mut page, "network", "Network", topology::figure(data).into_iter().collect());
     page.glossary = text::glossary(&page);
     page
 }

@@ -1,9 +1,9 @@
-//! Whose colour a thing has that all transports of a network share.
+//! Colour of items that all transports of a network share.
 
 use forebay_analysis::Data;
 
-/// The subject in whose colour a queue is drawn: that of the network where it has one, the first of it where networks are told apart by
-/// their first; nobody's where one network has several, as then the queue is no more the first's than the others'.
+/// The subject that gives a queue its colour: the only one of its network, or the first where only the networks are distinguished. `None` where one
+/// network has several subjects, because the queue belongs to all of them.
 pub(super) fn colour(data: &Data, network: usize) -> Option<usize> {
     let n = &data.networks[network];
     (n.groups == 1 || data.networks.len() > 1).then_some(n.first)

@@ -16,7 +16,7 @@ fn large(n: u64, samples: i64) -> Data {
         for number in 0..3 {
             let run = d.runs.len();
             d.runs.push(Run { network: s, number, seed: number.into(), end_ns: samples * 1_000_000, ..Run::default() });
-            // Sizes and times without pattern, from a multiplicative generator.
+            // Sizes and times without a pattern, from a multiplicative generator.
             let mut state = 12_345 + run as u64;
             let mut next = || {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -50,16 +50,16 @@ fn large(n: u64, samples: i64) -> Data {
 }
 
 #[test]
-fn a_page_of_long_series_stays_small_and_is_the_same_every_time() {
+fn long_series_page_small_and_deterministic() {
     let d = large(9_000, 200_000);
     let page = serde_json::to_string(&from_data(&d)).unwrap();
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
-    assert!(page.contains("smallest and the largest value"), "nobody said that it was reduced");
+    assert!(page.contains("minimum and maximum"), "the reduction is not noted");
     assert!(page == serde_json::to_string(&from_data(&d)).unwrap());
 }
 
 #[test]
-fn sections_in_the_order_in_which_they_are_read() {
+fn section_order() {
     let page = from_data(&large(900, 100));
     let ids: Vec<&str> = page.sections.iter().map(|s| s.id.as_str()).collect();
     assert_eq!(ids, ["sizes", "queue"]);
@@ -74,7 +74,7 @@ fn sections_in_the_order_in_which_they_are_read() {
     assert!(terms.contains(&"goodput") && terms.contains(&"slowdown") && terms.contains(&"mark"), "{terms:?}");
 }
 
-/// How long a table of a million messages takes: printed, as seconds are noise where others work too.
+/// Time for a page of a million messages. It is printed, not tested, as other load disturbs it.
 #[test]
 #[ignore = "a measurement"]
 fn a_million_messages() {

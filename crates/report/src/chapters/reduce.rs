@@ -1,11 +1,11 @@
-//! Long series made short: minimum and maximum of equal intervals of time, so that no peak and no trough is lost.
+//! Reduction of long series to minimum and maximum of equal time intervals, which keeps all peaks and troughs.
 
 use crate::page::{EventKind, Events, TimeLine, Times};
 
 /// A series before it is drawn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Series {
-    /// Index of the subject; `None` for what belongs to no single one.
+    /// Index of the subject; `None` for a series without a single subject.
     pub subject: Option<usize>,
     /// Name in the legend.
     pub label: String,
@@ -15,14 +15,12 @@ pub(super) struct Series {
     pub values: Vec<Option<f64>>,
 }
 
-/// Numbers that all time series of a page may have together. Our choice: at 4 to 9 characters each they take less than half of the 3 MB
-/// that a page may have.
+/// Maximum number of values of all time series of a page. Our choice: at 4 to 9 characters each they take less than half of the 3 MB of a page.
 pub(super) const BUDGET: usize = 200_000;
-/// Most intervals in which events of one kind are counted: more would not be distinct on a screen.
+/// Maximum number of intervals for events of one kind: more cannot be distinguished on a screen.
 const EVENT_BINS: i64 = 500;
 
-/// How many numbers each of several series may have: none gets more than it `wants`, and what those that want little leave over is shared
-/// equally by the others.
+/// Shares of several series in the budget: no series gets more than it `wants`, and unused shares are divided equally among the others.
 pub(super) fn share(wants: &[usize], budget: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wants.len()).collect();
     order.sort_by_key(|&i| wants[i]);
@@ -35,12 +33,12 @@ pub(super) fn share(wants: &[usize], budget: usize) -> Vec<usize> {
 }
 
 impl Series {
-    /// Numbers that it takes to draw it as it is.
+    /// Number of values without reduction.
     pub(super) fn wants(&self) -> usize {
         if self.even().is_some() { self.times.len() } else { 2 * self.times.len() }
     }
 
-    /// Start and distance of the samples when they are evenly spaced, as far as whole nanoseconds can be.
+    /// Start and interval of evenly spaced samples, within the rounding to nanoseconds.
     fn even(&self) -> Option<(f64, f64)> {
         let (first, last) = (*self.times.first()?, *self.times.last()?);
         let n = self.times.len() as i64 - 1;
@@ -52,7 +50,7 @@ impl Series {
         (step > 0.0 && self.times.iter().enumerate().all(near)).then_some((first as f64 * 1e-9, step * 1e-9))
     }
 
-    /// The line to draw with at most about `budget` numbers; the length of the intervals in seconds if it had to be reduced.
+    /// The line with at most about `budget` values, and the length of the intervals in seconds if it was reduced.
     pub(super) fn line(&self, budget: usize) -> (TimeLine, Option<f64>) {
         let mut line = TimeLine { subject: self.subject, label: self.label.clone(), ..TimeLine::default() };
         if self.wants() <= budget {
@@ -63,7 +61,7 @@ impl Series {
             line.y = self.values.iter().map(|v| v.map(short)).collect();
             return (line, None);
         }
-        // Two values an interval, and its time where it might be empty.
+        // Two values per interval, and its time if intervals may be empty.
         let even = self.even().is_some();
         let buckets = (budget / if even { 2 } else { 3 }).max(2);
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
@@ -93,7 +91,7 @@ impl Series {
         (line, Some(width * 1e-9))
     }
 
-    /// Nanoseconds as seconds, without digits that are smaller than a ten-millionth of the whole series.
+    /// Nanoseconds as seconds, rounded to a ten-millionth of the whole series.
     fn seconds(&self, ns: f64) -> f64 {
         let end = self.times.last().copied().unwrap_or(0).max(1) as f64 * 1e-9;
         let decimals = (7 - end.log10().ceil() as i32).clamp(0, 9);
@@ -101,12 +99,12 @@ impl Series {
     }
 }
 
-/// Five significant digits: more than any screen shows.
+/// Five significant digits, more than a screen shows.
 pub(super) fn short(value: f64) -> f64 {
     significant(value, 5)
 }
 
-/// `value` with so many significant digits.
+/// `value` with this number of significant digits.
 pub(super) fn significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -115,7 +113,7 @@ pub(super) fn significant(value: f64, digits: i32) -> f64 {
 }
 
 fn round(value: f64, decimals: i32) -> f64 {
-    // Through text: the result prints with no more digits than asked for.
+    // Converted through text, so that the result prints with no more digits.
     if decimals >= 0 {
         format!("{value:.*}", decimals as usize).parse().unwrap_or(value)
     } else {
@@ -124,7 +122,7 @@ fn round(value: f64, decimals: i32) -> f64 {
     }
 }
 
-/// Events of a kind: when, ns, and how many. Few are shown each at its time; many are counted in equal intervals from 0 to `end_ns`.
+/// Events of a kind: times, ns, and counts. Few events keep their times; many are counted in equal intervals from 0 to `end_ns`.
 pub(super) fn events(
     (subject, label): (Option<usize>, String),
     kind: EventKind,
@@ -150,7 +148,7 @@ pub(super) fn events(
     (!out.at.is_empty()).then_some(out)
 }
 
-/// What was done to the lines of a chart, given the lengths of their intervals.
+/// Note on the reduction of a chart's lines, given the lengths of their intervals.
 pub(super) fn note(widths: impl Iterator<Item = Option<f64>>) -> String {
     let widths: Vec<f64> = widths.flatten().collect();
     let (low, high) = (widths.iter().copied().fold(f64::INFINITY, f64::min), widths.iter().copied().fold(0.0, f64::max));
@@ -159,9 +157,7 @@ pub(super) fn note(widths: impl Iterator<Item = Option<f64>>) -> String {
     }
     let text = |s: f64| forebay_analysis::quantity(significant(s, 2), crate::page::Dimension::Seconds);
     let range = if text(low) == text(high) { text(low) } else { format!("{} to {}", text(low), text(high)) };
-    format!(
-        "Long series are drawn as the smallest and the largest value in each interval of {range}; the tables have every sample."
-    )
+    format!("Long series are drawn as minimum and maximum per interval of {range}; the tables have every sample.")
 }
 
 #[cfg(test)]
@@ -174,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn short_series_are_not_touched_and_long_ones_share_the_rest() {
+    fn point_budget_shared_by_long_series() {
         assert_eq!(share(&[10, 1_000, 20, 5_000], 530), [10, 250, 20, 250]);
         assert_eq!(share(&[10, 20], 1_000), [10, 20]);
         assert_eq!(share(&[], 5), Vec::<usize>::new());
@@ -199,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn uneven_series_keep_their_times_and_gaps() {
+    fn uneven_series_keep_times() {
         let times = vec![0, 10, 11, 5_000_000_000, 5_000_000_500];
         let series = Series { times, values: [1.0, 2.0, 3.0, 4.0, 5.0].map(Some).to_vec(), ..Series::default() };
         let (line, _) = series.line(10);
         let Times::List(at) = &line.at else { panic!("even") };
         assert_eq!((at.len(), at[3]), (5, 5.0));
-        // Nine numbers are three intervals, of which the middle one is empty.
+        // Nine values are three intervals, of which the middle one is empty.
         let (line, _) = series.line(9);
         assert_eq!((line.y, line.low), (vec![Some(3.0), Some(5.0)], vec![Some(1.0), Some(4.0)]));
     }
@@ -217,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_exact_when_few_and_counted_when_many() {
+    fn many_events_are_binned() {
         let few =
             events((Some(1), String::new()), EventKind::Mark, &[(1_000, 2), (2_000, 0), (3_000, 1), (3_000, 4)], 10_000).unwrap();
         assert_eq!((few.at, few.n), (vec![1e-6, 3e-6], vec![2, 5]));

@@ -6,7 +6,7 @@ use forebay_analysis::{Data, Flow};
 use forebay_store::bins::{Bins, Rule};
 use forebay_store::stats::quantile;
 
-/// Which messages: those of queries wait for each other, and would hide the others.
+/// Population of messages: messages of queries wait for each other and would hide the others.
 #[derive(Clone, Copy)]
 struct Population {
     id: &'static str,
@@ -34,7 +34,7 @@ const QUANTITIES: [Quantity; 2] = [
     Quantity { id: "slowdown", title: "Slowdown by size", axis: "slowdown", unit: Dimension::Ratio, get: |f| f.slowdown },
 ];
 
-/// Bar charts of both quantities, for both populations as far as there are some; a view for each rule.
+/// Bar charts of both quantities, for each population with data; one view per rule.
 pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let mut out = Vec::new();
     for p in POPULATIONS {
@@ -171,7 +171,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn messages_of_queries_have_figures_of_their_own() {
+    fn query_messages_have_own_figures() {
         let mut d = data(4);
         d.flows.iter_mut().take(4).for_each(|f| f.in_query = true);
         let ids: Vec<String> = figures(&d).into_iter().map(|f| f.id).collect();

@@ -1,10 +1,10 @@
-//! The page of a sweep: every metric against the first swept axis, a line for each combination of the others.
+//! Page of a sweep: every metric against the first swept axis, one line per combination of the others.
 
 use super::reduce::short;
 use super::sweep_answer as answer;
+pub use super::sweep_data::{Point, Sweep, SweptAxis, Value};
+use super::sweep_data::{Seeds, value};
 use super::sweep_load;
-pub use super::swept::{Point, Sweep, SweptAxis, Value};
-use super::swept::{Seeds, value};
 use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
@@ -13,10 +13,10 @@ use forebay_analysis::{Metric, metrics};
 use forebay_analysis::{bold, count, list, quantity};
 use std::collections::BTreeMap;
 
-/// A line of every figure: one subject at one combination of the axes but the first.
+/// A line of every figure: one subject at one combination of the other axes.
 struct Line {
     name: String,
-    /// Positions on the first axis, ascending; per metric the values of the seeds there.
+    /// Positions on the first axis, ascending; for each metric the values of the seeds.
     at: Vec<(f64, Seeds)>,
 }
 
@@ -38,39 +38,37 @@ pub fn page(sweep: &Sweep) -> Page {
     let choices = answer::choices(sweep);
     page.headline = headline(&lines, axis);
     let mut first = answer::sentences(&choices);
-    // Behind what did not finish, and the best and the worst point.
+    // After unfinished points, and the best and the worst point.
     let at = first.iter().take_while(|s| ["**Nothing", "**Best"].iter().any(|begin| s.starts_with(begin))).count();
     sweep_load::sentence(sweep, &choices).into_iter().for_each(|s| first.insert(at, s));
     page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
-    let text = format!(
-        "Means over seeds against {key}; a band is the 95 % confidence interval where there are several, as far as it is possible.{ticks}"
-    );
+    let text = format!("Means over seeds against {key}. Bands are 95 % confidence intervals, clipped at physical bounds.{ticks}");
     page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures, ..Section::default() }];
     let maps = answer::maps(sweep, &choices);
     if !maps.is_empty() {
-        let text = "The metric that the headline judges by: the stronger the colour, the better.".into();
+        let text = "Main metric of the headline: stronger colours are better.".into();
         page.sections
-            .insert(0, Section { id: "maps".into(), title: "Where it is best".into(), text, grids: maps, figures: Vec::new() });
+            .insert(0, Section { id: "maps".into(), title: "Best regions".into(), text, grids: maps, figures: Vec::new() });
     }
-    let (id, title, text) = ("points".into(), "All points".into(), "A click on a head sorts by it.".into());
+    let (id, title, text) = ("points".into(), "All points".into(), "Click a column head to sort.".into());
     page.sections.push(Section { id, title, text, grids: vec![answer::table(sweep, &choices)], figures: Vec::new() });
     page
 }
 
-/// The lines, in the order in which the sweep names them; and what numbers on the first axis stand for, if it has names.
+/// The lines, in the order of the sweep; and the meaning of the numbers on the first axis, if it has names.
 fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
     let mut lines: Vec<Line> = Vec::new();
     let unset = Value::Text("unset".into());
     let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
     let mut names: Vec<&str> = Vec::new();
-    let said = sweep.axes_name_subjects();
+    let in_name = sweep.axes_name_subjects();
     for p in &sweep.points {
         let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
         let x = match at {
             Some(Value::Number(v)) => *v,
-            // Names have no distances: they stand side by side in the order of the sweep.
+            // Names have no distances: they are placed side by side in the order of the sweep.
             Some(Value::Text(t)) => match names.iter().position(|n| n == t) {
                 Some(i) => i as f64,
                 None => {
@@ -78,13 +76,13 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
                     (names.len() - 1) as f64
                 }
             },
-            // Nowhere on an axis of numbers.
+            // No position on an axis of numbers.
             Some(Value::Unset) => continue,
             None => 0.0,
         };
-        // What the point leaves as it is, and what the name of the subject says, goes without saying.
+        // Unset values, and values that the subject's name includes, are omitted.
         let others =
-            p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && !(said && v.text() == p.subject));
+            p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && !(in_name && v.text() == p.subject));
         let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text()).trim_start().to_owned()).collect();
         let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
         let line = match lines.iter().position(|l| l.name == name) {
@@ -108,7 +106,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
     (lines, ticks)
 }
 
-/// A logarithmic axis suits values above 0 that spread over more than a factor of 20.
+/// A logarithmic axis suits values above 0 that span more than a factor of 20.
 fn log(lines: &[Line]) -> bool {
     let all = || lines.iter().flat_map(|l| &l.at).map(|a| a.0);
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
@@ -139,7 +137,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     let curves: Vec<XyLine> = lines.iter().enumerate().map(curve).filter(|l| l.y.iter().any(Option::is_some)).collect();
     let values = || curves.iter().flat_map(|l| &l.y).flatten().copied();
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    // What does not change along the axis needs no picture: the table has it.
+    // Metrics that are constant along the axis need no figure: the table has them.
     let flat = |l: &XyLine| l.y.iter().flatten().all(|y| Some(y) == l.y.iter().flatten().next());
     if m.label.is_empty() || curves.is_empty() || curves.iter().all(flat) {
         return None;
@@ -161,13 +159,13 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
-/// The most sentences of the headline.
+/// Maximum number of headline sentences.
 const MAX_SENTENCES: usize = 5;
 
-/// By what lines are distinguished in words: of these, the first that some line has.
+/// Metrics by which lines are described, in order of preference.
 const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos"];
 
-/// From where to where each line goes, those that change most first; bars at the end.
+/// First and last value of each line, those with the largest change first; bars at the end.
 fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
     let (Some(axis), true) = (axis, lines.iter().any(|l| l.at.len() > 1)) else { return Headline::default() };
     let telling = |m: &Metric| lines.iter().any(|l| l.at.iter().any(|a| value(m, &a.1).is_some_and(|c| c.mean > 0.0)));
@@ -193,7 +191,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
             text(y1),
             x(x1)
         );
-        // How often one is contained in the other.
+        // Number of occurrences of one text in another.
         let (y0, y1) = (y0.mean, y1.mean);
         let change = if y0 > 0.0 && y1 > 0.0 { (y1 / y0).ln().abs() } else { f64::INFINITY };
         changes.push((change, sentence));
@@ -207,13 +205,13 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
     }
 }
 
-/// All numbers at the last value of the first axis, where differences are usually largest.
+/// All metrics at the last value of the first axis, where differences are usually largest.
 fn last(lines: &[Line]) -> MetricTable {
     let row = |m: Metric| {
         let of = |l: &Line| l.at.last().and_then(|(_, of)| value(&m, of));
         let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
         let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
-        // What has no name bounds the numbers before it.
+        // Metrics without a label bound the metrics before them.
         (!m.label.is_empty() && cells.iter().any(Option::is_some)).then(|| MetricRow {
             label,
             unit: m.unit,
@@ -248,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_each_combination_with_bands() {
+    fn one_line_per_combination() {
         let p = page(&sweep());
         let names: Vec<&str> = p.subjects.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["default, cc reno", "default, cc dctcp"]);
@@ -262,23 +260,23 @@ mod tests {
         assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
     }
 
-    /// Of two seeds that differ a t interval is 12.7 times as wide as their distance: beyond both sides of what is possible.
+    /// The t interval of two different seeds is 12.7 times as wide as their distance: beyond both physical bounds.
     #[test]
-    fn no_band_goes_beyond_what_is_possible() {
+    fn bands_stay_in_range() {
         let numbers = [
             ("goodput_bps", 0.9e9, 0.5e9),
-            ("goodput_most_bps", 0.95e9, 0.95e9),
+            ("goodput_max_bps", 0.95e9, 0.95e9),
             ("flows", 200.0, 200.0),
             ("flows_completed", 199.0, 20.0),
             ("fct_small_p99_s", 0.001, 0.2),
             ("slowdown_p99", 1.5, 4.0),
             ("queue_mean_pkts", 10.0, 90.0),
-            ("queue_most_pkts", 100.0, 100.0),
-            ("busy", 0.99, 0.7),
+            ("queue_limit_pkts", 100.0, 100.0),
+            ("utilization", 0.99, 0.7),
         ];
         let mut s = sweep();
         for (i, p) in s.points.iter_mut().enumerate() {
-            // Along the axis everything grows a little, so that it is drawn.
+            // All metrics grow a little along the axis, so that they are drawn.
             let number = |(name, even, odd): (&str, f64, f64)| {
                 (name.to_owned(), if i % 2 == 0 { even } else { odd * (1.0 + 1e-3 * (i / 2) as f64) })
             };
@@ -299,7 +297,7 @@ mod tests {
             ("sweep-fct-small-p99-s", (0.0, f64::INFINITY)),
             ("sweep-slowdown-p99", (1.0, f64::INFINITY)),
             ("sweep-queue-mean-pkts", (0.0, 100.5)),
-            ("sweep-busy", (0.0, 1.0)),
+            ("sweep-utilization", (0.0, 1.0)),
         ];
         assert_eq!(drawn.iter().map(|d| d.0).collect::<Vec<_>>(), limits.map(|l| l.0), "and no chart of limits");
         for ((id, (low, high)), (_, (least, most))) in drawn.into_iter().zip(limits) {
@@ -309,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_headline_says_from_where_to_where() {
+    fn headline_gives_range() {
         let h = page(&sweep()).headline;
         let ends = "**Best**: goodput **1 Gbit/s** at senders 1, cc reno; **worst**: **15.6 Mbit/s** at senders 64, cc dctcp.";
         let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
@@ -318,22 +316,22 @@ mod tests {
     }
 
     #[test]
-    fn what_was_still_running_took_at_least_so_long() {
+    fn unfinished_is_lower_bound() {
         let mut s = sweep();
         for p in &mut s.points {
             let part = if p.at[0] == Value::Number(64.0) { 1.0 } else { 0.0 };
-            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_known".into(), 1.0 - part)];
+            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_exact_quantile".into(), 1.0 - part)];
         }
         let p = page(&s);
-        let said = &p.headline.sentences;
-        assert!(said[0].ends_with("worst**: **at least 1 s** at senders 64, cc dctcp."), "{said:?}");
-        assert!(said[1].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{said:?}");
+        let output = &p.headline.sentences;
+        assert!(output[0].ends_with("worst**: **at least 1 s** at senders 64, cc dctcp."), "{output:?}");
+        assert!(output[1].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{output:?}");
         let bounds = |cells: &[Option<Cell>]| cells.iter().all(|c| c.is_some_and(|c| c.at_least));
         assert!(bounds(&p.headline.charts[0].values) && bounds(&p.table.rows[0].cells));
     }
 
     #[test]
-    fn what_goes_without_saying_is_not_said() {
+    fn constant_axes_are_omitted() {
         let mut s = sweep();
         for p in &mut s.points {
             let Value::Text(cc) = &p.at[1] else { panic!() };
@@ -346,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn names_on_the_first_axis_stand_side_by_side() {
+    fn categorical_first_axis() {
         let mut s = sweep();
         s.axes.swap(0, 1);
         s.points.iter_mut().for_each(|p| p.at.swap(0, 1));

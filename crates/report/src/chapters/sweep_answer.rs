@@ -1,39 +1,39 @@
-//! What a sweep says in words: where nothing finished, the best point and the worst, and what the best one costs.
+//! Sentences about a sweep: unfinished points, the best and the worst point, and the cost of the best.
 
-use super::swept::{Sweep, Value, value};
+use super::sweep_data::{Sweep, Value, value};
 use crate::page::{Cell, Dimension, Grid, TitledGrid};
-use forebay_analysis::{GridCell, Metric, bold, judged, metrics, quantity};
+use forebay_analysis::{GridCell, Metric, bold, headline_metrics, metrics, quantity};
 use std::collections::BTreeMap;
 
-/// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.
+/// Differences up to this fraction of the better value are ignored. Our choice, as in comparisons of runs.
 const SMALL: f64 = 0.05;
-/// Most places that a sentence names, and most heat maps of a page.
+/// Maximum number of places in a sentence, and of heat maps of a page.
 const MAX_NAMED: usize = 3;
 const MAX_MAPS: usize = 12;
 
 /// A subject at a point, with the values of its seeds.
 pub(super) struct Choice<'a> {
     pub(super) at: &'a [Value],
-    /// What of that is asked of the network.
+    /// Values of the axes that define the load.
     load: Vec<&'a Value>,
     pub(super) variant: &'a str,
     pub(super) subject: &'a str,
-    /// The point in words.
+    /// The point as text.
     pub(super) place: String,
     pub(super) seeds: BTreeMap<String, Vec<f64>>,
 }
 
-/// All of them, in the order of the sweep.
+/// All choices, in the order of the sweep.
 pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
     let mut out: Vec<Choice> = Vec::new();
     let several = sweep.points.iter().any(|p| p.subject != sweep.points[0].subject) && !sweep.axes_name_subjects();
     for p in &sweep.points {
-        // The seeds of a choice follow each other, but for those of other groups of its network between them.
+        // The seeds of a choice are adjacent, except for those of other groups of its network.
         let known =
             out.iter().rev().take(64).position(|c| c.at == p.at && c.subject == p.subject).map(|back| out.len() - 1 - back);
         let at = known.unwrap_or_else(|| {
             let named = sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
-            let value = |(axis, v): (&super::swept::SweptAxis, &Value)| match v {
+            let value = |(axis, v): (&super::sweep_data::SweptAxis, &Value)| match v {
                 Value::Number(n) => format!("{} {}", axis.short, quantity(*n, axis.unit)).trim().to_owned(),
                 _ => format!("{} {}", axis.short, v.text()).trim().to_owned(),
             };
@@ -63,7 +63,7 @@ impl Choice<'_> {
         value(m, &self.seeds)
     }
 
-    /// Whether it started something finite in every run and finished none of it.
+    /// True if it started finite work in every run and finished none of it.
     fn finished_nothing(&self) -> bool {
         let none = |started: &str, done: &str| {
             let all = |name: &str| self.seeds.get(name).map_or(0.0, |v| v.iter().sum::<f64>());
@@ -78,12 +78,12 @@ fn metric(name: &str) -> Option<Metric> {
     metrics().find(|m| m.name == name)
 }
 
-/// Which metric tells the choices apart, and whether less of it is better: of those that runs are judged by, the first that several have. Its
-/// median where the tail is only a lower bound everywhere, so that no point could be called the best.
+/// The metric that ranks the choices, and true if less is better: the first headline metric with several values. Its median is used where the tail
+/// is only a lower bound at every point.
 pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
     let several = |m: &Metric| all.iter().filter(|c| c.cell(m).is_some()).nth(1).is_some();
     let known = |m: &Metric| all.iter().any(|c| c.cell(m).is_some_and(|c| !c.at_least));
-    let (m, less) = judged().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
+    let (m, less) = headline_metrics().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))?;
     let median = (less && !known(&m)).then(|| metric(&m.name.replace("_p99_", "_p50_"))).flatten().filter(known);
     Some((median.unwrap_or(m), less))
 }
@@ -95,12 +95,7 @@ pub(super) fn sentences(all: &[Choice]) -> Vec<String> {
     let Some((best, worst)) = ends(all, &m, less) else { return out };
     let (b, w) = (&all[best.0], &all[worst.0]);
     if same(best.1, worst.1) {
-        out.push(format!(
-            "The {} hardly differs between the points: {} to {}.",
-            label(&m),
-            shown(best.1, &m),
-            shown(worst.1, &m)
-        ));
+        out.push(format!("The {} is nearly the same at all points: {} to {}.", label(&m), shown(best.1, &m), shown(worst.1, &m)));
         return out;
     }
     out.push(format!(
@@ -127,7 +122,7 @@ fn stopped(all: &[Choice]) -> Option<String> {
         .then(|| format!("{} at {} of {} results: {}.", bold("Nothing finished"), places.len(), all.len(), named.join("; ")))
 }
 
-/// The best and the worst of those with a value. What was still running is never the best, and of equal ones the worst.
+/// The best and the worst choice with a value. A choice with unfinished work is never the best, and the worst among equals.
 fn ends(all: &[Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
     let mut cells: Vec<(usize, Cell)> = all.iter().enumerate().filter_map(|(i, c)| Some((i, c.cell(m)?))).collect();
     cells.sort_by(|a, b| {
@@ -143,24 +138,23 @@ fn same(a: Cell, b: Cell) -> bool {
     !b.at_least && (a.mean - b.mean).abs() <= SMALL * a.mean.abs().max(b.mean.abs())
 }
 
-/// What the best choice costs: the others of its network, or where there are none its own goodput, else the queue.
+/// Cost of the best choice: for the other groups of its network, or else in its own goodput or queue.
 fn price(all: &[Choice], best: usize, judged_by: &Metric) -> Option<String> {
     let at = all[best].at;
-    // Variants run beside each other, in networks of their own, and cost each other nothing.
+    // Variants have separate networks and cost each other nothing.
     let others: Vec<usize> = (0..all.len())
         .filter(|&i| all[i].at == at && all[i].variant == all[best].variant && all[i].subject != all[best].subject)
         .collect();
     if !others.is_empty() {
         let costs: Vec<String> =
             others.iter().take(MAX_NAMED).filter_map(|&o| cost(all, o, "goodput_bps", false, true)).collect();
-        return Some(if costs.is_empty() { "It costs the others no goodput.".into() } else { costs.join(" ") });
+        return Some(if costs.is_empty() { "Other groups lose no goodput.".into() } else { costs.join(" ") });
     }
     let second = [("goodput_bps", false), ("queue_p99_pkts", true)].into_iter().find(|(name, _)| *name != judged_by.name)?;
     cost(all, best, second.0, second.1, false)
 }
 
-/// A metric of a choice against the best value that its subject has at the same load: at another one it is asked for more. `None` where it is as
-/// good.
+/// A metric of a choice against the best value of its subject at the same load; other loads are not comparable. `None` where it is as good.
 fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> Option<String> {
     let m = metric(name)?;
     let here = all[choice].cell(&m)?;
@@ -168,10 +162,10 @@ fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> O
     let better = |a: &(f64, &str), b: &(f64, &str)| if less { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) };
     let (most, place) = own.filter_map(|c| Some((c.cell(&m)?.mean, c.place.as_str()))).min_by(better)?;
     let worse = (most - here.mean).abs() > SMALL * most.abs().max(here.mean.abs());
-    let whose = if other { format!("It costs {}: the", bold(all[choice].subject)) } else { "The price: the".to_owned() };
+    let whose = if other { format!("Cost for {}: the", bold(all[choice].subject)) } else { "Cost: the".to_owned() };
     worse.then(|| {
         let (here, most) = (quantity(here.mean, m.unit), quantity(most, m.unit));
-        format!("{whose} {} is {} there, {} at best ({place}).", label(&m), bold(&here), bold(&most))
+        format!("{whose} {} is {} there, {} at its best ({place}).", label(&m), bold(&here), bold(&most))
     })
 }
 
@@ -183,7 +177,7 @@ fn shown(c: Cell, m: &Metric) -> String {
     if c.at_least { "at least " } else { "" }.to_owned() + &quantity(c.mean, m.unit)
 }
 
-/// Every choice with what tells them apart, to be sorted.
+/// Sortable table of all choices with their main metrics.
 pub(super) fn table(sweep: &Sweep, all: &[Choice]) -> TitledGrid {
     let shown: Vec<Metric> = [
         "qct_p99_s",
@@ -219,7 +213,7 @@ fn key(v: &Value, unit: Dimension) -> GridCell {
     }
 }
 
-/// With two keys or more: the telling metric over the first two, a map for each combination of the rest. The stronger the colour, the better.
+/// For two keys or more: heat maps of the main metric over the first two, one per combination of the rest. Stronger colours are better.
 pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
     let (Some((m, less)), [x, y, ..]) = (telling(all), sweep.axes.as_slice()) else { return Vec::new() };
     let means: Vec<f64> = all.iter().filter_map(|c| c.cell(&m)).map(|c| c.mean).collect();
@@ -263,7 +257,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
     maps.into_iter().map(map).collect()
 }
 
-/// Values of an axis, numbers in order, names in that of the sweep.
+/// Values of an axis: numbers sorted, names in the order of the sweep.
 fn distinct<'a>(of: &[&Choice<'a>], axis: usize) -> Vec<&'a Value> {
     let mut values: Vec<&Value> = Vec::new();
     for v in of.iter().filter_map(|c| c.at.get(axis)) {
@@ -280,10 +274,10 @@ fn distinct<'a>(of: &[&Choice<'a>], axis: usize) -> Vec<&'a Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::swept::{Point, SweptAxis};
+    use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
 
-    /// K against the number of servers, for a group of services beside one of bulk traffic.
+    /// Varies K and the number of servers, for a group of services beside one of bulk traffic.
     fn sweep(shared: bool) -> Sweep {
         let axis = |key: &str, short: &str, unit| SweptAxis { key: key.into(), short: short.into(), unit };
         let mut s = Sweep {
@@ -312,22 +306,22 @@ mod tests {
     }
 
     #[test]
-    fn best_and_worst_and_what_the_best_costs_the_others() {
+    fn best_worst_and_cost() {
         let s = sweep(true);
-        let said = sentences(&choices(&s));
+        let output = sentences(&choices(&s));
         assert_eq!(
-            said,
+            output,
             [
                 "**Best**: query completion p99 **1.6 ms** at k 20 packets, senders 8, services; **worst**: **128 ms** at k 200 packets, \
                  senders 64, services.",
-                "It costs **bulk**: the goodput is **800 Mbit/s** there, **8 Gbit/s** at best (k 200 packets, senders 8, bulk).",
+                "Cost for **bulk**: the goodput is **800 Mbit/s** there, **8 Gbit/s** at its best (k 200 packets, senders 8, bulk).",
             ]
         );
     }
 
-    /// More senders send more: that is no price of the best point, which has fewest.
+    /// More senders send more: this is not a cost of the best point, which has the fewest.
     #[test]
-    fn what_another_load_gets_is_no_price() {
+    fn cost_compares_equal_loads() {
         let mut s = sweep(false);
         for p in &mut s.points {
             let Value::Number(senders) = p.at[1] else { panic!("{:?}", p.at) };
@@ -335,31 +329,35 @@ mod tests {
             p.metrics.retain(|(name, _)| name != "goodput_bps");
             p.metrics.push(("goodput_bps".into(), senders * 1e6));
         }
-        let said = sentences(&choices(&s));
-        assert!(said.len() == 1 && said[0].starts_with("**Best**"), "{said:?}");
+        let output = sentences(&choices(&s));
+        assert!(output.len() == 1 && output[0].starts_with("**Best**"), "{output:?}");
         s.axes[1].key = "topology.bottleneck.rate".into();
-        assert!(sentences(&choices(&s))[1].starts_with("The price: the goodput is **8 Mbit/s** there, **64 Mbit/s** at best"));
+        assert!(sentences(&choices(&s))[1].starts_with("Cost: the goodput is **8 Mbit/s** there, **64 Mbit/s** at its best"));
     }
 
     #[test]
-    fn what_finished_nothing_comes_first_and_is_never_the_best() {
+    fn unfinished_points_come_first() {
         let mut s = sweep(false);
         for p in s.points.iter_mut().filter(|p| p.at[0] == Value::Number(20.0)) {
-            p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_known".into(), 0.0)]);
+            p.metrics.extend([
+                ("queries".into(), 1.0),
+                ("queries_completed".into(), 0.0),
+                ("queries_exact_quantile".into(), 0.0),
+            ]);
         }
-        let said = sentences(&choices(&s));
-        assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
-        assert!(said[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{said:?}");
+        let output = sentences(&choices(&s));
+        assert_eq!(output[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
+        assert!(output[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{output:?}");
     }
 
-    /// Every run ends in the midst of a query: the tail is nowhere known, the median is, but where half of them are still running.
+    /// Every run ends during a query: the tail is never known, and the median only where fewer than half of them are running.
     #[test]
-    fn medians_speak_where_no_tail_is_known() {
+    fn median_replaces_unknown_tail() {
         let mut s = sweep(false);
         for p in &mut s.points {
             let p99 = p.metrics[0].1;
             let known = if p99 > 0.1 { 0.0 } else { 0.5 };
-            p.metrics.extend([("qct_p50_s".into(), p99 / 2.0), ("queries_known".into(), known)]);
+            p.metrics.extend([("qct_p50_s".into(), p99 / 2.0), ("queries_exact_quantile".into(), known)]);
         }
         assert!(
             sentences(&choices(&s))[0].starts_with(
@@ -371,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_over_the_first_two_keys() {
+    fn heat_map_of_first_two_keys() {
         let s = sweep(false);
         let maps = maps(&s, &choices(&s));
         assert_eq!((maps.len(), maps[0].title.as_str()), (1, "query completion p99: services"));

@@ -1,25 +1,24 @@
-//! Of a sweep over both what an operator chooses and what is asked of the network: which choice is best, load by load. The best point of all
-//! would be where least is asked.
+//! Best choice load by load, for a sweep over both choices of an operator and loads. The best point of all would be that of the smallest load.
 
 use super::sweep_answer::{Choice, telling};
-use super::swept::{Sweep, Value};
+use super::sweep_data::{Sweep, Value};
 use forebay_analysis::{bold, list, number};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most choices that the sentence names.
+/// Maximum number of choices in the sentence.
 const MAX_NAMED: usize = 3;
 
-/// A choice at a load by name, its value, and whether that is a lower bound of what is better when it is less.
+/// Name of a choice at a load, its value, and true for a lower bound of a metric where less is better.
 type Named = (String, f64, bool);
 
-/// Which choice has the best value of the telling metric at how many loads. `None` without loads, or without several choices at one.
+/// The choice with the best value of the main metric at the largest number of loads. `None` without loads, or without several choices at one.
 pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let (m, less) = telling(all)?;
     let loads: Vec<usize> = (0..sweep.axes.len()).filter(|i| sweep.axes[*i].is_load()).collect();
     if loads.is_empty() {
         return None;
     }
-    // Groups beside the judged ones have no such value.
+    // Groups without the main metric have no value.
     let mut judged = all.iter().filter(|c| c.cell(&m).is_some()).map(|c| c.subject);
     let first = judged.next();
     let several = judged.any(|s| Some(s) != first) && !sweep.axes_name_subjects();
@@ -47,7 +46,7 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
         let better = |a: &f64, b: &f64| if less { a.total_cmp(b) } else { b.total_cmp(a) };
         match of.iter().filter(|c| !c.2).min_by(|a, b| better(&a.1, &b.1)) {
             Some(best) => {
-                // Equal ones share the place.
+                // Equal choices share the rank.
                 for (name, ..) in of.iter().filter(|c| !c.2 && (c.1 - best.1).abs() <= 0.01 * best.1.abs()) {
                     *wins.entry(name.clone()).or_default() += 1;
                 }
@@ -64,7 +63,11 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let mut order: Vec<(&String, &usize)> = wins.iter().collect();
     order.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
     let word = if less { "lowest" } else { "highest" };
-    let open = if open == 0 { String::new() } else { format!("; at {open} of them some were still running everywhere") };
+    let open = if open == 0 {
+        String::new()
+    } else {
+        format!("; {open} of them cannot be ranked, with unfinished queries or messages at every choice")
+    };
     let label = m.label.replace("{first}", "the first group");
     let most = order.first().map_or(0, |(_, n)| **n);
     let best: Vec<String> = order.iter().filter(|(_, n)| **n == most).map(|(name, _)| bold(name)).collect();
@@ -74,11 +77,9 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let (keys, n) = (list(&keys), number(n as f64));
     Some(match best.len() {
         0 => format!(
-            "Load by load ({keys}: {n} loads) nobody has the {word} {label}: some were still running everywhere, so that it is only known to be at least so long."
+            "Load by load ({keys}: {n} loads), the {word} {label} is unknown: queries or messages were still running at every choice."
         ),
-        1 => format!(
-            "Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, alone or with others{open}."
-        ),
+        1 => format!("Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, possibly shared{open}."),
         _ => format!("Load by load ({keys}: {n} loads), these have the {word} {label} at {most} of {n} each: {who}{open}."),
     })
 }
@@ -86,18 +87,18 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::sweep_answer::choices;
-    use super::super::swept::{Point, SweptAxis};
+    use super::super::sweep_data::{Point, SweptAxis};
     use super::*;
     use crate::page::Dimension;
 
     #[test]
-    fn the_best_choice_is_told_from_the_easiest_load() {
+    fn best_choice_load_by_load() {
         let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Dimension::Count };
         let axes = vec![axis("topology.senders", "senders"), axis("topology.bottleneck.buffer", "buffer")];
         let mut s = Sweep { title: String::new(), axes, points: Vec::new() };
         for senders in [8.0, 16.0, 32.0] {
             for buffer in [50.0, 100.0] {
-                // The large buffer is better, but for the smallest load.
+                // The large buffer is better, except for the smallest load.
                 let p99 = senders * 1e-3 * if (buffer > 60.0) == (senders > 8.0) { 1.0 } else { 2.0 };
                 let at = vec![Value::Number(senders), Value::Number(buffer)];
                 let metrics = vec![("qct_p99_s".into(), p99)];
@@ -106,7 +107,7 @@ mod tests {
         }
         assert_eq!(
             sentence(&s, &choices(&s)).unwrap(),
-            "Load by load (senders: 3 loads), **buffer 100** has the lowest query completion p99 at 2 of 3, alone or with others."
+            "Load by load (senders: 3 loads), **buffer 100** has the lowest query completion p99 at 2 of 3, possibly shared."
         );
         s.axes[0].key = "topology.bottleneck.queue.k".into();
         assert_eq!(sentence(&s, &choices(&s)), None, "nothing but choices");

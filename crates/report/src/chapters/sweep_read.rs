@@ -1,6 +1,6 @@
-//! From the directory of a sweep to what its page is made of.
+//! Reads the directory of a sweep for its page.
 
-use super::swept::{Point, Sweep, SweptAxis, Value};
+use super::sweep_data::{Point, Sweep, SweptAxis, Value};
 use crate::page::{Dimension, Fact, Page, ScenarioText};
 use forebay_analysis::count;
 use forebay_analysis::metrics;
@@ -9,7 +9,7 @@ use forebay_store::rows::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The page of a sweep that has tables; it says so if they are not those of all its runs.
+/// The page of a sweep with tables. It notes if they do not include all runs.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -44,16 +44,16 @@ fn facts(m: &SweepManifest) -> Vec<Fact> {
     all.into_iter().filter(|f| !f.value.is_empty()).collect()
 }
 
-/// Axes as the page has them: what changes together is one.
+/// Axes of the page. Keys that change together form one axis.
 struct AxisGroup<'m> {
     /// Key, or the keys of a list.
     key: String,
     axes: Vec<&'m AxisRecord>,
-    /// Whether its values are those of the first axis, as numbers.
+    /// True if its values are those of the first axis, as numbers.
     numbers: bool,
 }
 
-/// The groups of axes, first the one to draw against: the first whose values are numbers, if there is one.
+/// The groups of axes, the one to draw against first: the first with numeric values, if there is one.
 fn axis_groups(m: &SweepManifest) -> Vec<AxisGroup<'_>> {
     let mut out: Vec<AxisGroup> = Vec::new();
     let of = |source: &str| m.axes.iter().filter(|a| a.source == source).collect::<Vec<_>>();
@@ -76,12 +76,12 @@ fn axis_groups(m: &SweepManifest) -> Vec<AxisGroup<'_>> {
         let first = out.remove(i);
         out.insert(0, first);
     }
-    // Distances count on the axis; elsewhere values are names, as they were written.
+    // Values count as numbers on the axis; elsewhere they are names, as written.
     out.iter_mut().skip(1).for_each(|d| d.numbers = false);
     out
 }
 
-/// Unit of an axis, by the column of its numbers.
+/// Unit of an axis, from the column of its numbers.
 fn unit(axis: &AxisRecord) -> Dimension {
     let column = axis.number_column.as_deref().and_then(|c| c.strip_prefix(axis.key.as_str()));
     match column {
@@ -130,7 +130,7 @@ impl<'a> Column<'a> {
 fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
     let mut dimensions = axis_groups(m);
     let batches = dir.table()?;
-    // A swept congestion control is its own name, unless there is nothing else to draw against.
+    // A swept congestion control names its lines, unless it is the only axis.
     let names = names(&batches.iter().map(Rows::new).collect::<Vec<_>>());
     let cc = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
     let cc = cc.map(|i| dimensions.remove(i).axes[0]);
@@ -176,7 +176,7 @@ fn value(numbers: bool, columns: &[Column], row: usize) -> Value {
 /// Names that distinguish variants and groups.
 struct Names {
     variants: usize,
-    /// Most rows of one point with one seed.
+    /// Maximum number of rows of one point with one seed.
     each: usize,
     groups: BTreeMap<String, usize>,
 }

@@ -1,12 +1,12 @@
-//! The table of all metrics.
+//! Table of all metrics.
 
 use crate::page::{MetricRow, MetricTable};
 use forebay_analysis::{Data, Metric, cells, metrics};
 
-/// Every metric that some subject has, as the printed table has them.
+/// Every metric with a value for some subject, in the order of the printed table.
 pub(super) fn table(data: &Data) -> MetricTable {
     let first = data.subjects.first().map_or("", |s| s.group.as_str());
-    // Which port, unless networks differ in it.
+    // Names the port, unless networks differ in it.
     let port = data.networks.first().map_or("", |n| n.port.as_str());
     let port = if data.networks.iter().all(|n| n.port == port) { port } else { "" };
     let row = |m: Metric| {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn means_intervals_and_what_is_left_out() {
+    fn means_and_omitted_rows() {
         let d = data(&[
             ("reno", &[("goodput_bps", &[9e8, 11e8]), ("syn_rtos", &[0.0, 0.0]), ("queue_p99_pkts", &[100.0, 100.0])]),
             ("dctcp", &[("goodput_bps", &[1e9]), ("qct_p99_s", &[0.02])]),

@@ -1,4 +1,4 @@
-//! What of a page is text: title, facts, scenarios, and what the words mean.
+//! Texts of a page: title, facts, scenarios and glossary.
 
 use crate::page::{Dimension, Fact, Page, ScenarioText, Term};
 use forebay_analysis::{Data, metrics};
@@ -18,7 +18,7 @@ pub(super) fn title(dirs: &[RunDir]) -> String {
     list(&names)
 }
 
-/// One line about what was run.
+/// One line about the runs.
 pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     let mut parts = Vec::new();
     if dirs.len() > 1 {
@@ -47,7 +47,7 @@ pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     parts.join(", ")
 }
 
-/// Where the numbers come from.
+/// Origin of the numbers.
 pub(super) fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
     let mut out = Vec::new();
     for (dir, label) in dirs.iter().zip(labels) {
@@ -91,10 +91,10 @@ fn speed(m: &Manifest) -> String {
     )
 }
 
-/// Remarks of the scenario reader, each once.
+/// Notes of the scenario reader, each once.
 pub(super) fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    // First of all, what is not there.
+    // Missing results come first.
     for (dir, label) in dirs.iter().zip(labels).filter(|(d, _)| !d.manifest().partial.is_empty()) {
         let of = if dirs.len() > 1 { format!("{label}: ") } else { String::new() };
         out.push(format!("{of}{}", dir.manifest().partial));
@@ -111,7 +111,7 @@ pub(super) fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
     out
 }
 
-/// The scenarios as files, and with every default.
+/// The scenarios as files, and with all defaults.
 pub(super) fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
     let one = |dir: &RunDir| {
         let s = &dir.manifest().scenario;
@@ -121,7 +121,7 @@ pub(super) fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
     dirs.iter().map(one).collect()
 }
 
-/// What the words of a page mean: its metrics, then the columns behind its figures.
+/// Glossary of a page: its metrics, then the columns behind its figures.
 pub(super) fn glossary(page: &Page) -> Vec<Term> {
     let mut out: Vec<Term> = Vec::new();
     let first = |label: &str| label.split(", ").next().unwrap_or(label).to_owned();
@@ -146,23 +146,23 @@ pub(super) fn glossary(page: &Page) -> Vec<Term> {
     add(has("queue-over-time"), column(&QUEUE, "marks", "mark"));
     add(has("queue-over-time"), column(&QUEUE, "drops", "drop"));
     add(has("timeouts") || has("queue-over-time"), column(&FLOWS, "rtos", "timeout"));
-    add(has("timeouts"), column(&TIMEOUTS, "rto_ns", "wait for a timeout"));
+    add(has("timeouts"), column(&TIMEOUTS, "rto_ns", "timeout duration"));
     for (name, title) in [("cwnd", "congestion window"), ("alpha", "alpha"), ("srtt_ns", "smoothed round-trip time")] {
         add(has("connections"), column(&TCP, name, title));
     }
-    add(has("topology"), column(&PORTS, "busy", "busy"));
+    add(has("topology"), column(&PORTS, "utilization", "utilization"));
     add(has("topology"), column(&PORTS, "queue_max_pkts", "largest queue"));
     out
 }
 
-/// A column of a table as a term of the page, which speaks of seconds where the table counts nanoseconds.
+/// A column of a table as a glossary entry, in seconds where the table has nanoseconds.
 fn column<R>(table: &TableSchema<R>, name: &str, title: &str) -> Option<Term> {
     let c = table.columns.iter().find(|c| c.name == name)?;
     let unit = if c.unit == "ns" { "s".to_owned() } else { plain(c.unit) };
     Some(Term { name: title.into(), unit, text: format!("{} (column `{}` of `{}`)", c.doc, c.name, table.name) })
 }
 
-/// The schema writes 1 for what has no unit.
+/// The schema uses 1 for values without a unit.
 fn plain(symbol: &str) -> String {
     if symbol == "1" { String::new() } else { symbol.to_owned() }
 }

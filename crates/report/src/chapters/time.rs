@@ -1,20 +1,20 @@
-//! Figures over time: queues, senders, timeouts. Drafts of all of them are made first, because they share one budget of numbers.
+//! Figures over time: queues, senders, timeouts. All drafts are made first, because they share a budget of points.
 
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, finish, repetitions};
 use super::goodput;
 use super::owner::colour;
 use super::reduce::{self, Series, events};
-use crate::page::{Dimension, EventKind, Events, Figure, Level};
+use crate::page::{Dimension, EventKind, Events, Figure, Threshold};
 use forebay_analysis::count;
 use forebay_analysis::{Data, Port, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
 
-/// Most lines of a view.
+/// Maximum number of lines of a view.
 const MAX_LINES: usize = 6;
-/// Points of a cumulated count.
+/// Maximum number of points of a cumulative count.
 const STEPS: i64 = 500;
 
-/// All figures over time that the data has something for, with at most about `budget` numbers together.
+/// All figures over time with data, with at most about `budget` points together.
 pub(super) fn figures(data: &Data, budget: usize) -> Vec<Figure> {
     finish([goodput::draft(data), queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
 }
@@ -45,7 +45,7 @@ fn queues(data: &Data) -> Option<Draft> {
         }
     });
     let all = repetitions(data);
-    // All seeds where the list of views stays short, else the first.
+    // All seeds if the list of views stays short, else the first.
     let shown = if ports.len() * all.len() <= MAX_VIEWS / 2 { &all[..] } else { &all[..all.len().min(1)] };
     let mut views = Vec::new();
     for port in ports.iter().take(MAX_VIEWS) {
@@ -70,14 +70,13 @@ fn queues(data: &Data) -> Option<Draft> {
     let left = ports.len().saturating_sub(MAX_VIEWS);
     let more = if left > 0 { format!(" {} more are in the table `queue`.", count(left, "port")) } else { String::new() };
     let one = if ports.len() == 1 { format!(" at {}", ports[0]) } else { String::new() };
-    let partial = data.ports.iter().any(|p| ports.contains(&p.name.as_str()) && !p.levels.is_empty());
-    let levels =
-        if partial { " Lines at the threshold of a single queue, or of an average, are not of all that is drawn." } else { "" };
+    let partial = data.ports.iter().any(|p| ports.contains(&p.name.as_str()) && !p.thresholds.is_empty());
+    let thresholds = if partial { " Threshold lines may apply to a single queue or to the average queue only." } else { "" };
     let draft = Draft {
         id: "queue-over-time",
         title: "Queue over time",
         text: format!(
-            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{levels}{which}{more}"
+            "Packets waiting and in service{one}, with marks and drops of the port and timeouts of all senders.{thresholds}{which}{more}"
         ),
         choice: match (ports.len(), shown.len()) {
             (1, _) => "seed",
@@ -90,7 +89,7 @@ fn queues(data: &Data) -> Option<Draft> {
 }
 
 fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPanel {
-    let mut panel = DraftPanel { title, unit: Dimension::Packets, levels: levels(data, series), ..DraftPanel::default() };
+    let mut panel = DraftPanel { title, unit: Dimension::Packets, thresholds: thresholds(data, series), ..DraftPanel::default() };
     for q in series {
         let (network, end) = (data.runs[q.run].network, data.runs[q.run].end_ns);
         let subject = colour(data, network);
@@ -104,7 +103,7 @@ fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPane
                 .zip(so_far.iter().zip(before))
                 .map(|(&t, (now, before))| (t, now.saturating_sub(*before)))
                 .collect();
-            // They are the port's, whoever's packets they met.
+            // Events belong to the port, for packets of any subject.
             let what = if kind == EventKind::Mark { "marks" } else { "drops" };
             let label = if series.len() > 1 { format!("{what} with {}", data.network_label(network)) } else { what.to_owned() };
             panel.events.extend(events((subject, label), kind, &happened, end));
@@ -114,8 +113,8 @@ fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPane
     panel
 }
 
-/// Where the queues of a panel are marked and full, as far as all agree.
-fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
+/// Common thresholds and limits of the queues of a panel.
+fn thresholds(data: &Data, series: &[&QueueSeries]) -> Vec<Threshold> {
     let port = |q: &&QueueSeries| data.ports.iter().find(|p| p.network == data.runs[q.run].network && p.name == q.port);
     let ports: Vec<&Port> = series.iter().filter_map(port).collect();
     type Limit = fn(&Port) -> Option<f64>;
@@ -123,22 +122,22 @@ fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
         [("K", |p| p.limits.mark), ("buffer", |p| p.limits.buffer), ("of the shared buffer", |p| p.limits.shared)];
     let level = |(name, get): (&str, Limit)| {
         let first = get(ports.first()?)?;
-        // Of queues that count bytes, packets are known on average only.
+        // Limits in bytes are converted with the mean packet size.
         let same = ports.iter().all(|p| get(p).is_some_and(|v| (v - first).abs() <= 0.05 * first));
-        same.then(|| Level { name: name.into(), value: reduce::significant(first, 4) })
+        same.then(|| Threshold { name: name.into(), value: reduce::significant(first, 4) })
     };
-    // What queues of one discipline share; others have none of that name.
-    let named = |p: &Port, name: &str| p.levels.iter().find(|l| l.0 == name).map(|l| l.1);
+    // Thresholds that queues of one discipline share; other queues have none of that name.
+    let named = |p: &Port, name: &str| p.thresholds.iter().find(|l| l.0 == name).map(|l| l.1);
     let more = ports
         .first()
-        .map_or(&[][..], |p| &p.levels)
+        .map_or(&[][..], |p| &p.thresholds)
         .iter()
         .filter(|(name, first)| ports.iter().all(|p| named(p, name).is_some_and(|v| (v - first).abs() <= 0.05 * first)));
-    let more = more.map(|(name, value)| Level { name: name.clone(), value: reduce::significant(*value, 4) });
+    let more = more.map(|(name, value)| Threshold { name: name.clone(), value: reduce::significant(*value, 4) });
     names.into_iter().filter_map(level).chain(more).collect()
 }
 
-/// Windows and round-trip times of the observed connections.
+/// Windows and RTTs of the observed connections.
 fn senders(data: &Data) -> Option<Draft> {
     let conns: BTreeSet<i64> = data.senders.iter().map(|s| s.conn).collect();
     let all = repetitions(data);
@@ -166,7 +165,7 @@ fn senders(data: &Data) -> Option<Draft> {
         id: "connections",
         title: "Connections over time",
         text: format!(
-            "Congestion window, the congestion control's estimate of the marked fraction where it has one, smoothed round-trip time.{which}{more}"
+            "Congestion window, estimated marked fraction (alpha) where the congestion control has one, and smoothed RTT.{which}{more}"
         ),
         choice: if together { "seed" } else { "connection" },
         views,
@@ -195,7 +194,7 @@ fn sender_panels(data: &Data, senders: &[&SenderSeries]) -> Vec<DraftPanel> {
     panels
 }
 
-/// Timeouts so far, per subject.
+/// Cumulative timeouts, per subject.
 fn timeouts(data: &Data) -> Option<Draft> {
     if data.timeouts.is_empty() {
         return None;
@@ -223,7 +222,7 @@ fn timeouts(data: &Data) -> Option<Draft> {
     Some(Draft {
         id: "timeouts-over-time",
         title: "Timeouts over time",
-        text: "Retransmission timers that ran out so far, those of SYNs included.".into(),
+        text: "Cumulative retransmission timeouts, including those of SYNs.".into(),
         choice: "seed",
         views,
     })
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_have_a_panel_for_each_transport_and_a_view_for_each_seed() {
+    fn queue_panels_and_views() {
         let all = figures(&data(10), 10_000);
         let ids: Vec<&str> = all.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["queue-over-time", "timeouts-over-time"]);
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_holds_and_what_was_done_is_said() {
+    fn point_budget_is_noted() {
         let all = figures(&data(20_000), 8_000);
         let numbers: usize = all
             .iter()
@@ -294,8 +293,8 @@ mod tests {
             .sum();
         assert!((6_000..=8_000).contains(&numbers), "{numbers}");
         let note = &chart(&all[0], 0).note;
-        assert!(note.contains("smallest and the largest") && note.contains("ms"), "{note}");
-        // The short series of the same page is not touched.
+        assert!(note.contains("minimum and maximum") && note.contains("ms"), "{note}");
+        // The short series of the same page stays complete.
         assert_eq!((chart(&all[1], 0).panels[0].lines[0].low.len(), chart(&all[1], 0).note.as_str()), (0, ""));
     }
 

@@ -1,4 +1,4 @@
-//! The network with what its links did, from the table of ports: tiers of switches above the hosts that they serve.
+//! Network picture with link statistics, from the table of ports: tiers of switches above the hosts.
 
 use super::reduce::short;
 use crate::page::{Chart, Figure, Link, Node, Topology, View};
@@ -6,14 +6,14 @@ use forebay_analysis::count;
 use forebay_analysis::{Data, Port};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most hosts that are drawn one by one.
+/// Maximum number of hosts that are drawn one by one.
 const MAX_HOSTS: usize = 24;
-/// Most directed links that are drawn; of more, the busiest.
+/// Maximum number of directed links that are drawn: the busiest ones.
 const MAX_LINKS: usize = 1_000;
 
-/// The figure; a view for each directory whose network differs.
+/// The figure, with one view per directory with a different network.
 pub(super) fn figure(data: &Data) -> Option<Figure> {
-    // Networks that have the same links are one picture.
+    // Networks with equal links share a picture.
     let mut pictures: Vec<(Vec<&Port>, Vec<usize>)> = Vec::new();
     for network in 0..data.networks.len() {
         let ports: Vec<&Port> = data.ports.iter().filter(|p| p.network == network).collect();
@@ -38,9 +38,7 @@ pub(super) fn figure(data: &Data) -> Option<Figure> {
     (!views.is_empty()).then(|| Figure {
         id: "topology".into(),
         title: "Network".into(),
-        text: "Each link in each direction: the part of the measured time in which it was busy, drops, marks and the largest queue; means \
-               over the seeds."
-            .into(),
+        text: "Utilization, drops, marks and largest queue of each link in each direction; means over the seeds.".into(),
         choice: if views.len() > 1 { "network".into() } else { String::new() },
         views,
     })
@@ -50,9 +48,9 @@ pub(super) fn figure(data: &Data) -> Option<Figure> {
 struct Vertex<'a> {
     name: &'a str,
     switch: bool,
-    /// Indices of the nodes it is linked to.
+    /// Indices of its neighbors.
     peers: Vec<usize>,
-    /// Index of the drawn node that it is part of.
+    /// Index of the drawn node that includes it.
     drawn: usize,
 }
 
@@ -65,7 +63,7 @@ fn draw(data: &Data, ports: &[&Port], networks: &[usize]) -> Topology {
     let parts = parts(data, networks[0]);
     let groups = group(&vertices, ports, &parts, hosts > MAX_HOSTS);
     if groups.len() < vertices.len() {
-        notes.push("Hosts of one switch with equal links and the same part in the traffic are drawn as one.".to_owned());
+        notes.push("Hosts of one switch with equal links and equal roles are drawn as one.".to_owned());
     }
     for members in &groups {
         members.iter().for_each(|m| vertices[*m].drawn = out.nodes.len());
@@ -84,10 +82,10 @@ fn draw(data: &Data, ports: &[&Port], networks: &[usize]) -> Topology {
     out.links = links(data, ports, networks, &vertices);
     if out.links.len() > MAX_LINKS {
         let left = out.links.len() - MAX_LINKS;
-        let busiest = |l: &Link| l.busy.iter().copied().fold(0.0, f64::max);
+        let busiest = |l: &Link| l.utilization.iter().copied().fold(0.0, f64::max);
         out.links.sort_by(|a, b| busiest(b).total_cmp(&busiest(a)));
         out.links.truncate(MAX_LINKS);
-        notes.push(format!("{} with little to do are left out.", count(left, "link")));
+        notes.push(format!("{} with low utilization are omitted.", count(left, "link")));
     }
     out.note = notes.join(" ");
     out
@@ -112,7 +110,7 @@ fn vertices<'a>(ports: &[&'a Port]) -> Vec<Vertex<'a>> {
     out
 }
 
-/// Distance of each node from the nearest host: 0 for hosts, 1 for the switches they hang on, and so on.
+/// Distance of each node from the nearest host: 0 for hosts, 1 for their switches, and so on.
 fn tiers(vertices: &[Vertex]) -> Vec<usize> {
     let mut tier: Vec<usize> = vertices.iter().map(|v| if v.switch { usize::MAX } else { 0 }).collect();
     let mut level = 0;
@@ -128,17 +126,17 @@ fn tiers(vertices: &[Vertex]) -> Vec<usize> {
         next.iter().for_each(|&v| tier[v] = level + 1);
         level += 1;
     }
-    // Switches that no host reaches, which no topology makes, are drawn beside the highest.
+    // Switches without hosts, which no topology has, are drawn in the highest tier.
     tier.iter().map(|&t| if t == usize::MAX { level } else { t }).collect()
 }
 
-/// The part that a host has in the traffic: as sender or receiver of which workload, by which transport.
+/// Role of a host in the traffic: sender or receiver of which workload, by which transport.
 type Part = BTreeSet<(bool, Option<u32>, usize)>;
 
-/// Most different parts for which hosts are drawn apart: where there are more, they come from chance.
+/// Maximum number of different roles for which hosts are drawn separately: more of them are random.
 const MAX_PARTS: usize = 8;
 
-/// Of each host of a network its part; empty where they are too many.
+/// Role of each host of a network; empty if there are too many roles.
 fn parts(data: &Data, network: usize) -> BTreeMap<&str, Part> {
     let n = &data.networks[network];
     let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
@@ -153,10 +151,9 @@ fn parts(data: &Data, network: usize) -> BTreeMap<&str, Part> {
     if distinct.len() > MAX_PARTS { BTreeMap::new() } else { parts }
 }
 
-/// Which nodes are drawn as one: with `together`, hosts of the same switch with the same part whose links have the same rates and no name
-/// of their own.
+/// Groups of nodes that are drawn as one: with `together`, hosts of the same switch with the same role, equal link rates and unnamed links.
 fn group(vertices: &[Vertex], ports: &[&Port], parts: &BTreeMap<&str, Part>, together: bool) -> Vec<Vec<usize>> {
-    // Rates of a host's links, and whether one of them is called something, such as `bottleneck`.
+    // Rates of a host's links, and true if one of them has a name, such as `bottleneck`.
     let mut links: BTreeMap<&str, (Vec<u64>, bool)> = BTreeMap::new();
     for p in ports {
         let named = p.name != format!("{}->{}", p.from, p.to);
@@ -169,7 +166,7 @@ fn group(vertices: &[Vertex], ports: &[&Port], parts: &BTreeMap<&str, Part>, tog
         }
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    /// Neighbours, rates of the links, and part in the traffic: hosts that have these in common are drawn as one.
+    /// Neighbors, link rates, and role: hosts that agree in them are drawn as one.
     type Alike<'a> = (Vec<usize>, &'a [u64], Option<&'a Part>);
     let mut known: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
     for (i, v) in vertices.iter().enumerate() {
@@ -205,7 +202,7 @@ fn range(names: &[&str]) -> String {
     }
 }
 
-/// Rows of tiers, hosts at the bottom; each row in the order of what is below or above it.
+/// Rows of tiers, hosts at the bottom; each row is ordered by the row below or above it.
 fn place(nodes: &mut [Node], groups: &[Vec<usize>], vertices: &[Vertex], tiers: &[usize]) {
     let height = tiers.iter().copied().max().unwrap_or(0).max(1);
     let tier = |n: usize| tiers[groups[n][0]];
@@ -230,7 +227,7 @@ fn place(nodes: &mut [Node], groups: &[Vec<usize>], vertices: &[Vertex], tiers: 
         centres.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         row = centres.iter().map(|c| c.1).collect();
         spread(nodes, &row);
-        // Above what they serve, where that leaves room between them.
+        // Above the nodes that they serve, if space permits.
         let room = 0.6 / row.len() as f64;
         if centres.windows(2).all(|w| w[1].0 - w[0].0 > room) {
             centres.iter().for_each(|(x, n)| nodes[*n].x = *x);
@@ -247,20 +244,30 @@ fn spread(nodes: &mut [Node], row: &[usize]) {
     row.iter().enumerate().for_each(|(i, &node)| nodes[node].x = (i as f64 + 0.5) / n);
 }
 
-/// Directed links between drawn nodes, each with what every subject's run did on it.
+/// Directed links between drawn nodes, each with the statistics of every subject's run.
 fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) -> Vec<Link> {
     let index: BTreeMap<&str, usize> = vertices.iter().map(|v| (v.name, v.drawn)).collect();
     let nothing = || vec![0.0; data.subjects.len()];
     let mut out: Vec<Link> = Vec::new();
-    // Parallel links with a name or a rate of their own stay apart.
+    // Parallel links with a name or another rate stay separate.
     let mut known: BTreeMap<(usize, usize, u64, Option<&str>), usize> = BTreeMap::new();
     let mut by_id: BTreeMap<u64, usize> = BTreeMap::new();
     for p in ports {
         let (Some(&from), Some(&to)) = (index.get(p.from.as_str()), index.get(p.to.as_str())) else { continue };
         let own = (p.name != format!("{}->{}", p.from, p.to)).then_some(p.name.as_str());
         let at = *known.entry((from, to, p.rate_bps as u64, own)).or_insert_with(|| {
-            let [busy, drops, marks, queue_max] = [nothing(), nothing(), nothing(), nothing()];
-            out.push(Link { from, to, name: p.name.clone(), count: 0, rate_bps: p.rate_bps, busy, drops, marks, queue_max });
+            let [utilization, drops, marks, queue_max] = [nothing(), nothing(), nothing(), nothing()];
+            out.push(Link {
+                from,
+                to,
+                name: p.name.clone(),
+                count: 0,
+                rate_bps: p.rate_bps,
+                utilization,
+                drops,
+                marks,
+                queue_max,
+            });
             out.len() - 1
         });
         out[at].count += 1;
@@ -271,7 +278,7 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
         let link = &mut out[at];
         let network = &data.networks[p.network];
         for s in network.first..network.first + network.groups {
-            link.busy[s] = link.busy[s].max(short(p.busy));
+            link.utilization[s] = link.utilization[s].max(short(p.utilization));
             link.drops[s] = short(link.drops[s] + p.drops);
             link.marks[s] = short(link.marks[s] + p.marks);
             link.queue_max[s] = link.queue_max[s].max(short(p.queue_max));
@@ -307,7 +314,7 @@ mod tests {
                 from_switch,
                 to_switch,
                 rate_bps: 1e9,
-                busy: id as f64 / 1_000.0,
+                utilization: id as f64 / 1_000.0,
                 drops: 1.0,
                 seeds: 1,
                 ..Port::default()
@@ -321,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn many_senders_are_one_node_and_the_bottleneck_stays_apart() {
+    fn many_senders_collapse_to_node() {
         let mut d = data(2);
         (0..40).for_each(|i| cable(&mut d, &format!("s{i}"), "sw"));
         cable(&mut d, "recv", "sw");
@@ -332,7 +339,7 @@ mod tests {
         assert_eq!(nodes, [("s0 to s39", 40, false, 1.0), ("sw", 1, true, 0.0), ("recv", 1, false, 1.0)]);
         assert_eq!(t.links.len(), 4);
         let up = &t.links[0];
-        assert_eq!((up.count, up.drops.clone(), up.busy.clone()), (40, vec![40.0; 2], vec![0.078; 2]));
+        assert_eq!((up.count, up.drops.clone(), up.utilization.clone()), (40, vec![40.0; 2], vec![0.078; 2]));
         assert!(t.links.iter().any(|l| l.name == "bottleneck" && l.count == 1));
         assert!(t.note.contains("drawn as one"), "{}", t.note);
     }
@@ -353,7 +360,7 @@ mod tests {
         d.flows = (0..44).map(flow).collect();
         let names: Vec<String> = drawn(&d).nodes.into_iter().map(|n| n.name).collect();
         assert_eq!(names, ["s0 to s39", "sw", "s40 to s43", "recv"]);
-        // Where everybody has a part of its own, it says nothing.
+        // If every host has a role of its own, roles are not informative.
         (0..44).for_each(|i| d.flows[i].class = Some(i as u32));
         assert_eq!(drawn(&d).nodes.len(), 2, "one of 45 hosts, and the switch");
     }
@@ -374,16 +381,16 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_one_network_share_a_picture() {
+    fn variants_share_topology_picture() {
         let mut d = data(1);
         cable(&mut d, "a", "sw");
         d.networks.push(Network { first: 1, groups: 1, ..Network::default() });
         d.subjects.push(Subject::default());
-        let again: Vec<Port> = d.ports.iter().map(|p| Port { network: 1, busy: 0.5, ..p.clone() }).collect();
+        let again: Vec<Port> = d.ports.iter().map(|p| Port { network: 1, utilization: 0.5, ..p.clone() }).collect();
         d.ports.extend(again);
         let f = figure(&d).unwrap();
         let Chart::Topology(t) = &f.views[0].chart else { panic!() };
-        assert_eq!((f.views.len(), t.links[0].busy.clone()), (1, vec![0.0, 0.5]));
+        assert_eq!((f.views.len(), t.links[0].utilization.clone()), (1, vec![0.0, 0.5]));
         d.ports[2].rate_bps = 1e10;
         assert_eq!(figure(&d).unwrap().views.len(), 2);
     }

@@ -1,16 +1,16 @@
-//! The style sheet and the script, as they are put into every page.
+//! Style sheet and script that every page embeds.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Colours in light surroundings and on paper; declarations only.
+/// Colours of the light theme and of print; declarations only.
 pub(super) const LIGHT: &str = include_str!("../../assets/light.css");
-/// Colours in dark surroundings.
+/// Colours of the dark theme.
 pub(super) const DARK: &str = include_str!("../../assets/dark.css");
 
-/// All of the script. uPlot and what uses it share one function, and with it a name that shadows the browser's: canvases have at least
-/// two pixels for each of the screen's, so that they are sharp on paper, too.
+/// The whole script. uPlot and its users share one function, which shadows `devicePixelRatio`: canvases have at least two pixels per screen pixel,
+/// so that they are sharp in print, too.
 pub(super) const SCRIPT: &str = concat!(
     "(function(){\"use strict\";const devicePixelRatio=Math.max(2,window.devicePixelRatio||1);\n",
     include_str!("../../assets/uplot/uPlot.iife.min.js"),
@@ -34,7 +34,7 @@ pub(super) const SCRIPT: &str = concat!(
     "})();"
 );
 
-/// All of the style sheet. Dark by the reader's preference unless the page's own switch says otherwise; paper is light.
+/// The whole style sheet. The dark theme follows the reader's preference unless the page's switch overrides it; print is light.
 pub(super) fn style() -> String {
     let rest = concat!(
         include_str!("../../assets/uplot/uPlot.min.css"),
@@ -50,7 +50,7 @@ pub(super) fn style() -> String {
     )
 }
 
-/// What the page may do: run this script, use this style sheet, and nothing else.
+/// Content security policy of the page: it allows this script and this style sheet only.
 pub(super) fn policy(style: &str, script: &str) -> String {
     let hash = |s: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(s.as_bytes())));
     format!(
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_lines_stand_out_in_both_themes() {
+    fn contrast_in_both_themes() {
         for theme in [LIGHT, DARK] {
             let ratio = |name: &str, on: &str| contrast(colour(theme, name), colour(theme, on));
             // WCAG 2.2, 1.4.3: text 4.5 to 1; 1.4.11: graphical objects 3 to 1.
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// How far apart two colours look, in OKLab (Ottosson 2020): 0.02 is hardly a difference, black and white are 1.
+    /// Perceived difference of two colours in OKLab (Ottosson 2020): 0.02 is hardly visible, black and white are 1.
     fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         let lab = |rgb: [f64; 3]| {
             let dot = |m: [f64; 3], v: [f64; 3]| m[0] * v[0] + m[1] * v[1] + m[2] * v[2];
@@ -108,9 +108,9 @@ mod tests {
         a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// With full sight and as protan, deutan and tritan dichromats see (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Colours as seen with normal vision and by protan, deutan and tritan dichromats (Machado, Oliveira and Fernandes 2009, severity 1).
     #[test]
-    fn subjects_differ_for_every_kind_of_sight() {
+    fn colours_differ_with_colour_blindness() {
         const SIGHT: [[[f64; 3]; 3]; 4] = [
             [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -125,7 +125,7 @@ mod tests {
                             .map(|v| if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) });
                         sight.map(|m| (m[0] * c[0] + m[1] * c[1] + m[2] * c[2]).clamp(0.0, 1.0))
                     };
-                    // The first four are on most pages, and get the largest distances.
+                    // The first four are on most pages and have the largest distances.
                     let least = if j < 4 { 0.11 } else { 0.07 };
                     assert!(distance(seen(i), seen(j)) >= least, "c{i} and c{j}: {}", distance(seen(i), seen(j)));
                 }
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// The heat scale differs in lightness alone: a print in grey, or no sense for colour, keeps its order.
+    /// The heat scale differs in lightness alone, so that its order survives grey print and colour blindness.
     #[test]
     fn heat_has_one_direction_of_lightness() {
         for theme in [LIGHT, DARK] {
@@ -157,7 +157,7 @@ mod tests {
         assert!(size < 150_000, "{size} bytes");
     }
 
-    /// Neither may hold what ends its element.
+    /// Neither may contain the end tag of its element.
     #[test]
     fn code_cannot_end_its_element() {
         assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--") && !style().contains("</style"));

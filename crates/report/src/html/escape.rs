@@ -1,4 +1,4 @@
-//! Text that others wrote, made harmless in the three places where it is put.
+//! Escaping of untrusted text for the three places where it is inserted.
 
 use serde::Serialize;
 
@@ -38,12 +38,12 @@ pub(super) fn code(s: &str) -> String {
     parts.iter().enumerate().map(mark).collect()
 }
 
-/// A value as JSON inside of a script element. Within JSON `<` stands in strings only, where its escape means the same;
-/// without it neither `</script>` nor `<!--` can occur (HTML, 13.2.5.4 and following: the states of script data).
+/// A value as JSON inside a script element. In JSON `<` occurs in strings only, where its escape is equivalent; without it neither `</script>` nor
+/// `<!--` can occur (HTML, 13.2.5.4 and following: the states of script data).
 pub(super) fn json<T: Serialize>(value: &T) -> String {
     match serde_json::to_string(value) {
         Ok(s) => s.replace('<', "\\u003c"),
-        // Only maps with keys that are not strings can fail, and a page has none.
+        // Only maps with non-string keys can fail, and a page has none.
         Err(e) => json(&format!("cannot be written as JSON: {e}")),
     }
 }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_asterisks_are_bold_and_their_content_is_escaped() {
+    fn bold_text_is_escaped() {
         assert_eq!(bold("a **<i>** c"), "a <strong>&lt;i&gt;</strong> c");
         assert_eq!(bold("2**10 is"), "2**10 is");
         assert_eq!(bold("**x**"), "<strong>x</strong>");

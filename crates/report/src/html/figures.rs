@@ -1,4 +1,4 @@
-//! Sections and their figures: headings and data; the script draws.
+//! Sections and their figures: headings and data, for the script to draw.
 
 use super::escape::{code, json, text};
 use crate::page::{Chart, Figure, Section};
@@ -22,7 +22,7 @@ pub(super) fn section(s: &Section) -> String {
     out + "</section>"
 }
 
-/// Whether a section shows the network, which is read after the numbers.
+/// True for the section of the network picture, which comes last.
 pub(super) fn is_topology(s: &Section) -> bool {
     s.figures.iter().flat_map(|f| &f.views).any(|v| matches!(v.chart, Chart::Topology(_)))
 }

@@ -1,4 +1,4 @@
-//! The comparison in words, and bars that need no script.
+//! Headline sentences, and bars that need no script.
 
 use super::escape::{bold, text};
 use super::number::Scale;
@@ -23,12 +23,12 @@ pub(super) fn render(page: &Page) -> String {
     out + "</div>"
 }
 
-/// One metric: a table whose middle column is a bar, so that text keeps its size at any width and reads as a table without pictures.
+/// One metric: a table whose middle column is a bar, so that text keeps its size at any width and the table is readable without images.
 fn chart(chart: &HeadlineChart, page: &Page) -> String {
     let cells = || chart.values.iter().flatten();
     let scale = Scale::of(chart.unit, cells());
     let largest = |value: &dyn Fn(&Cell) -> f64| cells().map(value).filter(|v| v.is_finite()).fold(0.0, f64::max);
-    // An interval that is wider than all bars runs out of the picture rather than making them small.
+    // An interval that is wider than all bars leaves the picture instead of shrinking them.
     let top = largest(&|c| c.ends.map_or(c.mean, |e| e.1)).min(2.0 * largest(&|c| c.mean));
     let mut caption = format!("<b>{}</b>", text(&chart.title));
     for part in [scale.name, &chart.better].iter().filter(|p| !p.is_empty()) {
@@ -62,10 +62,10 @@ fn bar(cell: &Cell, top: f64) -> String {
     let mut out = format!("<rect class=\"fill\" y=\"3\" height=\"12\" width=\"{:.2}%\"/>", at(cell.mean));
     if let Some((low, high)) = cell.ends.filter(|(low, high)| low < high) {
         let (from, to) = (at(low), at(high));
-        // Twice: a wide line in the colour of the background makes the thin one stand out from the bar.
+        // Drawn twice: a wide line in the background colour separates the thin one from the bar.
         for class in ["halo", "whisker"] {
             write!(out, "<g class=\"{class}\"><line x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"9\" y2=\"9\"/>").unwrap_or_default();
-            // No cap where the interval goes on beyond the picture.
+            // No cap where the interval continues beyond the picture.
             for (end, inside) in [(from, low >= 0.0), (to, high <= top)] {
                 if inside {
                     write!(out, "<line x1=\"{end:.2}%\" x2=\"{end:.2}%\" y1=\"5\" y2=\"13\"/>").unwrap_or_default();
@@ -77,7 +77,7 @@ fn bar(cell: &Cell, top: f64) -> String {
     out
 }
 
-/// A mean and how far its interval reaches, each in a box of its own, to be aligned by.
+/// A mean and its interval, each in its own box for alignment.
 pub(super) fn number(scale: &Scale, cell: &Cell) -> String {
     let (mean, spread) = scale.show(cell);
     let mean = if cell.at_least { format!("≥ {mean}") } else { mean };
@@ -92,20 +92,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_as_long_as_its_value_and_its_interval_as_wide() {
+    fn bar_length_and_interval() {
         let s = bar(&Cell { mean: 50.0, ends: Some((40.0, 60.0)), ..Cell::default() }, 100.0);
         assert!(s.contains("width=\"49.00%\"") && s.contains("x1=\"39.20%\" x2=\"58.80%\""), "{s}");
     }
 
     #[test]
-    fn an_interval_that_leaves_the_picture_has_no_cap_there() {
+    fn clipped_interval_has_no_cap() {
         let s = bar(&Cell { mean: 50.0, ends: Some((-30.0, 130.0)), ..Cell::default() }, 100.0);
         assert_eq!(s.matches("<line").count(), 2, "{s}");
         assert!(s.contains("x1=\"0.00%\" x2=\"98.00%\""), "{s}");
     }
 
     #[test]
-    fn nothing_is_drawn_of_what_is_no_number() {
+    fn nan_is_not_drawn() {
         assert_eq!(bar(&Cell { mean: f64::NAN, ..Cell::default() }, 1.0), "");
         assert_eq!(bar(&Cell::default(), 0.0), "");
     }

@@ -1,4 +1,4 @@
-//! A page as one HTML file that asks nothing of anybody: no server, no network, no second file, no storage.
+//! Rendering of a page as one self-contained HTML file: no server, no network, no second file, no storage.
 
 mod assets;
 mod escape;
@@ -6,18 +6,18 @@ mod figures;
 mod grid;
 mod headline;
 mod number;
+mod prose;
 mod symbols;
 mod table;
-mod words;
 
 use crate::page::Page;
 use escape::{json, text};
 use std::fmt::Write;
 
-/// The page as HTML. Everything but the charts is there without a script; the charts' data are, too.
+/// The page as HTML. Everything except the charts is readable without a script, including the charts' data.
 ///
-/// A policy within the file lets it run its own script and style sheet only, by their hashes, and load nothing at all, so that
-/// even a name that got through the escaping could do nothing.
+/// A policy in the file allows only its own script and style sheet, by their hashes, and no loading, so that markup that escaped the escaping could
+/// do nothing.
 pub fn render(page: &Page) -> String {
     let (style, script) = (assets::style(), assets::SCRIPT);
     let title = text(&page.title);
@@ -43,7 +43,7 @@ pub fn render(page: &Page) -> String {
     let plain = |id: &str, title: &str, html: String| open(id, title) + &html + "</section>";
 
     let short =
-        format!("<section id=\"headline\" aria-label=\"In short\">{}{}</section>", headline::render(page), words::notes(page));
+        format!("<section id=\"headline\" aria-label=\"In short\">{}{}</section>", headline::render(page), prose::notes(page));
     add("headline", "In short", short);
     for s in sections {
         add(&s.id, &s.title, figures::section(s));
@@ -55,13 +55,13 @@ pub fn render(page: &Page) -> String {
         add(&s.id, &s.title, figures::section(s));
     }
     if !page.scenarios.is_empty() {
-        add("scenario", "Scenario", plain("scenario", "Scenario", words::scenarios(page)));
+        add("scenario", "Scenario", plain("scenario", "Scenario", prose::scenarios(page)));
     }
     if !page.glossary.is_empty() {
-        add("glossary", "What the numbers mean", plain("glossary", "What the numbers mean", words::glossary(page)));
+        add("glossary", "Glossary", plain("glossary", "Glossary", prose::glossary(page)));
     }
     if !page.facts.is_empty() {
-        add("about", "About this report", plain("about", "About this report", words::facts(page)));
+        add("about", "About this report", plain("about", "About this report", prose::facts(page)));
     }
 
     write!(

@@ -1,14 +1,14 @@
-//! Numbers as people read them: a prefix for each row, significant digits, groups of three.
+//! Number formatting: one prefix per row, significant digits, groups of three.
 
 use crate::page::{Cell, Dimension};
 
-/// A unit with a prefix, and how many digits numbers in it get.
+/// A unit with a prefix, and the number of digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     factor: f64,
     /// Name of the unit with its prefix; empty for plain numbers.
     pub(crate) name: &'static str,
-    /// Whether all values are whole in this unit, and are written without decimals.
+    /// True if all values are whole in this unit and have no decimals.
     whole: bool,
 }
 
@@ -26,7 +26,7 @@ fn prefixes(unit: Dimension) -> &'static [(f64, &'static str)] {
 }
 
 impl Scale {
-    /// One scale for all cells of a row: the prefix that suits the middle, on a logarithmic scale, between the smallest and the largest.
+    /// Common scale for all cells of a row: the prefix that suits the geometric middle between the smallest and the largest.
     pub(super) fn of<'a>(unit: Dimension, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
         let sizes = || cells.clone().map(|c| c.mean.abs()).filter(|v| *v > 0.0 && v.is_finite());
         let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
@@ -38,7 +38,7 @@ impl Scale {
         Scale { factor, name, whole }
     }
 
-    /// Mean and spread with the same decimals: those that suit the mean, but no more than give the wider side of the interval two significant
+    /// Mean and spread with the same decimals: those that suit the mean, but at most those that give the wider side of the interval two significant
     /// digits (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
     pub(super) fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// How far the wider side of the interval reaches from the mean.
+/// Distance of the wider side of the interval from the mean.
 fn reach(cell: &Cell) -> f64 {
     cell.ends.map_or(0.0, |(low, high)| (high - cell.mean).max(cell.mean - low))
 }
@@ -68,7 +68,7 @@ fn decimals(v: f64) -> usize {
     (digits - v.abs().log10().floor() as i32).clamp(0, 6) as usize
 }
 
-/// `v` with so many decimals; whole parts of five digits and more in groups of three.
+/// `v` with this number of decimals; whole parts of five digits and more in groups of three.
 fn fixed(v: f64, decimals: usize) -> String {
     if !v.is_finite() {
         return "–".to_owned();
@@ -76,7 +76,7 @@ fn fixed(v: f64, decimals: usize) -> String {
     let plain = format!("{:.decimals$}", v.abs());
     let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
     let mut out = String::new();
-    // A true minus sign, and none before what is rounded to zero.
+    // A typographic minus sign, and none before a rounded zero.
     if v < 0.0 && plain.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
         out.push('−');
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shares_the_prefix_of_its_middle() {
+    fn row_shares_unit_prefix() {
         assert_eq!(shown(Dimension::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
         assert_eq!(shown(Dimension::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
         assert_eq!(shown(Dimension::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_a_dash_and_zero_has_no_sign() {
+    fn nan_is_dash_zero_unsigned() {
         assert_eq!(shown(Dimension::Ratio, &[f64::NAN]).0, ["–"]);
         assert_eq!(fixed(-0.0004, 2), "0.00");
         assert_eq!(fixed(-1.5, 1), "−1.5");
     }
 
     #[test]
-    fn a_half_width_has_the_decimals_of_its_mean() {
+    fn half_width_decimals_match_mean() {
         let around = |mean: f64, half: f64| Cell { mean, ends: Some((mean - half, mean + half)), ..Cell::default() };
         let cell = around(9.4123e9, 0.02e9);
         let scale = Scale::of(Dimension::BitsPerSecond, std::iter::once(&cell));

@@ -1,12 +1,12 @@
-//! Colours and symbols of subjects and events. Drawn once here, and used by reference from static SVG and from the script.
+//! Colours and symbols of subjects and events, defined once and referenced by static SVG and the script.
 
 use std::fmt::Write;
 
-/// How many colours there are (`--c0` and so on in `assets/light.css` and `dark.css`).
+/// Number of colours (`--c0` and so on in `assets/light.css` and `dark.css`).
 const COLOURS: usize = 8;
 
-/// Outlines in a square of side 10 about the origin, filled. Seven, which has no factor in common with the number of colours:
-/// 56 subjects differ in one or the other, and the first seven in both.
+/// Filled outlines in a square of side 10 about the origin. Seven, coprime to the number of colours: 56 subjects differ in colour or symbol, and
+/// the first seven in both.
 const SHAPES: [&str; 7] = [
     "M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z",
     "M-3.6-3.6H3.6V3.6H-3.6Z",
@@ -55,7 +55,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_two_of_many_subjects_look_the_same() {
+    fn subject_symbols_are_distinct() {
         assert_eq!((0..56).map(marker).collect::<BTreeSet<_>>().len(), 56);
     }
 }

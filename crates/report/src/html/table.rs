@@ -1,4 +1,4 @@
-//! The table of all numbers.
+//! Table of all metrics.
 
 use super::escape::{code, text};
 use super::headline::number;
@@ -7,10 +7,10 @@ use super::symbols;
 use crate::page::Page;
 use std::fmt::Write;
 
-/// Subjects from which on columns are narrow: the unit stands below the metric, and how far an interval reaches below its mean.
+/// From this number of subjects on columns are narrow: the unit is below the metric, and the interval below its mean.
 const MANY: usize = 6;
 
-/// Metrics downward, subjects to the right. The box scrolls when they are too many for the page.
+/// Metrics in rows, subjects in columns. The box scrolls if the page is too narrow.
 pub(super) fn render(page: &Page) -> String {
     let class = if page.subjects.len() < MANY { "all" } else { "all many" };
     let mut out = format!(
@@ -23,7 +23,7 @@ pub(super) fn render(page: &Page) -> String {
     out += "</tr></thead><tbody>";
     for row in &page.table.rows {
         let scale = Scale::of(row.unit, row.cells.iter().flatten());
-        // The unit is there twice: narrow windows show it below the name, others in a column of its own.
+        // The unit is included twice: narrow windows show it below the name, others in its own column.
         let label = match row.help.as_str() {
             "" => text(&row.label),
             help => format!("<details><summary>{}</summary><p>{}</p></details>", text(&row.label), code(help)),
@@ -35,7 +35,7 @@ pub(super) fn render(page: &Page) -> String {
                 Some(c) => number(&scale, &c),
                 None => "<span class=\"none\">–</span><span class=\"h\"></span>".to_owned(),
             };
-            // Narrow windows show a row as a list, each number behind its subject.
+            // Narrow windows show a row as a list, each number with its subject.
             let head = text(&page.subjects[i].name);
             write!(out, "<td class=\"num\" data-head=\"{head}\"><span>{cell}</span></td>").unwrap_or_default();
         }
@@ -43,7 +43,7 @@ pub(super) fn render(page: &Page) -> String {
     }
     out += "</tbody></table></div>";
     if page.table.rows.iter().flat_map(|r| &r.cells).flatten().any(|c| c.ends.is_some()) {
-        out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds; + and − are its two sides where one ends at what is possible.</p>";
+        out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds; asymmetric intervals (+ and −) are clipped at physical bounds.</p>";
     }
     out
 }

@@ -3,7 +3,7 @@ use crate::page::*;
 
 const EVIL: &str = "</script></title><img src=x onerror=alert(1)>\"'";
 
-/// One of everything, all named to do harm.
+/// A page with every element, with malicious names.
 fn page(name: &str) -> Page {
     let cell = Some(Cell { mean: 1.5, ends: Some((1.25, 1.75)), ..Cell::default() });
     let s = || name.to_owned();
@@ -41,7 +41,7 @@ fn page(name: &str) -> Page {
     }
 }
 
-/// The page without its script and style sheet, which are known.
+/// The page without its script and style sheet, which are fixed.
 fn body(html: &str) -> String {
     html.replace(assets::SCRIPT, "").replace(&assets::style(), "")
 }
@@ -50,7 +50,7 @@ fn body(html: &str) -> String {
 fn names_never_become_markup() {
     let html = body(&render(&page(EVIL)));
     assert!(!html.contains("<img"), "{html}");
-    // As many elements as with a harmless name: none was added and none ended early.
+    // The same number of elements as with a harmless name: none was added and none ended early.
     let tags = |html: &str| html.matches('<').count();
     assert_eq!(tags(&html), tags(&body(&render(&page("harmless")))));
 }
@@ -67,7 +67,7 @@ fn nothing_leaves_the_file() {
 }
 
 #[test]
-fn figures_are_there_once_with_their_data_and_the_network_comes_after_the_numbers() {
+fn figures_once_topology_after_numbers() {
     let html = render(&page("x"));
     for id in ["f-net", "f-time", "f-lines", "f-bars"] {
         assert_eq!(html.matches(&format!("data-figure=\"{id}\"")).count(), 1, "{id}");
@@ -79,16 +79,16 @@ fn figures_are_there_once_with_their_data_and_the_network_comes_after_the_number
 }
 
 #[test]
-fn what_is_missing_leaves_no_empty_part() {
+fn empty_sections_are_omitted() {
     let html = render(&Page { title: "empty".into(), ..Page::default() });
     for id in ["numbers", "scenario", "glossary", "about"] {
         assert!(!html.contains(&format!("id=\"{id}\"")), "{id}");
     }
 }
 
-/// Every page allows exactly the script and the style sheet that it holds.
+/// Every page allows exactly its own script and style sheet.
 #[test]
-fn the_policy_is_of_these_very_texts() {
+fn policy_hashes_match_page() {
     let html = render(&page("x"));
     let between = |from: &str, to: &str| {
         let (_, rest) = html.rsplit_once(from).expect("there");
@@ -99,7 +99,7 @@ fn the_policy_is_of_these_very_texts() {
 }
 
 #[test]
-fn a_table_of_many_subjects_has_narrow_columns() {
+fn many_subjects_narrow_columns() {
     let with = |n: usize| {
         let subjects = (0..n).map(|i| Subject { name: format!("congestion control {i}") }).collect();
         body(&render(&Page { subjects, ..page("x") }))

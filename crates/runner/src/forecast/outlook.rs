@@ -1,4 +1,4 @@
-//! The kind of forecast that a backend allows.
+//! Forecast that a backend allows.
 
 use super::{Forecast, forecast};
 use forebay_experiment::report::RunError;
@@ -21,7 +21,7 @@ pub enum Outlook {
 pub struct RealTime {
     /// Number of runs.
     pub runs: u64,
-    /// Seconds on the clock, of all runs on their threads; `None` where a run lasts until its messages have arrived.
+    /// Wall time of all runs on their threads, seconds; `None` where a run lasts until its messages have arrived.
     pub seconds: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ pub fn outlook(resolved: &Resolved, threads: usize) -> Result<Outlook, RunError>
     }
 }
 
-/// Runs that last as long as their scenario says.
+/// Runs that last for the duration of their scenario.
 fn real_time(resolved: &Resolved, threads: usize) -> Result<RealTime, RunError> {
     let mut seconds = Some(0.0);
     for config in resolved.variants.iter().map(|v| &v.config) {
@@ -51,7 +51,7 @@ fn real_time(resolved: &Resolved, threads: usize) -> Result<RealTime, RunError> 
     }
     let (variants, each) = (resolved.variants.len() as f64, u64::from(resolved.repetitions()));
     let runs = resolved.variants.len() as u64 * each;
-    // Threads take one run after the other; runs are of equal length, or nearly so.
+    // Threads take one run after the other; all runs have about the same length.
     let turns = runs.div_ceil(threads.clamp(1, runs.max(1) as usize) as u64) as f64;
     Ok(RealTime { runs, seconds: seconds.map(|sum| sum / variants.max(1.0) * turns) })
 }

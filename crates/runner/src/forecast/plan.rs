@@ -1,4 +1,4 @@
-//! Traffic that the configuration of a workload plans.
+//! Planned traffic of a workload.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::traffic::{Arrival, LastTrain, ReplayFlow, ResponseSize, WorkloadKind};
@@ -18,7 +18,7 @@ const SEEDS: u32 = 5;
 pub(super) struct Planned {
     pub(super) messages: Option<f64>,
     pub(super) bytes: Option<f64>,
-    /// The part of the bytes that the links of the hosts can carry by the end.
+    /// Fraction of the bytes that the links of the hosts can carry by the end.
     pub(super) in_time: Option<f64>,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Optio
     if let WorkloadKind::Replay { flows } = kind {
         return Some(begun(flows, duration).map(|f| f.bytes as f64).sum());
     }
-    // Messages of a kind are equally long on average.
+    // All messages have the same mean length.
     planned_messages(kind, duration).zip(message_bytes(kind)).map(|(n, bytes)| n * bytes)
 }
 
@@ -168,7 +168,7 @@ fn after_all(flows: usize, start: Time, stagger: Time, jitter: Time) -> Time {
     start.saturating_add(Time(stagger.0.saturating_mul(flows.saturating_sub(1) as u64))).saturating_add(jitter)
 }
 
-/// When a workload may send first.
+/// Earliest start of a workload's traffic.
 pub(super) fn begins(kind: &WorkloadKind) -> Time {
     match kind {
         WorkloadKind::Long { start, .. }
@@ -182,7 +182,7 @@ pub(super) fn begins(kind: &WorkloadKind) -> Time {
     }
 }
 
-/// Time at which all connections that a workload opens without waiting for others have begun, in a run of this many seconds.
+/// Time at which all connections that a workload opens without waiting for others have started, in a run of this many seconds.
 pub(super) fn all_begun(kind: &WorkloadKind, duration: Option<f64>) -> Time {
     match kind {
         WorkloadKind::Long { start, stagger, jitter, .. } => after_all(begun_flows(kind, duration), *start, *stagger, *jitter),

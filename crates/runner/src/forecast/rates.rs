@@ -21,7 +21,7 @@ pub(super) fn capacity(network: &Network, kind: &WorkloadKind) -> f64 {
         hosts.insert(h);
     });
     let only: BTreeSet<NodeId> = hosts.difference(&senders).copied().collect();
-    // If every host sends, each host also receives.
+    // If every host sends, every host also receives.
     let receivers = if only.is_empty() { &hosts } else { &only };
     let rate = |is: &dyn Fn(NodeId, NodeId) -> bool| -> f64 {
         network.ports.iter().filter(|p| is(p.from, p.to)).map(|p| p.rate.0 as f64).sum()

@@ -1,8 +1,8 @@
-//! How many retransmission timers will run out. None can before the shortest timeout has passed, so that the first moments of a run may show
-//! nothing of them: what has lost packets is looked at again, for longer, and where that does not reach far enough, a number is a lower bound.
+//! Forecast of retransmission timeouts. None occurs before the shortest timeout has passed, so that the first moments of a run may show none. Runs
+//! with losses are simulated for longer; where that is not long enough, the forecast is a lower bound.
 
+use super::backlog::fills;
 use super::clock::Stopwatch;
-use super::pile::fills;
 use super::plan::begins;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
@@ -12,37 +12,36 @@ use forebay_types::{IndexVec, WorkloadId};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// How many shortest timeouts must have been seen for a rate of them to be known. Our choice: those of the first losses have run out by then,
-/// and half of that time was left to see how many follow.
+/// Multiple of the shortest timeout that a pilot run must cover for a known rate. Our choice: the timers of the first losses have fired by then,
+/// and half of that time shows how many follow.
 const SEEN: f64 = 1.5;
-/// How many a longer look is to reach.
+/// Multiple of the shortest timeout that a longer pilot run aims at.
 const WANTED: f64 = 3.0;
-/// Time on a processor that the longer looks of all variants take if they reach that; time that they take to get there, and on the clock.
+/// Processor time of the longer pilot runs of all variants that reach the aim; processor and wall time of those that do not.
 const ENOUGH: Duration = Duration::from_millis(800);
 const PATIENCE: Duration = Duration::from_millis(2_500);
 const PATIENCE_WALL: Duration = Duration::from_secs(8);
-/// Timeouts are taken to grow as this power of the time since the first one at the most. Where connections pile up in step with time, and each
-/// had as many timeouts a second as those before it, it would be the square; timers that back off have fewer. Measured on overloaded links
-/// and fabrics: 1.6 to 2.
+/// Maximum power of time with which timeouts grow. It would be 2 if connections accumulated linearly and each had a constant rate of timeouts;
+/// backed-off timers have fewer. Measured on overloaded links and fabrics: 1.6 to 2.
 const STEEPEST: f64 = 1.7;
-/// Timeouts from which on it can be seen how they grow. Our choice.
+/// Minimum number of timeouts to estimate their growth. Our choice.
 const MANY: usize = 32;
-/// Each quarter of the time has this part of those of the one before it at least, and so many times as many at the most, where they grow: of
-/// what grows as the square of the time, the second has three times as many as the first. Our choice.
+/// Limits of the ratio of timeouts in successive quarters of the time for steady growth: with the square of time, the second has three times as
+/// many as the first. Our choice.
 const STEADY: f64 = 0.7;
 const BURST: f64 = 4.0;
 
 /// Timeouts and tail loss probes of a whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Timeouts {
-    /// As many as are expected, or so many at least.
+    /// Expected number, or a lower bound.
     pub(super) count: f64,
-    /// Whether there will be more, nobody knows how many.
+    /// True if the number is a lower bound.
     pub(super) at_least: bool,
 }
 
-/// Timeouts of a run of which `first` are the first moments: from those, or from more of it where packets were lost and the timers that wait
-/// for them had no time to run out. `ends`: time at which the traffic of each workload is over, s; `among`: variants that are looked at.
+/// Timeouts of a run with the pilot run `first`. If packets were lost and the timers had no time to fire, a longer part of the run is simulated.
+/// `ends`: time at which the traffic of each workload ends, s; `among`: number of pilot runs.
 pub(super) fn timeouts(
     resolved: &Resolved,
     config: &Experiment,
@@ -66,7 +65,7 @@ pub(super) fn timeouts(
         }
         ControlFlow::Continue(())
     })?;
-    // Where others kept this thread waiting it may not have come as far as the first time.
+    // On a loaded machine it may not get as far as the first time.
     Ok(extrapolated(config, if longer.end > first.end { &longer } else { first }, ends))
 }
 
@@ -75,14 +74,14 @@ fn shortest(config: &Experiment) -> f64 {
     config.groups.iter().map(|g| g.tcp.stack.rto_min.as_secs_f64()).fold(f64::INFINITY, f64::min)
 }
 
-/// Whether packets were lost. Ports count after the warm-up only; senders notice losses at any time.
+/// True if packets were lost. Ports count after the warm-up only; senders detect losses at any time.
 fn loses(report: &Report) -> bool {
     let lost =
         |p: &PortRow| p.dropped_overflow + p.dropped_shared + p.dropped_early + p.corrupted + p.cut_waiting + p.cut_flying > 0;
     report.ports.iter().any(lost) || report.flows.iter().any(|f| f.segs_retx > 0)
 }
 
-/// Extrapolates from a part of a run to the whole: a workload has timeouts until its traffic is over.
+/// Extrapolates a part of a run to the whole: a workload has timeouts until its traffic ends.
 fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId, f64>) -> Timeouts {
     if !report.cut {
         return Timeouts { count: report.timeouts.len() as f64, at_least: false };
@@ -92,7 +91,7 @@ fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId
     for row in report.timeouts.iter() {
         seen[row.workload][usize::from(row.kind == TimeoutKind::Probe)].push(row.time_ps as f64 * 1e-12);
     }
-    // Of what has not begun nothing was seen, of timers that could not run out yet, and of queues that will be full.
+    // Unknown: workloads that have not started, timers that could not fire yet, and queues that will be full.
     let late = config.workloads.iter().any(|w| begins(&w.kind).as_secs_f64() >= now);
     let end = ends.iter().copied().fold(now, f64::max);
     let unseen = if loses(report) { now < (SEEN * shortest(config)).min(end) } else { fills(config, report) };
@@ -100,16 +99,16 @@ fn extrapolated(config: &Experiment, report: &Report, ends: &IndexVec<WorkloadId
     Timeouts { count: config.workloads.ids().map(of).sum(), at_least: late || unseen }
 }
 
-/// How many there are by `end` of what has happened at these times by `now`, in order.
+/// Number of events by `end`, given the ordered times of events by `now`.
 fn grown(times: &[f64], now: f64, end: f64) -> f64 {
     let (n, Some(&begin)) = (times.len() as f64, times.first()) else { return 0.0 };
     let by = |part: f64| times.partition_point(|t| *t < begin + part * (now - begin)) as f64;
     let quarters = [by(0.25), by(0.5) - by(0.25), by(0.75) - by(0.5), n - by(0.75)];
-    // They grow as the power of the time that takes them from one half to the whole; a burst of many at once is no growth.
+    // Growth is the power of time that relates one half to the whole; a burst is not growth.
     let smooth = |q: &[f64]| q[1] >= STEADY * q[0] && q[1] <= BURST * q[0] + MANY as f64;
     let steady = times.len() >= MANY && quarters.windows(2).all(smooth);
     let power = if steady { (n / by(0.5).max(1.0)).log2().clamp(1.0, STEEPEST) } else { 1.0 };
-    // A few at the very end say nothing of how often they come.
+    // A few events at the very end do not determine a rate.
     let seen = (now - begin).max(now / 10.0);
     n * ((end - now + seen) / seen).powf(power)
 }
@@ -127,7 +126,7 @@ mod tests {
         let seen = every(0.001, 0.2, 0.6);
         assert!((grown(&seen, 0.6, 2.0) / 1_800.0 - 1.0).abs() < 0.02, "{}", grown(&seen, 0.6, 2.0));
         assert_eq!(grown(&[], 0.6, 2.0), 0.0);
-        // One at the very end.
+        // One event at the very end.
         assert!(grown(&[0.599], 0.6, 6.0) < 100.0);
     }
 
@@ -141,8 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_grows_goes_on_growing() {
-        // The n-th of them at the root of n: twice as many in the second second as in the first would be three times as many in all.
+    fn growing_rate_is_extrapolated() {
+        // The n-th event at the square root of n: the second second has three times as many as the first.
         let seen: Vec<f64> = (0..400).map(|i| 0.2 + (f64::from(i) / 2_500.0).sqrt()).collect();
         let of = |end: f64| grown(&seen, 0.6, end);
         assert!((of(1.0) / 400.0 - 2.0_f64.powf(STEEPEST)).abs() < 0.05, "{}", of(1.0));

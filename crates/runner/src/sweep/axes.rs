@@ -9,7 +9,7 @@ pub(super) fn columns(sweep: &Sweep) -> Vec<(usize, KeyColumn)> {
 }
 
 fn of_axis(axis: &Axis) -> Vec<KeyColumn> {
-    let doc = format!("what the point sets `{}` to; null where it does not", axis.key);
+    let doc = format!("value of `{}` at the point; null if unset", axis.key);
     let column = |values| KeyColumn { name: axis.key.clone(), unit: String::new(), doc: doc.clone(), values };
     let bools: Option<Vec<bool>> = axis.values.iter().map(|v| v.json.as_bool()).collect();
     let numbers = || axis.values.iter().map(|v| v.number.unwrap_or(f64::NAN)).collect::<Vec<f64>>();
@@ -26,7 +26,7 @@ fn of_axis(axis: &Axis) -> Vec<KeyColumn> {
     out.extend(number_column(axis).map(|name| KeyColumn {
         name,
         unit: symbol(axis.unit).to_owned(),
-        doc: format!("the same as a number; null where the point does not set `{}`", axis.key),
+        doc: format!("the value as a number; null where `{}` is unset", axis.key),
         values: KeyValues::Float(numbers()),
     }));
     out
@@ -46,7 +46,7 @@ fn symbol(unit: &str) -> &str {
     }
 }
 
-/// The axes as the manifest has them.
+/// The axes for the manifest.
 pub(super) fn records(sweep: &Sweep) -> Vec<AxisRecord> {
     let record = |axis: &Axis| AxisRecord {
         key: axis.key.clone(),
@@ -60,7 +60,7 @@ pub(super) fn records(sweep: &Sweep) -> Vec<AxisRecord> {
     sweep.axes().iter().map(record).collect()
 }
 
-/// For each column the index of its value at a point.
+/// Index of the value at a point, for each column.
 pub(super) fn picks(columns: &[(usize, KeyColumn)], point: &Point) -> Vec<Option<usize>> {
     columns.iter().map(|(axis, _)| point.values.get(*axis).copied().flatten()).collect()
 }

@@ -1,26 +1,25 @@
-//! Units that one process runs for another: which ones, and the files of their results. Where they run is the caller's affair.
+//! Units that one process runs for another: selection by key, and result files. The caller decides about the machine.
 
 use super::error::SweepError;
 use super::find::{resolve, run_unit};
 use super::plan::{Plan, Unit};
 use crate::job::Job;
 use forebay_scenario::Scenario;
-use forebay_store::unit::{Packed, UnitKey};
+use forebay_store::unit::{UnitFiles, UnitKey};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Runs the units with these keys, which are of these points of the scenario's sweep, one after the other. The results are in the order of the
-/// keys.
+/// Runs the units with these keys at these points of the scenario's sweep, one after the other. The results are in the order of the keys.
 ///
 /// # Errors
-/// What [`super::run_units`] fails for; and a key that no unit of these points has, because this program, or a file that the scenario
-/// names, is not the one that the caller has.
-pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
+/// Errors of [`super::run_units`], and a key that no unit of these points has, because this program or a file of the scenario differs from the
+/// caller's.
+pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {
     let Some(sweep) = scenario.sweep()? else { return Err(SweepError::Foreign) };
     run_keys(scenario, &Plan::of_points(scenario, sweep, points, stop)?, keys, stop)
 }
 
-/// The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, as [`super::Session::submit`] takes it.
+/// Runs units of a scenario without a sweep, with the seeds 1 to `seeds`, as [`super::Session::submit`].
 ///
 /// # Errors
 /// As [`run_batch`].
@@ -30,11 +29,11 @@ pub fn run_once(
     keep: Vec<String>,
     keys: &[UnitKey],
     stop: &AtomicBool,
-) -> Result<Vec<Packed>, SweepError> {
+) -> Result<Vec<UnitFiles>, SweepError> {
     run_keys(scenario, &Plan::once(scenario, seeds, keep, stop)?, keys, stop)
 }
 
-fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
+fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<UnitFiles>, SweepError> {
     let mut packed = Vec::with_capacity(keys.len());
     let mut last: Option<(u32, _)> = None;
     for key in keys {
@@ -46,7 +45,7 @@ fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBoo
         let job = Job::new(unit.variant as usize, unit.run, unit.seed);
         job.start(Duration::ZERO);
         let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
-        packed.push(Packed::new(key, &record, &tables)?);
+        packed.push(UnitFiles::new(key, &record, &tables)?);
         last = Some((unit.point, resolved));
     }
     Ok(packed)

@@ -1,4 +1,4 @@
-//! A sweep in a directory: begun, continued, finished, read.
+//! A sweep in a directory: start, continuation, completion, reading.
 
 use super::axes;
 use super::error::SweepError;
@@ -13,27 +13,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
-/// What to run, and where to.
+/// Sweep to run and its target.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The scenario, with its sweep.
     pub scenario: &'a Scenario,
-    /// Where it comes from, for the manifest.
+    /// Origin of the scenario, for the manifest.
     pub source: SweepScenario,
-    /// The directory; `None`: `out/NAME-sweep`. Results that are there are used.
+    /// The directory; `None`: `out/NAME-sweep`. Existing results are reused.
     pub dir: Option<PathBuf>,
-    /// Runs at the same time, at least one.
+    /// Number of parallel runs, at least one.
     pub threads: usize,
     /// Write `summary.csv` beside `summary.parquet`.
     pub csv: bool,
 }
 
-/// A finished sweep, or what a limit left of one, of which its manifest says so.
+/// A finished sweep, or a truncated one, which its manifest records.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was run.
+    /// Scenario of the sweep.
     pub plan: Plan,
-    /// The numbers of its units.
+    /// Metrics of its units.
     pub records: Records,
     /// Its directory.
     pub dir: SweepDir,
@@ -41,11 +41,11 @@ pub struct Finished {
     pub manifest: SweepManifest,
 }
 
-/// Runs a sweep, or what is missing of it. `None` for a scenario without one. When a limit of the watcher ends it, tables are written of what
-/// is done, and marked; the same call goes on from there all the same.
+/// Runs a sweep, or its missing units. `None` for a scenario without a sweep. When a limit of the watcher ends it, tables of the finished units are
+/// written and marked as partial; the same call continues from there.
 ///
 /// # Errors
-/// See [`SweepError`]. What was finished is kept, and the same call goes on from there.
+/// See [`SweepError`]. Finished units are kept, and the same call continues from there.
 pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Finished>, SweepError> {
     let (scenario, threads, csv) = (request.scenario, request.threads.max(1), request.csv);
     let clock = Instant::now();
@@ -72,24 +72,24 @@ pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watche
     Ok(Some(Finished { plan, records, dir, manifest }))
 }
 
-/// What is said of results that a limit cut short; `None` when there are none.
+/// Note on results that a limit truncated; `None` without a limit.
 fn partial(stopped: &SweepError, limit: &str) -> Option<String> {
     let SweepError::Interrupted { done: done @ 1.., total } = stopped else { return None };
-    Some(format!("partial results: {limit}; {done} of {total} runs are done, the same command goes on from there"))
+    Some(format!("partial results: {limit}; {done} of {total} runs are done, run the same command to continue"))
 }
 
-/// A sweep whose points are checked, and its directory, whose manifest says what will be there.
+/// A sweep with checked points, and its directory with a manifest of the expected results.
 #[derive(Debug)]
 pub struct Begun {
-    /// What there is to run.
+    /// Units to run.
     pub plan: Plan,
     /// Its directory.
     pub dir: SweepDir,
-    /// What it was begun with.
+    /// Request of the sweep.
     pub manifest: SweepManifest,
 }
 
-/// Checks the points of a sweep and begins its directory. `None` for a scenario without one.
+/// Checks the points of a sweep and creates its directory. `None` for a scenario without a sweep.
 ///
 /// # Errors
 /// See [`SweepError`].
@@ -100,7 +100,7 @@ pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher)
     let path = request.dir.unwrap_or_else(|| default_dir(&plan.name));
     let dir = SweepDir::create(&path)?;
     let manifest = manifest(&plan, request.source, threads);
-    // Results of the very same sweep stay published until the new ones replace them, which are the same.
+    // Results of an equal sweep stay published until the new ones, which are the same, replace them.
     let before = dir.manifest().ok();
     if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {
         dir.set_manifest(&manifest)?;
@@ -108,16 +108,16 @@ pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher)
     Ok(Some(Begun { plan, dir, manifest }))
 }
 
-/// A finished sweep: its manifest, which has the axes, and all its numbers, in the order of the points.
+/// A finished sweep: its manifest with the axes, and its summary, in the order of the points.
 ///
 /// # Errors
-/// A path that is no such directory, a sweep of which runs are missing, damaged files.
+/// A path that is not such a directory, an incomplete sweep, damaged files.
 pub fn read(dir: &Path) -> Result<(SweepManifest, Vec<RecordBatch>), StoreError> {
     let dir = SweepDir::open(dir)?;
     Ok((dir.manifest()?, dir.table()?))
 }
 
-/// The default directory of a sweep: not numbered, so that the same sweep again finds what it left.
+/// The default directory of a sweep. It has no number, so that the same sweep finds its earlier results.
 pub fn default_dir(name: &str) -> PathBuf {
     Path::new("out").join(format!("{}-sweep", forebay_store::file_name(name)))
 }
@@ -148,7 +148,7 @@ fn manifest(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManife
     }
 }
 
-/// Whether two sweeps have the same results.
+/// True if two sweeps have the same results.
 pub(super) fn same(a: &SweepManifest, b: &SweepManifest) -> bool {
     (&a.axes, &a.points, &a.seeds, &a.keep, &a.name) == (&b.axes, &b.points, &b.seeds, &b.keep, &b.name)
 }
@@ -173,7 +173,7 @@ fn table<T>(plan: &Plan, records: &Records, write: impl FnOnce(&SweepTable, &mut
     write(&out, &mut rows)
 }
 
-/// Counts what was found.
+/// Counts cached units.
 struct Counter<'a> {
     inner: &'a mut dyn Watcher,
     found: u64,

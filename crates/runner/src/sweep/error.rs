@@ -1,4 +1,4 @@
-//! What ends a sweep before its end.
+//! Errors that end a sweep early.
 
 use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
@@ -6,38 +6,38 @@ use forebay_store::StoreError;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a sweep did not come to its end. What was finished is kept.
+/// Error that ended a sweep early. Finished units are kept.
 #[derive(Debug)]
 pub enum SweepError {
-    /// The scenario, or some of its points, are wrong; nothing ran.
+    /// The scenario or some of its points are invalid; nothing ran.
     Scenario(Errors),
     /// A unit could not run.
     Run {
-        /// The point, as people know it.
+        /// Label of the point.
         point: String,
         /// Why.
         error: RunError,
     },
     /// Results could not be written or read.
     Store(StoreError),
-    /// A file that the scenario names cannot be read, or changed while the sweep ran.
+    /// A file of the scenario cannot be read, or changed while the sweep ran.
     File(PathBuf, String),
-    /// A unit that is not one of the sweep here.
+    /// A unit that does not belong to this sweep.
     Foreign,
-    /// Shards that were not run, or not to their end.
+    /// Missing or incomplete shards.
     Missing {
-        /// Where results were looked for.
+        /// Searched directories.
         dir: PathBuf,
-        /// Runs whose results are not there.
+        /// Runs without results.
         missing: usize,
         /// Runs of the sweep.
         total: usize,
     },
-    /// Directories that are to be one have different sweeps in them.
+    /// The directories to merge have different sweeps.
     Different(PathBuf, PathBuf),
-    /// It was asked to stop.
+    /// A stop was requested.
     Interrupted {
-        /// Runs whose results are there.
+        /// Runs with results.
         done: usize,
         /// Runs of the sweep.
         total: usize,
@@ -45,7 +45,7 @@ pub enum SweepError {
 }
 
 impl SweepError {
-    /// For `map_err`: a table could not be turned into arrays.
+    /// Returns a function for `map_err`: a table could not be converted to arrays.
     pub(super) fn encode<E: fmt::Display>(table: &str) -> impl FnOnce(E) -> SweepError {
         let path = PathBuf::from(table);
         move |e| SweepError::Store(StoreError::Encode { path, message: e.to_string() })
@@ -72,11 +72,11 @@ impl fmt::Display for SweepError {
             SweepError::Store(e) => write!(f, "{e}"),
             SweepError::File(path, why) => write!(f, "{}: {why}", path.display()),
             SweepError::Foreign => f.write_str(
-                "a run that this sweep does not have: another version of forebay, or of a file that the scenario names, is installed there",
+                "unknown run: the other process has another version of forebay or of a file of the scenario",
             ),
             SweepError::Missing { dir, missing, total } => write!(
                 f,
-                "{missing} of {total} runs are missing; run their shards with --out {}, or forebay run there, which runs what is missing",
+                "{missing} of {total} runs are missing; run their shards with --out {}, or `forebay run` there to run them",
                 dir.display()
             ),
             SweepError::Different(a, b) => {

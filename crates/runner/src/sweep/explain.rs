@@ -1,4 +1,4 @@
-//! What a scenario means, be it a sweep or not: checked whole, and put in words.
+//! Check and description of a scenario, with or without a sweep.
 
 use super::error::SweepError;
 use super::plan::Plan;
@@ -6,16 +6,16 @@ use forebay_scenario::{Errors, Resolved, Scenario, Sweep};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Sweeps of more points are checked at so many of them. Our choice: a second or two.
+/// Number of points that are checked in larger sweeps. Our choice: a second or two.
 const CHECKED: usize = 500;
 /// Points whose errors are reported.
 const MAX_WRONG: usize = 3;
 
-/// Checks a scenario, of a sweep every point on `threads` threads, or if it has very many, some hundred that are spread evenly. Returns
-/// the scenario, or that of the first point, and what it means.
+/// Checks a scenario. All points of a sweep are checked on `threads` threads, or some hundred evenly spread ones of a very large sweep. Returns the
+/// scenario, or that of the first point, and its description.
 ///
 /// # Errors
-/// All that is wrong, and being stopped.
+/// All errors of the scenario, and a stop request.
 pub fn explain(scenario: &Scenario, threads: usize, stop: &AtomicBool) -> Result<(Resolved, String), SweepError> {
     let Some(sweep) = scenario.sweep()? else {
         let resolved = scenario.resolve()?;
@@ -34,7 +34,7 @@ pub fn explain(scenario: &Scenario, threads: usize, stop: &AtomicBool) -> Result
     Ok((first, text))
 }
 
-/// Checks points from the first to the last, and says which.
+/// Evenly spread points from the first to the last, with their description.
 fn spread(scenario: &Scenario, sweep: &Sweep, stop: &AtomicBool) -> Result<String, SweepError> {
     let last = sweep.len() - 1;
     let mut wrong: Vec<Errors> = Vec::new();

@@ -1,4 +1,4 @@
-//! Results of single units: found in the store, or made and put there.
+//! Results of single units: found in the store, or computed and stored.
 
 use super::error::SweepError;
 use super::plan::{Plan, Unit};
@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Units whose run took this long are synced to disk, which costs them a hundredth of that at most. Shorter ones are left to the
-/// operating system, which writes them within half a minute; after a power cut that half minute is run again.
+/// Units whose run took at least this long are synced to disk, at a cost of at most one percent. Shorter ones are left to the operating system,
+/// which writes them within half a minute; after a power cut they are run again.
 const EXPENSIVE: Duration = Duration::from_millis(200);
 
-/// How a unit came to its result.
+/// Origin of a unit's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     /// It was there.
     Found,
-    /// It ran for so long.
+    /// Run time.
     Ran(Duration),
 }
 
@@ -33,16 +33,16 @@ pub(super) struct Finder {
     store: UnitStore,
     /// Packet transmissions of finished units.
     hops: AtomicU64,
-    /// What each thread is at.
+    /// State of each thread.
     threads: Vec<Mutex<Thread>>,
     clock: Instant,
 }
 
-/// What a thread is at.
+/// State of a thread.
 #[derive(Default)]
 struct Thread {
     job: Option<Arc<Job>>,
-    /// The point of its last unit, by its plan and number, and what it was resolved to: units of one point follow each other.
+    /// The last point by plan and number, with its resolved scenario: units of one point are adjacent.
     resolved: Option<((u64, u32), Resolved)>,
 }
 
@@ -52,12 +52,12 @@ impl Finder {
         Finder { store, hops: AtomicU64::new(0), threads, clock: Instant::now() }
     }
 
-    /// Where results are.
+    /// Store of results.
     pub(super) fn store(&self) -> &UnitStore {
         &self.store
     }
 
-    /// How far the runs are that are under way, and the packet transmissions of all so far.
+    /// Progress of the running units, and the packet transmissions of all units so far.
     pub(super) fn progress(&self) -> (Vec<State>, u64) {
         let running: Vec<State> = (0..self.threads.len()).filter_map(|t| Some(self.at(t).job.as_ref()?.state())).collect();
         let hops = self.hops.load(Relaxed) + running.iter().map(|s| s.hops).sum::<u64>();
@@ -68,10 +68,10 @@ impl Finder {
         self.threads[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of a unit of a plan, whose points are those of `scenario`.
+    /// The result of a unit of a plan, whose points belong to `scenario`.
     ///
     /// # Errors
-    /// What [`super::run_units`] fails for.
+    /// Errors of [`super::run_units`].
     pub(super) fn find(
         &self,
         thread: usize,
@@ -119,10 +119,10 @@ impl Finder {
     }
 }
 
-/// The tables of a unit that are kept, by name.
+/// Kept tables of a unit, by name.
 pub(super) type Tables<'a> = Vec<(&'a str, RecordBatch)>;
 
-/// Runs a unit, whose point is `resolved`, and returns its numbers and the tables that the plan keeps. `stopped` ends it.
+/// Runs a unit with the resolved point `resolved`, and returns its metrics and the tables that the plan keeps. `stopped` ends it.
 pub(super) fn run_unit<'a>(
     plan: &'a Plan,
     unit: &Unit,
@@ -149,7 +149,7 @@ pub(super) fn run_unit<'a>(
 /// The scenario of a unit's point, checked.
 pub(super) fn resolve(scenario: &Scenario, plan: &Plan, unit: &Unit) -> Result<Resolved, SweepError> {
     let point = plan.sweep.point(unit.point as usize);
-    // The plan has checked every point; a file may have changed since.
+    // The plan has checked every point, but a file may have changed since.
     let point = point.ok_or_else(|| SweepError::File("the sweep".into(), "has fewer points than planned".into()))?;
     Ok(scenario.at(&point)?.resolve()?)
 }
@@ -158,7 +158,7 @@ thread_local! {
     static RUNNING: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The unit of the plan that the calling thread runs: what to blame for a violated assertion.
+/// The unit that the calling thread runs, for the report of a violated assertion.
 pub fn running() -> Option<usize> {
     RUNNING.get()
 }

@@ -1,25 +1,23 @@
-//! What the result of a unit depends on, as a hash: the scenario as understood, with every default; the files it names; the seed; and the
-//! program.
+//! Key of a unit's results: a hash of the scenario with all defaults, the files it names, the seed, and the program.
 //!
-//! Names are no part of it: neither the scenario's nor, where the file gives none, those of variants. Nor are comments, the order of
-//! keys, or how a value was written, as long as it means the same.
+//! Names are not hashed: neither the scenario's nor generated names of variants. Comments, the order of keys and the notation of values do not
+//! matter.
 
 use forebay_store::unit::{KeyHasher, UnitKey};
 use serde_json::{Map, Value as Json};
 
-/// Hash of the sources of this crate and of all that it depends on in the workspace, made when it was built (`build.rs`): the simulator
-/// and its parts, the reading of scenarios, and the reduction to the numbers that are kept. The columns of tables are in
-/// `TABLE_SOURCES`.
+/// Hash of the sources of this crate and of all its workspace dependencies, computed by `build.rs`: the simulator, the scenario reader, and the
+/// reduction to summary metrics. The columns of tables are in `TABLE_SOURCES`.
 pub const SOURCES: &str = env!("FOREBAY_SOURCES");
 
-/// Hash of the sources of each table's columns, as `NAME=HASH` with spaces between.
+/// Hash of the sources of each table's columns, as `NAME=HASH` separated by spaces.
 const TABLE_SOURCES: &str = env!("FOREBAY_TABLE_SOURCES");
 
-/// The version and the sources, as `forebay --version` says them.
+/// Version and source hash, as `forebay --version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nsources ", env!("FOREBAY_SOURCES"));
 
-/// The program, as far as the results of a unit depend on it that keeps the tables `keep`: its version, its sources, and the columns of
-/// these tables. What other tables look like does not matter to it.
+/// Hash of the program for a unit that keeps the tables `keep`: its version, its sources, and the columns of these tables. Columns of other tables
+/// do not matter.
 pub fn program(keep: &[String]) -> KeyHasher {
     program_of(env!("CARGO_PKG_VERSION"), SOURCES, TABLE_SOURCES, keep)
 }
@@ -28,7 +26,7 @@ fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]
     let mut h = KeyHasher::default();
     h.part("unit", b"4").part("forebay", version.as_bytes()).part("sources", sources.as_bytes());
     for (table, columns) in table_sources.split(' ').filter_map(|t| t.split_once('=')) {
-        // In the order of the names, whatever the order in which the tables were asked for.
+        // Sorted, so that the order of the request does not matter.
         if keep.iter().any(|k| k == table) {
             h.part("table", table.as_bytes()).part("columns", columns.as_bytes());
         }
@@ -40,20 +38,20 @@ fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]
 pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     let mut echo = echo.clone();
     if let Json::Object(t) = &mut echo {
-        // World and seed come by themselves, and how many runs there are beside this one changes nothing.
+        // World and seed are hashed separately, and the number of other runs does not matter.
         ["name", "seed", "runs", "world"].iter().for_each(|k| drop(t.remove(*k)));
     }
     h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
 }
 
-/// Adds the version of the world, where it has one of its own.
+/// Adds the version of the world, if it has its own.
 pub fn add_version(h: &mut KeyHasher, version: &str) {
     if !version.is_empty() {
         h.part("version of the world", version.as_bytes());
     }
 }
 
-/// Adds a file that the scenario names: as it is named, and what is in it.
+/// Adds a file of the scenario: its name and contents.
 pub fn add_file(h: &mut KeyHasher, name: &str, contents: &UnitKey) {
     h.part("file", name.as_bytes()).part("contents", contents.to_string().as_bytes());
 }
@@ -63,7 +61,7 @@ pub fn with_seed(h: &KeyHasher, seed: u64) -> UnitKey {
     h.clone().part("seed", &seed.to_le_bytes()).key()
 }
 
-/// The same value with the keys of all tables in alphabetical order.
+/// The same value with the keys of all tables sorted.
 fn canonical(v: &Json) -> Json {
     match v {
         Json::Array(list) => Json::Array(list.iter().map(canonical).collect()),
@@ -91,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_a_key_and_what_does_not() {
+    fn key_inputs() {
         let echo = json!({"name": "a", "seed": 1, "runs": 2, "topology": {"senders": 4, "rate": 0.1}, "observe": []});
         let base = key("1", "w", &echo, b"x", 1);
-        // On every machine; computed from the layout by other means.
+        // Equal on every machine; computed from the layout with other tools.
         assert_eq!(base, "e8c9d8c8b6c0681724bd96329e14a418");
         let same = json!({"observe": [], "name": "b", "seed": 3, "topology": {"rate": 0.1, "senders": 4}});
         assert_eq!(key("1", "w", &same, b"x", 1), base, "names, repetitions and order");
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_table_matter_to_those_who_keep_it() {
+    fn kept_table_columns_change_key() {
         let program = |tables: &str, keep: &[&str]| {
             program_of("1", "0123", tables, &keep.iter().map(|k| (*k).to_owned()).collect::<Vec<_>>()).key()
         };
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_every_table_that_can_be_kept_are_known() {
+    fn kept_table_columns_have_digests() {
         let known: Vec<&str> = TABLE_SOURCES.split(' ').filter_map(|t| Some(t.split_once('=')?.0)).collect();
         let mut keepable = forebay_scenario::KEEPABLE.to_vec();
         keepable.sort_unstable();

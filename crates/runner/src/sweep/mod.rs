@@ -1,13 +1,13 @@
-//! Sweeps: many scenarios out of one, run on all cores into a directory that can be continued.
+//! Sweeps: many variants of a scenario, run on all cores into a resumable directory.
 //!
-//! * A [`Plan`] is the list of units to run, and nothing but that: made once, from a scenario alone, with every point checked.
-//! * A *unit* is one variant of one point with one seed: a pure function from a configuration to a [`UnitRecord`]
-//!   ([`crate::simulate`]), whose result is kept in a [`UnitStore`] under a hash of all that it depends on ([`key`]).
-//! * [`run_units`] is the loop: it takes units out of the plan, finds their results or makes them.
-//! * Units that run elsewhere come back as files: [`run_batch`] makes them where they run, [`UnitStore::put_packed`] takes them in. A
-//!   [`Shard`] is a part of a sweep that another process runs to its end, and [`merge`] puts such parts together.
-//! * [`Session`] is the loop for those who ask for one plan after another, such as the reproduction of a paper.
-//! * [`execute`] is all of it for one machine and one directory: manifest, units, and all numbers as one table at the end.
+//! * A [`Plan`] is the list of units to run, derived from a scenario alone, with every point checked.
+//! * A *unit* is one variant of one point with one seed: a pure function from a configuration to a [`UnitRecord`] ([`crate::simulate`]). Its result
+//!   is kept in a [`UnitStore`] under a hash of all its inputs ([`key`]).
+//! * [`run_units`] is the main loop: it takes units from the plan and finds or computes their results.
+//! * Units of other processes arrive as files: [`run_batch`] computes them, [`UnitStore::put_files`] stores them. A [`Shard`] is a part of a sweep
+//!   that another process runs, and [`merge`] combines shards.
+//! * [`Session`] runs one plan after another, such as for the reproduction of a paper.
+//! * [`execute`] does everything for one machine and one directory: manifest, units, and the summary table at the end.
 
 mod axes;
 mod batch;
@@ -27,7 +27,7 @@ pub use dataset::{Begun, Finished, Request, begin, default_dir, execute, read};
 pub use error::SweepError;
 pub use explain::explain;
 pub use find::{Done, running};
-pub use forebay_store::unit::{Packed, UnitKey, UnitRecord, UnitStore};
+pub use forebay_store::unit::{UnitFiles, UnitKey, UnitRecord, UnitStore};
 pub use plan::{Plan, Unit};
 pub use points::Names;
 pub use run::{Records, Status, Watcher, run_units};

@@ -1,4 +1,4 @@
-//! The plan of a sweep: every unit with its key, made from a scenario alone.
+//! Plan of a sweep: every unit with its key, derived from a scenario alone.
 
 use super::error::SweepError;
 use super::key;
@@ -11,30 +11,30 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
-/// Points that are checked before the next are: errors are reported of one such portion.
+/// Points per checked portion. Errors are reported of one portion.
 const PORTION: usize = 512;
 /// Points whose errors are reported.
 const MAX_WRONG: usize = 3;
 /// Most units of a sweep. Our choice: their results fit in memory.
 const MAX_UNITS: usize = 10_000_000;
-/// Most remarks that are kept.
+/// Maximum number of notes.
 const MAX_NOTES: usize = 20;
 
-/// Makes ids of plans.
+/// Source of plan ids.
 static PLANS: AtomicU64 = AtomicU64::new(0);
 
 /// Every unit of a sweep. All its points have been checked.
 #[derive(Debug)]
 pub struct Plan {
-    /// Name of the scenario; legal as the name of a folder.
+    /// Name of the scenario; valid as a folder name.
     pub(crate) name: String,
     /// The sweep.
     pub(crate) sweep: Sweep,
-    /// The seeds that every variant of every point runs with, of which a world that uses none has the first.
+    /// The seeds of every variant of every point. A world without randomness uses the first only.
     pub(crate) seeds: Vec<u64>,
     /// The units in order: by point, then variant, then seed.
     pub(crate) units: Vec<Unit>,
-    /// What a user should know about how the points were read, each remark once.
+    /// Notes on the reading of the points, each once.
     pub(crate) notes: Vec<String>,
     /// The worlds that the points run in, each once.
     pub(crate) worlds: Vec<&'static str>,
@@ -42,14 +42,14 @@ pub struct Plan {
     pub(crate) stacks: Vec<String>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
-    /// No other plan of the process has this one.
+    /// Unique in the process.
     id: u64,
 }
 
 /// One variant of one point with one seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
-    /// The name of its result.
+    /// Key of its result.
     pub(crate) key: UnitKey,
     /// Number of the point.
     pub(crate) point: u32,
@@ -59,7 +59,7 @@ pub struct Unit {
     pub(crate) run: u32,
     /// Its seed.
     pub(crate) seed: u64,
-    /// An earlier unit with the same key, if there is one: the same configuration written in two ways. It runs once.
+    /// An earlier unit with the same key, if any: the same configuration in another notation. It runs once.
     pub(crate) same_as: Option<u32>,
     names: u32,
 }
@@ -72,7 +72,7 @@ struct FileState {
 }
 
 impl Unit {
-    /// The name of its result.
+    /// Key of its result.
     pub fn key(&self) -> &UnitKey {
         &self.key
     }
@@ -97,7 +97,7 @@ impl Unit {
         self.seed
     }
 
-    /// An earlier unit with the same key, if there is one.
+    /// An earlier unit with the same key, if any.
     pub fn same_as(&self) -> Option<u32> {
         self.same_as
     }
@@ -109,7 +109,7 @@ impl Plan {
         &self.name
     }
 
-    /// What is swept.
+    /// Axes of the sweep.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
@@ -119,7 +119,7 @@ impl Plan {
         &self.seeds
     }
 
-    /// What a user should know about how the file was read.
+    /// Notes on the reading of the file.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -139,10 +139,10 @@ impl Plan {
         &self.units
     }
 
-    /// Checks every point on `threads` threads. `progress` is called with how many are checked.
+    /// Checks every point on `threads` threads. `progress` receives the number of checked points.
     ///
     /// # Errors
-    /// The mistakes of the first points that have some, each once; files that cannot be read; being stopped.
+    /// The errors of the first invalid points, each once; files that cannot be read; a stop request.
     pub fn new(
         scenario: &Scenario,
         sweep: Sweep,
@@ -154,8 +154,8 @@ impl Plan {
         Plan::of(scenario, sweep, all, threads, stop, progress)
     }
 
-    /// The plan of some points only, by their numbers, for a process that runs units for another. The first point is always part of it,
-    /// because it decides about the seeds.
+    /// Plan of some points only, by their numbers, for a process that runs units for another. The first point is always included, because it
+    /// determines the seeds.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -167,7 +167,7 @@ impl Plan {
         Plan::of(scenario, sweep, Points::These(&these), 1, stop, &mut |_| {})
     }
 
-    /// The plan of a scenario that is not swept, with every one of the seeds 1 to `seeds`, keeping these tables of each run.
+    /// Plan of a scenario without a sweep, with the seeds 1 to `seeds`, keeping these tables of each run.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -195,7 +195,7 @@ impl Plan {
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),
         };
-        // For lookups alone, never walked.
+        // Used for lookups only, never iterated.
         let (mut names, mut first) = (HashMap::new(), HashMap::new());
         for start in (0..points.len()).step_by(PORTION) {
             let portion = start..(start + PORTION).min(points.len());
@@ -282,44 +282,44 @@ impl Plan {
         Ok(contents)
     }
 
-    /// Whether the files of a point are still those whose contents are part of the keys.
+    /// Verifies that the files of a point are unchanged since their contents were hashed.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first changed file.
     pub(super) fn unchanged(&self, files: &[FileRead]) -> Result<(), SweepError> {
         for file in files {
             let known = self.files.get(&file.path).map(|f| &f.stamp);
             if known.is_none() || known != stamp(&file.path).ok().as_ref() {
-                let text = "the file changed while the sweep ran; start it again".to_owned();
+                let text = "the file changed while the sweep ran; run the sweep again".to_owned();
                 return Err(SweepError::File(file.path.clone(), text));
             }
         }
         Ok(())
     }
 
-    /// Different for each plan of the process.
+    /// Unique id of the plan in the process.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
-    /// What the variant of a unit and its groups are called.
+    /// Names of a unit's variant and groups.
     pub fn names(&self, unit: &Unit) -> &Names {
         &self.names[unit.names as usize]
     }
 
-    /// What a unit is, for people: its point, variant and seed.
+    /// Label of a unit: its point, variant and seed.
     pub fn label(&self, unit: &Unit) -> String {
         let point = self.sweep.point(unit.point as usize).map_or(String::new(), |p| p.label);
         format!("point {} ({point}), {}, seed {}", unit.point, self.names(unit).variant, unit.seed)
     }
 
-    /// The units that are not the same as an earlier one, by index.
+    /// Indices of the units that do not repeat an earlier one.
     pub fn distinct(&self) -> Vec<u32> {
         (0..).zip(&self.units).filter(|(_, u)| u.same_as.is_none()).map(|(i, _)| i).collect()
     }
 }
 
-/// When a file was written, and how long it is.
+/// Modification time and length of a file.
 fn stamp(path: &Path) -> std::io::Result<(u64, Option<SystemTime>)> {
     let meta = fs::metadata(path)?;
     Ok((meta.len(), meta.modified().ok()))

@@ -1,4 +1,4 @@
-//! The points of a sweep, each resolved once to check it: side by side, in portions, and let go again.
+//! Check of the points of a sweep: each is resolved once, in parallel portions, and dropped again.
 
 use super::key;
 use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What a variant and its transport groups are called in this sweep.
+/// Names of a variant and its transport groups in this sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Names {
     /// Name of the variant.
@@ -18,12 +18,12 @@ pub struct Names {
     pub groups: IndexVec<GroupId, String>,
 }
 
-/// What checking a point left behind.
+/// Result of checking a point.
 pub(super) struct Checked {
     pub(super) name: String,
     pub(super) world: &'static str,
     pub(super) stacks: Vec<String>,
-    /// Whether its units with different seeds differ.
+    /// True if units with different seeds differ.
     pub(super) uses_seeds: bool,
     pub(super) seed: u64,
     pub(super) runs: u32,
@@ -48,7 +48,7 @@ impl Points<'_> {
         }
     }
 
-    /// The number of the `i`th.
+    /// Number of the `i`th point.
     pub(super) fn get(&self, i: usize) -> usize {
         match self {
             Points::All(_) => i,
@@ -93,7 +93,7 @@ pub(super) fn check(
     results.into_iter().map(|r| r.1).collect()
 }
 
-/// What the plan needs of a point, with the keys of its variants as far as they depend on neither files nor seeds.
+/// Data of a point for the plan, with the part of its variants' keys that depends on neither files nor seeds.
 fn checked(r: Resolved, program: &KeyHasher) -> Checked {
     let version = r.world.version();
     let variant = |v: &forebay_scenario::Variant| {

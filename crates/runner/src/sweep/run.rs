@@ -1,4 +1,4 @@
-//! The loop over the units of one plan.
+//! Main loop over the units of one plan.
 
 use super::error::SweepError;
 use super::find::{Done, Finder};
@@ -10,29 +10,29 @@ use forebay_store::unit::{UnitRecord, UnitStore};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The numbers of all units, as far as they are there.
+/// Metrics of all units available so far.
 #[derive(Debug)]
 pub struct Records {
     all: Vec<Option<Box<UnitRecord>>>,
     done: usize,
-    /// Those that are in the store and were not looked at, because the loop ended before.
+    /// Units in the store that were not read, because the loop ended early.
     unread: usize,
     total: usize,
 }
 
 impl Records {
-    /// The numbers of a unit of the plan, which may be called otherwise in them.
+    /// The metrics of a unit of the plan. Their names may differ from those of the plan.
     pub fn get(&self, plan: &Plan, index: usize) -> Option<&UnitRecord> {
         let first = plan.units.get(index)?.same_as.map_or(index, |i| i as usize);
         self.all.get(first)?.as_deref()
     }
 
-    /// How many different units are there.
+    /// Number of different units available.
     pub fn done(&self) -> usize {
         self.done
     }
 
-    /// Whether all are there.
+    /// Verifies that all units are available.
     ///
     /// # Errors
     /// [`SweepError::Interrupted`] if not.
@@ -46,8 +46,8 @@ impl Records {
         self.all[unit] = Some(record);
     }
 
-    /// Once the loop ended early: what of `todo` it had not come to and is in the store all the same. When a limit ended it, tables are made of
-    /// what is there, and all of that is read; when a person did, who waits for the end, it is counted.
+    /// After an early end, collects the units of `todo` that are in the store. After a limit all of them are read, because tables are written of
+    /// them; after an interrupt they are only counted.
     fn rest(&mut self, plan: &Plan, todo: &[u32], store: &UnitStore, watcher: &mut dyn Watcher) {
         let read = watcher.limit().is_some();
         for unit in todo.iter().map(|unit| *unit as usize) {
@@ -65,25 +65,25 @@ impl Records {
     }
 }
 
-/// How far a sweep is.
+/// Progress of a sweep.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// Different units of the plan.
     pub total: usize,
-    /// Units whose results are there.
+    /// Units with results.
     pub done: usize,
-    /// Of those, how many were there before.
+    /// Cached units among them.
     pub found: usize,
-    /// Packet transmissions of the units that ran or run, since the start.
+    /// Packet transmissions of finished and running units since the start.
     pub hops: u64,
     /// Time since the start.
     pub elapsed: Duration,
-    /// The units that run now.
+    /// Running units.
     pub running: Vec<State>,
 }
 
 impl Status {
-    /// Part of the work that is done, 0 to 1, those that run now by how far they are.
+    /// Fraction done, 0 to 1, including the progress of running units.
     pub fn fraction(&self) -> f64 {
         (self.done as f64 + self.under_way()) / self.total.max(1) as f64
     }
@@ -92,7 +92,7 @@ impl Status {
         self.running.iter().filter_map(|s| s.fraction).sum()
     }
 
-    /// Seconds left, when the units to come take as long as those that ran; `None` too early to tell.
+    /// Seconds left, if the remaining units take as long as the finished ones; `None` if it is too early to tell.
     pub fn left_s(&self) -> Option<f64> {
         let ran = (self.done - self.found) as f64 + self.under_way();
         let rest = (self.total - self.done) as f64 - self.under_way();
@@ -100,30 +100,30 @@ impl Status {
     }
 }
 
-/// What the caller does while units run.
+/// Callbacks to the caller while units run.
 pub trait Watcher {
-    /// Points that have been checked so far; called now and then before anything runs.
+    /// Number of checked points so far, called before anything runs.
     fn checked(&mut self, _points: usize, _of: usize) {}
-    /// Everything is checked, and results can be written.
+    /// Called when all points are checked and results can be written.
     fn begins(&mut self, _plan: &Plan) {}
     /// Called about ten times a second.
     fn tick(&mut self, status: &Status);
     /// Called once for each different unit, in any order.
     fn done(&mut self, plan: &Plan, unit: usize, record: &UnitRecord, how: Done);
-    /// The limit that ended the runs, if one did: what is done by then is worth tables. Asked when they have ended.
+    /// The limit that ended the runs, if any: tables are written of the finished units. Called after the runs.
     fn limit(&self) -> Option<String> {
         None
     }
 }
 
-/// Brings the results of the units `todo` of `plan` together (all of them: [`Plan::distinct`]), on `threads` threads (at least one): those that `store` has, and those that run
-/// now and are put there. `stop` ends it early, with what is there by then ([`Records::complete`]).
+/// Collects the results of the units `todo` of `plan` (all of them: [`Plan::distinct`]) on `threads` threads (at least one). Missing units are run
+/// and stored in `store`. `stop` ends it early, with the results so far ([`Records::complete`]).
 ///
 /// # Errors
-/// The first failure. What was finished is in the store.
+/// The first failure. Finished units are in the store.
 ///
 /// # Panics
-/// When a unit does: its thread's panic becomes that of the caller, once the others have stopped.
+/// When a unit panics: the panic is propagated to the caller once the other threads have stopped.
 pub fn run_units(
     scenario: &Scenario,
     plan: &Plan,

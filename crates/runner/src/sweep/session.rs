@@ -1,4 +1,4 @@
-//! One plan after another on one pool: whoever asks waits for the results of its own plan while the units of others run.
+//! Queue of plans on one thread pool: a caller waits for the results of its own plan while units of others run.
 
 use super::error::SweepError;
 use super::find::{Done, Finder};
@@ -13,17 +13,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a thread that waits for work or for results sleeps before it looks again.
+/// Polling interval of a thread that waits for work or results.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs the units of plans as they come, each different unit once.
+/// Runs the units of submitted plans, each different unit once.
 #[derive(Debug)]
 pub struct Session {
     shared: Arc<Shared>,
     pool: Option<JoinHandle<()>>,
 }
 
-/// A plan that a [`Session`] has taken, with its scenario.
+/// A submitted plan with its scenario.
 #[derive(Debug, Clone)]
 pub struct Ticket(Arc<Planned>);
 
@@ -33,14 +33,14 @@ struct Planned {
     plan: Plan,
 }
 
-/// How far a session is.
+/// Progress of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Different units asked for so far.
+    /// Different units requested so far.
     pub total: usize,
-    /// Of those, how many have ended, with a result or without.
+    /// Units that have ended, with or without a result.
     pub done: usize,
-    /// Of those, how many had a result before.
+    /// Units whose result was cached.
     pub found: usize,
 }
 
@@ -60,14 +60,14 @@ impl std::fmt::Debug for Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<(Arc<Planned>, usize)>,
-    /// For lookups alone, never walked.
+    /// Used for lookups only, never iterated.
     units: HashMap<UnitKey, State>,
     counts: Counts,
-    /// Nothing runs any more.
+    /// The session has ended.
     ended: bool,
 }
 
-/// What became of a unit.
+/// State of a unit.
 enum State {
     Waiting,
     Done(Arc<UnitRecord>),
@@ -100,7 +100,7 @@ impl Work for Shared {
         None
     }
 
-    /// A unit that fails ends nothing but the plans that asked for it.
+    /// A failed unit affects only the plans that requested it.
     fn run(&self, (planned, number): Self::Item, thread: usize, stop: &Stop) -> Result<(), ()> {
         let result = self.finder.find(thread, &planned.scenario, &planned.plan, number, stop);
         if stop.is_set() && result.is_err() {
@@ -117,7 +117,7 @@ impl Work for Shared {
     }
 }
 
-/// Tells those who wait that nothing runs any more, even if that is because a thread panicked.
+/// Notifies waiting callers that the session has ended, also after a panic.
 struct Ended<'a>(&'a Shared);
 
 impl Drop for Ended<'_> {
@@ -128,7 +128,7 @@ impl Drop for Ended<'_> {
 }
 
 impl Session {
-    /// Starts `threads` threads (at least one) that take their results from `store` and put them there.
+    /// Starts `threads` threads (at least one), which take results from `store` and put new ones there.
     pub fn new(store: UnitStore, threads: usize) -> Session {
         let threads = threads.max(1);
         let finder = Finder::new(store, threads);
@@ -137,14 +137,13 @@ impl Session {
         let own = shared.clone();
         let pool = thread::spawn(move || {
             let _ended = Ended(&own);
-            // A unit that fails is reported to those who requested it: there is no other failure.
+            // A failed unit is reported to its requesters: there is no other failure.
             let _ = run(&*own, threads, &own.asked_to_stop, &mut |_| Ok::<(), ()>(()));
         });
         Session { shared, pool: Some(pool) }
     }
 
-    /// Takes a scenario with every one of the seeds 1 to `seeds`, and keeps these tables of each run. The first mistake in the scenario is
-    /// the answer, otherwise its units run when it is their turn.
+    /// Submits a scenario with the seeds 1 to `seeds`, keeping these tables of each run. The units run when their turn comes.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -164,7 +163,7 @@ impl Session {
         Ok(Ticket(planned))
     }
 
-    /// The units of a scenario with every one of the seeds 1 to `seeds`, with these tables kept of each; none is run.
+    /// Plans the units of a scenario with the seeds 1 to `seeds`, keeping these tables of each, without running them.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -172,10 +171,10 @@ impl Session {
         Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)
     }
 
-    /// The results of the units of a plan, in its order; `None` if they are not there after `at_most`.
+    /// The results of the units of a plan, in its order; `None` if they are not available after `at_most`.
     ///
     /// # Errors
-    /// That of the first unit that failed, and being stopped.
+    /// That of the first failed unit, and a stop request.
     pub fn wait(&self, ticket: &Ticket, at_most: Duration) -> Option<Result<Vec<Arc<UnitRecord>>, Arc<SweepError>>> {
         let units = &ticket.0.plan.units;
         let look = |queue: &Queue| -> Option<Result<Vec<Arc<UnitRecord>>, Arc<SweepError>>> {
@@ -197,12 +196,12 @@ impl Session {
         look(&queue).or_else(|| look(&self.shared.pause(queue, at_most)))
     }
 
-    /// How far it is.
+    /// Current progress.
     pub fn counts(&self) -> Counts {
         self.shared.lock().counts
     }
 
-    /// As [`Session::counts`], and those whose results are there although nobody has come to them yet count as done.
+    /// As [`Session::counts`], counting cached units that no thread has reached yet as done.
     pub fn kept(&self) -> Counts {
         let queue = self.shared.lock();
         let there = |(planned, unit): &&(Arc<Planned>, usize)| self.store().has(&planned.plan.units[*unit].key);
@@ -210,12 +209,12 @@ impl Session {
         Counts { done: queue.counts.done + unread, ..queue.counts }
     }
 
-    /// The store of its results.
+    /// The store of results.
     pub fn store(&self) -> &UnitStore {
         self.shared.finder.store()
     }
 
-    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more. Whoever waits is notified.
+    /// Interrupts running units, discards queued ones, and returns when all threads have stopped. Waiting callers are notified.
     pub fn stop(&self) {
         self.shared.asked_to_stop.store(true, Relaxed);
         let mut queue = self.shared.lock();
@@ -230,14 +229,14 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.stop();
         if let Some(pool) = self.pool.take() {
-            // A panic of a unit has been reported to those who waited for it.
+            // A panic of a unit has been reported to the waiting callers.
             let _ = pool.join();
         }
     }
 }
 
 impl Ticket {
-    /// The plan: its units by variant, then seed, and what they are called.
+    /// The plan: its units by variant, then seed, and their names.
     pub fn plan(&self) -> &Plan {
         &self.0.plan
     }

@@ -1,4 +1,4 @@
-//! A sweep in parts that run anywhere, at any time: each runs its share of the units, and one directory gets them all in the end.
+//! Shards of a sweep: each runs a part of the units, at any time and place, and one directory collects the results.
 
 use super::dataset::{Begun, Finished, Request, begin, execute, same};
 use super::error::SweepError;
@@ -9,8 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-/// Which part of the units of a sweep: the `index`th, from 1, of `of`. Units are dealt out one by one, so that every part has small and
-/// large points.
+/// Part of a sweep's units: the `index`th, from 1, of `of`. Units are assigned round-robin, so that every shard has small and large points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
@@ -44,7 +43,7 @@ impl FromStr for Shard {
     }
 }
 
-/// What a shard did.
+/// Result of a shard.
 #[derive(Debug)]
 pub struct ShardDone {
     /// Its directory.
@@ -55,11 +54,10 @@ pub struct ShardDone {
     pub total: usize,
 }
 
-/// Runs a part of a sweep, or what is missing of it; the directory is that of an unfinished sweep afterwards. `None` for a scenario without
-/// one.
+/// Runs the missing units of a shard. The directory is that of an incomplete sweep afterwards. `None` for a scenario without a sweep.
 ///
 /// # Errors
-/// See [`SweepError`]. What was finished is kept, and the same call goes on from there.
+/// See [`SweepError`]. Finished units are kept, and the same call continues from there.
 pub fn execute_shard(
     request: Request<'_>,
     shard: Shard,
@@ -75,11 +73,11 @@ pub fn execute_shard(
     Ok(Some(ShardDone { dir: dir.path().to_owned(), units: own.len(), total: all.len() }))
 }
 
-/// Takes the results of shards into the directory of `request`, and finishes the sweep there. Nothing is simulated. `None` for a scenario without
-/// a sweep.
+/// Merges the results of shards into the directory of `request` and completes the sweep there, without simulation. `None` for a scenario without a
+/// sweep.
 ///
 /// # Errors
-/// Directories with other sweeps; runs that none of them has; see [`SweepError`].
+/// Directories with other sweeps; runs that are missing in all of them; see [`SweepError`].
 pub fn merge(
     request: Request<'_>,
     shards: &[PathBuf],
@@ -103,9 +101,9 @@ pub fn merge(
         if into.get(&unit.key, keep).is_some() {
             continue;
         }
-        // A file that is damaged in one place may be whole in another.
+        // A file that is damaged in one directory may be intact in another.
         match parts.iter().find_map(|p| p.packed(&unit.key)) {
-            Some(packed) => into.put_packed(&unit.key, &packed, true)?,
+            Some(packed) => into.put_files(&unit.key, &packed, true)?,
             None => missing += 1,
         }
     }

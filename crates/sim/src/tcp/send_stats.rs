@@ -38,11 +38,11 @@ pub struct Losses {
     /// Entries into fast recovery.
     pub fast_retx: u32,
     /// Reductions of the window on ECE.
-    pub ecn_cuts: u32,
+    pub ecn_reductions: u32,
     /// New thresholds asked of the congestion control on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
-    pub loss_cuts: u32,
-    /// Sum of the congestion control's alpha over `ecn_cuts`, if it has one.
-    pub cut_alpha: Option<f64>,
+    pub loss_reductions: u32,
+    /// Sum of the congestion control's alpha over `ecn_reductions`, if it has one.
+    pub reduction_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,
 }
@@ -56,9 +56,9 @@ impl Fresh for Losses {
         rtos_head: 0,
         rtos_tail: 0,
         fast_retx: 0,
-        ecn_cuts: 0,
-        loss_cuts: 0,
-        cut_alpha: None,
+        ecn_reductions: 0,
+        loss_reductions: 0,
+        reduction_alpha: None,
         ce_bytes: 0,
     };
 }

@@ -39,8 +39,8 @@ fn classic_halves_once_a_window() {
     // The window that was outstanding at the cut has been acknowledged: the next mark counts.
     t.ece(9);
     assert_eq!((t.cwnd(), t.ssthresh()), (2.0, 2.0));
-    assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (2, 0));
-    assert_eq!(t.s.stats().losses.cut_alpha, None, "NewReno has no alpha");
+    assert_eq!((t.s.stats().losses.ecn_reductions, t.s.stats().losses.loss_reductions), (2, 0));
+    assert_eq!(t.s.stats().losses.reduction_alpha, None, "NewReno has no alpha");
 }
 
 /// Section 6.1.5: retransmitted segments are not ECN-capable, in ns-2 they are (tcp.cc: all but the SYN); section 6.1.2: CWR goes out after a reduction for any reason, on the first
@@ -210,11 +210,11 @@ fn marks_after_a_loss_in_the_same_window() {
             assert_eq!(threshold, 5.0);
             t.at(300).ece(9);
             assert_eq!(t.ssthresh(), threshold, "{stack} {cc}");
-            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (0, 1), "{stack} {cc}");
+            assert_eq!((t.s.stats().losses.ecn_reductions, t.s.stats().losses.loss_reductions), (0, 1), "{stack} {cc}");
             t.ece(10);
             let again = u32::from(stack == "linux");
             assert_eq!(t.ssthresh() < threshold, again == 1, "{stack} {cc}");
-            assert_eq!((t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts), (again, 1), "{stack} {cc}");
+            assert_eq!((t.s.stats().losses.ecn_reductions, t.s.stats().losses.loss_reductions), (again, 1), "{stack} {cc}");
         }
     }
 }
@@ -247,7 +247,7 @@ fn dctcp_alpha_and_cut() {
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
     assert_eq!((t.s.cc().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
     assert_eq!(
-        (t.s.stats().losses.ecn_cuts, t.s.stats().losses.loss_cuts, t.s.stats().losses.cut_alpha),
+        (t.s.stats().losses.ecn_reductions, t.s.stats().losses.loss_reductions, t.s.stats().losses.reduction_alpha),
         (2, 0, Some(1.0 + alpha))
     );
 }

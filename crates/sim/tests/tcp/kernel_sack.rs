@@ -100,7 +100,7 @@ fn marks_on_the_first_duplicate_reduce() {
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).reply(0, &[(1, 2)], flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.ecn_cuts), (CaState::Cwr, 5.0, 1));
+    assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.ecn_reductions), (CaState::Cwr, 5.0, 1));
 }
 
 /// tcp_enter_recovery: a loss found while marks reduce the window is repaired until the end of that reduction (`high_seq`). Where that had been
@@ -119,10 +119,10 @@ fn a_loss_in_a_reduction_is_repaired_until_its_end() {
     assert_eq!(t.s.ca(), CaState::Cwr, "held until something above is acknowledged");
     // The first of the next five is lost.
     t.at(400).sack(end, &[(end + 1, end + 4)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts), (CaState::Recovery, 1, 1));
+    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions), (CaState::Recovery, 1, 1));
     t.at(410).sack(end, &[(end + 1, end + 5)]);
     assert_eq!(
-        (t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts),
+        (t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_reductions),
         (CaState::Recovery, 2, 2),
         "the end had been acknowledged"
     );

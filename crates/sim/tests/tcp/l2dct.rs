@@ -46,7 +46,7 @@ fn the_cut_grows_with_the_bytes_sent() {
         // One cut a window of data, however many marks follow.
         let cut = t.cwnd();
         t.ece(next + 2).ece(next + 3);
-        assert!(t.cwnd() <= cut + 1.0 && t.s.stats().losses.ecn_cuts == 1, "{} after {cut}", t.cwnd());
+        assert!(t.cwnd() <= cut + 1.0 && t.s.stats().losses.ecn_reductions == 1, "{} after {cut}", t.cwnd());
     }
 }
 

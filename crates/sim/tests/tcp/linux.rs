@@ -121,14 +121,14 @@ fn a_raised_threshold_of_duplicates_outlives_the_scoreboard() {
         t.s.w_mut().cwnd = 20.0;
         t.at(500).write(20);
         t.sent();
-        let cuts = t.s.stats().losses.loss_cuts;
+        let cuts = t.s.stats().losses.loss_reductions;
         t.at(600).dup(11, 2);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Disorder, cuts), "{raised}");
+        assert_eq!((t.s.ca(), t.s.stats().losses.loss_reductions), (CaState::Disorder, cuts), "{raised}");
         t.dup(11, 1);
         assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the third");
         t.dup(11, 6);
         assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the ninth");
         t.dup(11, 1);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
+        assert_eq!((t.s.ca(), t.s.stats().losses.loss_reductions), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
     }
 }

@@ -343,7 +343,7 @@ fn a_window_update_settles_no_probe() {
         t.write(1);
         t.now += 100;
         t.ack(3);
-        assert_eq!(t.s.stats().losses.loss_cuts, cuts, "update {update}");
+        assert_eq!(t.s.stats().losses.loss_reductions, cuts, "update {update}");
     }
 }
 

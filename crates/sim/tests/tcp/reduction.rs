@@ -78,7 +78,7 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         let mut t = Script::new(c, 16);
         t.sent();
         t.timer();
-        assert_eq!((t.ssthresh(), t.s.stats().losses.loss_cuts), (8.0, 1), "{stack}");
+        assert_eq!((t.ssthresh(), t.s.stats().losses.loss_reductions), (8.0, 1), "{stack}");
         // The repair gets as far as segment 4, all of it retransmitted, so that no sample ends the back-off.
         for n in 1..=4 {
             let now = t.now + 100;
@@ -88,14 +88,14 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         let window = t.cwnd();
         t.timer();
         assert_eq!(
-            (t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts),
+            (t.s.stats().losses.rtos, t.s.stats().losses.loss_reductions),
             (2, 2),
             "{stack}: segment 4 has not timed out before"
         );
         assert_eq!(t.ssthresh(), (window / 2.0).max(2.0), "{stack}");
         // The same again is no new loss.
         t.timer();
-        assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.loss_cuts), (3, 2), "{stack}");
+        assert_eq!((t.s.stats().losses.rtos, t.s.stats().losses.loss_reductions), (3, 2), "{stack}");
     }
 }
 

@@ -99,7 +99,7 @@ fn repeated_timeouts_keep_the_threshold() {
                 assert_eq!((t.ssthresh(), t.cwnd()), (threshold, 1.0), "{stack}, timeout {rtos}");
             }
         }
-        assert_eq!(t.s.stats().losses.loss_cuts, 1, "{stack}");
+        assert_eq!(t.s.stats().losses.loss_reductions, 1, "{stack}");
     }
 }
 

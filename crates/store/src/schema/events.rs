@@ -1,60 +1,60 @@
 //! The table `events`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::EventRow;
 
-/// What happened to the network.
+/// Timeline of network events.
 pub const EVENTS: TableSchema<EventRow> = TableSchema {
     name: "events",
-    version: 1,
-    doc: "The timeline of the network: one row for each link that failed or came back, and for what is so from the start: spraying, links that \
-          lose or damage packets; in order of time. Empty in a network where nothing of that happens.",
+    version: 2,
+    doc: "Timeline of the network, in order of time: one row for each link failure or repair, and, from the start of the run, for spraying and \
+          for links that lose or damage packets. Empty in a network without such events.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
         col("world", "", Text(|_, i| &i.world), WORLD),
-        col("time_ns", "ns", Int(|r, _| Some(ns(r.time_ps))), "when it happened, or began"),
+        col("time_ns", "ns", Int(|r, _| Some(ns(r.time_ps))), "time or start of the event"),
         col(
             "kind",
             "",
             Text(|r, _| r.kind.name()),
             "`link-down`, `link-up`; `corruption`: the link damages packets; `random-loss`: it loses packets (`lossy`); `spraying`: each \
-             packet takes a way of its own",
+             packet is routed independently",
         ),
         col(
-            "what",
+            "link",
             "",
             Name(|r, i| r.port.map(|p| i.port(p))),
-            "the link, by the port of `ports` that names it: a failure concerns both directions; null: the whole network",
+            "the link, named by one of its `ports`; a failure affects both directions; null: the whole network",
         ),
         col(
-            "until_ns",
+            "end_ns",
             "ns",
             Int(|r, _| r.until_ps.map(ns)),
-            "when the link came back; null if it did not within the run, and for other events",
+            "time at which the link came back; null if it stayed down, and for other events",
         ),
         col(
             "packets",
             "packets",
             Int(|r, _| r.packets.and_then(count)),
-            "packets that it cost: on the wire, waiting or sent into a link that was down; damaged; lost at random, these after the warm-up. \
-             Null where there is nothing to lose",
+            "packets lost: on the wire, queued, or sent to a link that was down; damaged; or lost at random, counted after the warm-up. \
+             Null for events without loss",
         ),
         col(
             "flows",
             "1",
             Int(|r, _| r.flows.and_then(count)),
-            "connections whose data or acknowledgements take another way since, because the link is out of use or in use again; null with \
-             `balance = \"packet\"`, and before the switches know",
+            "connections whose data or acknowledgements were rerouted, because the link went down or came back; null with \
+             `balance = \"packet\"`, and before the switches reroute",
         ),
         col(
             "unreachable_pairs",
             "1",
             Int(|r, _| r.pairs.and_then(count)),
-            "pairs of a sending and a receiving host that no way was left between; null before the switches know, and for other events",
+            "pairs of a sending and a receiving host without a route; null before the switches reroute, and for other events",
         ),
     ],
 };

@@ -1,17 +1,17 @@
 //! The table `flows`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::{Column, Get, TableSchema};
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::shim_row;
 use std::sync::LazyLock;
 
-/// One row per message: columns of its own, and behind them those that shims add.
+/// One row per message: its own columns, followed by the columns of shims.
 pub static FLOWS: LazyLock<TableSchema<FlowRow>> = LazyLock::new(|| TableSchema {
     name: "flows",
-    version: 2,
-    doc: "One row per message: a whole connection for one-shot flows; one train, block, request or response on a persistent connection.",
+    version: 3,
+    doc: "One row per message: a whole connection for one-shot flows, or one train, block, request or response on a persistent connection.",
     columns: Vec::leak(own().into_iter().chain(of_shims()).collect()),
 });
 
@@ -29,7 +29,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "flow_id",
             "1",
             Int(|r, _| count(r.flow_id)),
-            "number of the message in order of its start, unique within variant and run",
+            "number of the message, in order of start; unique within variant and run",
         ),
         col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection it used, in order of creation"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
@@ -46,10 +46,15 @@ fn own() -> Vec<Column<FlowRow>> {
             "start_ns",
             "ns",
             Int(|r, _| Some(ns(r.start.0))),
-            "when the application handed over the first byte (one-shot flows: before the handshake)",
+            "time at which the application wrote the first byte (one-shot flows: before the handshake)",
         ),
-        col("end_ns", "ns", Int(|r, _| r.end.ps().map(ns)), "when the receiver had the last byte in order; null if it never had"),
-        col("acked_ns", "ns", Int(|r, _| r.acked.ps().map(ns)), "when the sender had the last byte acknowledged; null if never"),
+        col(
+            "end_ns",
+            "ns",
+            Int(|r, _| r.end.ps().map(ns)),
+            "time at which the receiver had the last byte in order; null if never",
+        ),
+        col("acked_ns", "ns", Int(|r, _| r.acked.ps().map(ns)), "time at which the last byte was acknowledged; null if never"),
         col(
             "fct_ns",
             "ns",
@@ -60,20 +65,20 @@ fn own() -> Vec<Column<FlowRow>> {
             "ideal_fct_ns",
             "ns",
             Int(|r, _| (r.size_bytes > 0).then_some(r.ideal.0).map(ns)),
-            "the same bytes as back-to-back segments over the empty path, without handshake or window limits; null for an endless flow",
+            "time of the same bytes as back-to-back segments over the unloaded path, without handshake or window limits; null for an endless flow",
         ),
         col("slowdown", "1", Float(|r, _| slowdown(r)), "completion time over the ideal, from picoseconds; null if unfinished"),
         col(
             "bytes_acked",
             "B",
             Int(|r, _| count(r.bytes_acked)),
-            "payload cumulatively acknowledged, of an unfinished message so far",
+            "payload cumulatively acknowledged (for an unfinished message so far)",
         ),
         col(
             "bytes_measured",
             "B",
             Int(|r, _| count(r.bytes_measured)),
-            "payload that reached the receiver after the warm-up, in order or not (`bytes_acked`, when the run ends before it)",
+            "payload that reached the receiver after the warm-up, in order or not (`bytes_acked` if the run ends before that)",
         ),
         col("segs_sent", "segments", Int(|r, _| count(r.segs_sent)), "data segments sent, retransmissions included"),
         col("segs_retx", "segments", Int(|r, _| count(r.segs_retx)), "retransmitted segments"),
@@ -81,62 +86,62 @@ fn own() -> Vec<Column<FlowRow>> {
             "rtos",
             "1",
             Int(|r, _| Some(r.rtos.into())),
-            "retransmission timeouts with data outstanding, back-offs counted again; those of SYNs are in `syn_rtos`",
+            "retransmission timeouts with data outstanding, each back-off counted; those of SYNs are in `syn_rtos`",
         ),
         col(
             "rtos_head",
             "1",
             Int(|r, _| Some(r.rtos_head.into())),
-            "of those, before the first window of the message was acknowledged",
+            "timeouts in `rtos` before the first window of the message was acknowledged",
         ),
         col(
             "rtos_tail",
             "1",
             Int(|r, _| Some(r.rtos_tail.into())),
-            "of those, with at most the last three segments of the message outstanding",
+            "timeouts in `rtos` with at most the last three segments of the message outstanding",
         ),
-        col("tlps", "1", Int(|r, _| Some(r.tlps.into())), "tail loss probes (RFC 8985 section 7); not among `rtos`"),
+        col("tlps", "1", Int(|r, _| Some(r.tlps.into())), "tail loss probes (RFC 8985 section 7), not included in `rtos`"),
         col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of the SYN, in the connection's first message"),
         col("fast_retx", "1", Int(|r, _| Some(r.fast_retx.into())), "entries into fast recovery"),
-        col("ecn_cuts", "1", Int(|r, _| Some(r.ecn_cuts.into())), "window reductions on ECN echo"),
+        col("ecn_reductions", "1", Int(|r, _| Some(r.ecn_reductions.into())), "window reductions on ECN echo"),
         col(
-            "loss_cuts",
+            "loss_reductions",
             "1",
-            Int(|r, _| Some(r.loss_cuts.into())),
-            "window reductions on losses: recoveries, tail loss probes and first timeouts of a series that set a new threshold",
+            Int(|r, _| Some(r.loss_reductions.into())),
+            "window reductions on loss: recoveries, tail loss probes, and the first timeouts of a series, which set a new ssthresh",
         ),
         col(
-            "cut_alpha",
+            "reduction_alpha",
             "1",
-            Float(|r, _| r.cut_alpha),
-            "mean of the congestion control's alpha over `ecn_cuts`; null without one and for congestion controls without alpha",
+            Float(|r, _| r.reduction_alpha),
+            "mean alpha of the congestion control over `ecn_reductions`; null without a reduction and for congestion controls without alpha",
         ),
         col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
         col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),
         col("rtt_min_ns", "ns", Int(|r, _| r.rtt_min.ps().map(ns)), "smallest RTT sample; null without a sample"),
         col("rtt_mean_ns", "ns", Int(|r, _| r.rtt_mean.ps().map(ns)), "mean RTT sample; null without a sample"),
-        col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, counted from the start; null: the message has none"),
+        col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, relative to the start; null without a deadline"),
         col(
             "deadline_met",
             "",
             Bool(|r, i| deadline_met(r, i.end_ps)),
-            "whether it completed within the deadline; null: the message has none, or the run ended before both",
+            "true if it completed within the deadline; null without a deadline, or if the run ended before both",
         ),
-        col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "whether the receiver had every byte before the run ended"),
+        col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "true if the receiver had every byte before the run ended"),
         col(
-            "waited_for",
+            "delay_cause",
             "",
             Name(|r, _| r.waited.map(|w| w.cause.name())),
-            "what most of its time went to beyond the ideal: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `host-queue` (its own interface), `switch-queue`, `share` (of the link), `window` (or pacing rate), `behind` (earlier messages of its connection); null if it lost none, and for an endless flow",
+            "main cause of delay beyond the ideal time: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `host-queue` (interface of the sending host), `switch-queue`, `share` (bandwidth share of a link), `window` (or pacing rate), `head-of-line` (earlier messages of the connection); null without delay, and for an endless flow",
         ),
-        col("waited_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "how long it waited for that"),
+        col("delay_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "delay by that cause"),
         col(
-            "waited_at",
+            "delay_port",
             "",
             Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))),
-            "for queues and shares the port: the one on its way in which packets were longest, on average after the warm-up; else null",
+            "port of a `switch-queue` or `share`: the one on its path with the longest mean delay after the warm-up; else null",
         ),
-        col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
+        col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "its row in `queries`; null if none"),
     ]
 }
 
@@ -160,7 +165,7 @@ mod tests {
         assert_eq!(deadline(&row(Some(2_000_000), None)), None);
         assert_eq!((met(Some(3_000_000), Some(3_000_000)), met(Some(3_000_001), Some(3_000_000))), (Some(true), Some(false)));
         assert_eq!((met(None, None), met(Some(3_000_000), None)), (None, None));
-        // Unfinished at the end: missed if the deadline had passed, else nobody knows.
+        // Unfinished at the end: missed if the deadline had passed, else unknown.
         assert_eq!((met(None, Some(8_999_999)), met(None, Some(9_000_000))), (Some(false), None));
         assert_eq!(deadline_met(&row(None, Some(9_000_000)), None), Some(false), "a run until all work is done has no later");
     }

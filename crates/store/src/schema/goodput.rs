@@ -1,6 +1,6 @@
 //! The table `goodput`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::DeliveryRow;
@@ -9,9 +9,8 @@ use forebay_experiment::rows::DeliveryRow;
 pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
     name: "goodput",
     version: 2,
-    doc: "Goodput over time: one row for each workload, transport, port and interval of the run, warm-up included. The intervals follow each \
-          other without gaps and are the shorter the shorter the run is, 256 of them at the most. All bytes of a row came over its port, so \
-          that no row exceeds what a link carries in one direction.",
+    doc: "Goodput over time: one row for each workload, transport, port and interval of the run, warm-up included. The run is divided into at \
+          most 256 contiguous intervals. All bytes of a row crossed its port, so that no row exceeds the rate of a link.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
@@ -25,9 +24,8 @@ pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
             "port",
             "",
             Name(|r, i| r.port.map(|p| i.port(p))),
-            "the port that limited it most: of those that its way to the receiver certainly has, without the sender's own interface, the one \
-             over which most came for its rate, of all traffic together. Null where a workload takes more than 16 such ports, for all of them \
-             together, and where it sent nothing",
+            "bottleneck port: of the ports on every path to the receiver, except the sender's interface, the one with the highest \
+             utilization by all traffic. Null where a workload has more than 16 such ports, which share one row, and where it sent nothing",
         ),
         col(
             "bytes",
@@ -35,7 +33,7 @@ pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
             Int(|r, _| count(r.bytes)),
             "payload that reached receivers for the first time in the interval, in order or not",
         ),
-        col("goodput_bps", "bit/s", Float(|r, _| bps(r)), "that over the length of the interval"),
+        col("goodput_bps", "bit/s", Float(|r, _| bps(r)), "those bytes over the length of the interval"),
     ],
 };
 

@@ -1,25 +1,24 @@
-//! The one list of result tables and columns, a file for each table. Parquet and CSV files, their metadata and `docs/results.md` come from
-//! here.
+//! All result tables and columns, one file per table. Parquet and CSV files, their metadata and `docs/results.md` are generated from them.
 //!
-//! To add a column: one line in the file of its table; then `UPDATE_DOCS=1 cargo test -p forebay-store` refreshes the documentation.
+//! To add a column: add one line in the file of its table, then run `UPDATE_DOCS=1 cargo test -p forebay-store` to refresh the documentation.
 
+mod common;
 mod events;
 mod flows;
 mod goodput;
 mod ports;
 mod queries;
 mod queue;
-mod shared;
 mod tcp;
 mod timeouts;
 
+pub(crate) use common::WORLD;
+pub use common::{deadline_met, duration_ps, ns, slowdown};
 pub use events::EVENTS;
 pub use flows::FLOWS;
 pub use goodput::GOODPUT;
 pub use ports::PORTS;
 pub use queries::QUERIES;
 pub use queue::QUEUE;
-pub(crate) use shared::WORLD;
-pub use shared::{deadline_met, duration_ps, ns, slowdown};
 pub use tcp::TCP;
 pub use timeouts::TIMEOUTS;

@@ -1,6 +1,6 @@
 //! The table `ports`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count};
 use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use crate::run_info::RunInfo;
@@ -10,7 +10,7 @@ use forebay_types::QueueLen;
 /// One row per egress port.
 pub const PORTS: TableSchema<PortRow> = TableSchema {
     name: "ports",
-    version: 2,
+    version: 3,
     doc: "One row per egress port (one direction of a link): totals of the run after its warm-up.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -21,82 +21,92 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("from", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.from))), "node that transmits"),
         col("to", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.to))), "node that receives"),
-        col("from_switch", "", Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.from))), "whether that node is a switch"),
+        col(
+            "from_switch",
+            "",
+            Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.from))),
+            "true if the transmitting node is a switch",
+        ),
         col(
             "to_switch",
             "",
             Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.to))),
-            "whether the receiving node is a switch",
+            "true if the receiving node is a switch",
         ),
         col("rate_bps", "bit/s", Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))), "rate of the link"),
         col(
             "buffer_pkts",
             "packets",
             Int(|r, i| buffer(r, i).filter(|b| matches!(b, QueueLen::Packets(_))).and_then(|b| count(b.amount()))),
-            "buffer of the queue, where it is given in packets",
+            "buffer of the queue, if given in packets",
         ),
         col(
             "buffer_bytes",
             "B",
             Int(|r, i| buffer(r, i).filter(|b| matches!(b, QueueLen::Bytes(_))).and_then(|b| count(b.amount()))),
-            "buffer of the queue, where it is given in bytes; null for both: unlimited",
+            "buffer of the queue, if given in bytes; both null: unlimited",
         ),
         col(
             "shared_bytes",
             "B",
             Int(|r, i| i.shared(r.port).and_then(count)),
-            "what the port can hold of its switch's shared buffer while all others are empty; null without one",
+            "bytes that the port can use of its switch's shared buffer while all other ports are empty; null without a shared buffer",
         ),
         col(
             "mark_pkts",
             "packets",
             Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())),
-            "threshold K of a queue that marks by a step, where it is given in packets",
+            "threshold K of a queue with step marking, if given in packets",
         ),
         col(
             "mark_bytes",
             "B",
             Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))),
-            "threshold K, where it is given in bytes; null for both: no such step",
+            "threshold K, if given in bytes; both null: no step marking",
         ),
         col(
-            "levels",
+            "thresholds",
             "",
-            Name(|r, i| i.levels(r.port)),
-            "other lengths from which on the queue may mark or drop early, such as `min of the average 30pkt, max of the average 90pkt` of RED, \
-             `K of queue 0 65pkt` of queues by class; null without",
+            Name(|r, i| i.thresholds(r.port)),
+            "other queue lengths from which on packets may be marked or dropped early, such as `min of the average 30pkt, max of the average 90pkt` \
+             of RED, `K of queue 0 65pkt` of per-class queues; null if there are none",
         ),
-        col("arrived_pkts", "packets", Int(|r, _| count(r.arrived_pkts)), "packets that asked to be queued"),
-        col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of those"),
+        col(
+            "arrived_pkts",
+            "packets",
+            Int(|r, _| count(r.arrived_pkts)),
+            "packets that arrived at the queue, dropped ones included",
+        ),
+        col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of `arrived_pkts`"),
         col(
             "sent_pkts",
             "packets",
             Int(|r, _| count(r.sent_pkts)),
-            "packets queued, and transmitted up to what still waits at the end",
+            "packets accepted; all of them were transmitted except those queued at the end",
         ),
-        col("sent_bytes", "B", Int(|r, _| count(r.sent_bytes)), "wire bytes of those"),
+        col("sent_bytes", "B", Int(|r, _| count(r.sent_bytes)), "wire bytes of `sent_pkts`"),
         col("dropped_overflow", "packets", Int(|r, _| count(r.dropped_overflow)), "dropped because the port's buffer was full"),
         col(
             "dropped_shared",
             "packets",
             Int(|r, _| count(r.dropped_shared)),
-            "dropped because the switch's shared memory refused",
+            "dropped because the switch's shared buffer was full for this port",
         ),
         col("dropped_early", "packets", Int(|r, _| count(r.dropped_early)), "dropped by the discipline as a congestion signal"),
         col(
             "lost_down",
             "packets",
             Int(|r, _| count(r.cut_waiting + r.cut_flying)),
-            "lost because the link was down: on the wire when it went down, waiting then, or sent into it later; those on the wire are among \
-             `sent_pkts`, the others are not",
+            "lost because the link was down: on the wire or queued when it went down, or sent later. `sent_pkts` includes those on the wire, \
+             not the others",
         ),
         col(
             "corrupted",
             "packets",
             Int(|r, _| count(r.corrupted)),
-            "sent, damaged on the link, and dropped by the checksum at its other end",
+            "sent, damaged on the link, and dropped at the receiver because of the checksum",
         ),
-        col("marked", "packets", Int(|r, _| count(r.marked)), "congestion marks (CE) set here"),
+        col("marked", "packets", Int(|r, _| count(r.marked)), "CE marks set at this port"),
         col(
             "queue_mean_pkts",
             "packets",
@@ -117,7 +127,7 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             Int(|r, _| Some(r.queue_max_pkts.into())),
             "largest queue, an accepted arrival included",
         ),
-        col("busy", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
+        col("utilization", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
     ],
 };
 

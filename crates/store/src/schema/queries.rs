@@ -1,6 +1,6 @@
 //! The table `queries`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
 use crate::column::Get::{Bool, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::QueryRow;
@@ -8,7 +8,7 @@ use forebay_experiment::rows::QueryRow;
 /// Barrier rounds and requests.
 pub const QUERIES: TableSchema<QueryRow> = TableSchema {
     name: "queries",
-    version: 1,
+    version: 2,
     doc: "One row per barrier round of an incast and per exchange of request and response.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -17,12 +17,12 @@ pub const QUERIES: TableSchema<QueryRow> = TableSchema {
         col("world", "", Text(|_, i| &i.world), WORLD),
         col("query_id", "1", Int(|r, _| Some(r.query_id.get() as i64)), "number of the query, unique within variant and run"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
-        col("start_ns", "ns", Int(|r, _| Some(ns(r.start.0))), "when the request was sent"),
+        col("start_ns", "ns", Int(|r, _| Some(ns(r.start.0))), "time at which the request was sent"),
         col(
             "end_ns",
             "ns",
             Int(|r, _| r.end.ps().map(ns)),
-            "when the last byte of the last response was there; null if unfinished",
+            "time at which the last byte of the last response arrived; null if unfinished",
         ),
         col(
             "qct_ns",
@@ -36,20 +36,20 @@ pub const QUERIES: TableSchema<QueryRow> = TableSchema {
             "rtos",
             "1",
             Int(|r, _| Some(r.rtos.into())),
-            "retransmission timeouts of all senders during the query, those of SYNs not counted",
+            "retransmission timeouts of all senders during the query, without those of SYNs",
         ),
-        col("senders_with_rto", "1", Int(|r, _| Some(r.senders_with_rto.into())), "senders that had at least one"),
-        col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "most timeouts of one sender"),
+        col("senders_with_rto", "1", Int(|r, _| Some(r.senders_with_rto.into())), "senders with at least one timeout"),
+        col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "largest number of timeouts of one sender"),
         col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of SYNs during the query"),
         col(
             "slowest_flow_id",
             "1",
             Int(|r, _| r.slowest.and_then(count)),
-            "row of `flows` that ended last, or the first of those that did not; null without any",
+            "row of `flows` that ended last, or the first unfinished one; null without messages",
         ),
-        col("waited_for", "", Name(|r, _| r.waited.map(|w| w.cause.name())), "`waited_for` of that row"),
-        col("waited_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "`waited_ns` of that row"),
-        col("waited_at", "", Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))), "`waited_at` of that row"),
-        col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "whether every response was complete before the run ended"),
+        col("delay_cause", "", Name(|r, _| r.waited.map(|w| w.cause.name())), "`delay_cause` of that row"),
+        col("delay_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "`delay_ns` of that row"),
+        col("delay_port", "", Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))), "`delay_port` of that row"),
+        col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "true if every response was complete before the run ended"),
     ],
 };

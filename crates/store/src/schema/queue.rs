@@ -1,6 +1,6 @@
 //! The table `queue`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::QueueRow;

@@ -1,6 +1,6 @@
 //! The table `tcp`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::TcpRow;
@@ -9,7 +9,7 @@ use forebay_experiment::rows::TcpRow;
 pub const TCP: TableSchema<TcpRow> = TableSchema {
     name: "tcp",
     version: 1,
-    doc: "Time series of the senders named in `[observe] tcp`; columns are called as `ss -ti` calls them where it has them.",
+    doc: "Time series of the senders named in `[observe] tcp`. Columns that `ss -ti` also prints have its names.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
@@ -22,12 +22,7 @@ pub const TCP: TableSchema<TcpRow> = TableSchema {
         col("unacked_bytes", "B", Int(|r, _| count(r.unacked_bytes)), "sent and not yet cumulatively acknowledged"),
         col("srtt_ns", "ns", Int(|r, _| r.srtt_ps.map(ns)), "smoothed RTT; null before the first sample"),
         col("rto_ns", "ns", Int(|r, _| Some(ns(r.rto_ps))), "retransmission timeout in force"),
-        col(
-            "alpha",
-            "1",
-            Float(|r, _| r.alpha),
-            "the congestion control's estimate of the marked fraction; null for congestion controls without one",
-        ),
+        col("alpha", "1", Float(|r, _| r.alpha), "estimate of the marked fraction; null for congestion controls without one"),
         col("bytes_acked", "B", Int(|r, _| count(r.bytes_acked)), "payload cumulatively acknowledged so far"),
         col("retrans", "segments", Int(|r, _| count(r.retrans)), "retransmitted segments so far"),
         col(

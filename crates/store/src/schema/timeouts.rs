@@ -1,6 +1,6 @@
 //! The table `timeouts`.
 
-use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use super::common::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::TimeoutRow;
@@ -15,13 +15,13 @@ pub const TIMEOUTS: TableSchema<TimeoutRow> = TableSchema {
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
         col("world", "", Text(|_, i| &i.world), WORLD),
-        col("time_ns", "ns", Int(|r, _| Some(ns(r.time_ps))), "when the timer ran out"),
+        col("time_ns", "ns", Int(|r, _| Some(ns(r.time_ps))), "time of the timeout"),
         col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
         col(
             "flow_id",
             "1",
             Int(|r, _| r.flow_id.and_then(count)),
-            "row of `flows` that counts it; null if the connection never had a message",
+            "row of `flows` that counts the timeout; null if the connection never had a message",
         ),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
         col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
@@ -31,10 +31,10 @@ pub const TIMEOUTS: TableSchema<TimeoutRow> = TableSchema {
             "kind",
             "",
             Text(|r, _| r.kind.name()),
-            "`syn`: no answer to the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between; \
-             `probe`: a tail loss probe, in place of a timeout",
+            "`syn`: of the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between; `probe`: a tail loss \
+             probe instead of a timeout",
         ),
-        col("rto_ns", "ns", Int(|r, _| Some(ns(r.rto_ps))), "the timeout that had been in force, back-off included"),
-        col("backoff", "1", Int(|r, _| Some(r.backoff.into())), "timeouts in a row before this one"),
+        col("rto_ns", "ns", Int(|r, _| Some(ns(r.rto_ps))), "timer value, back-off included"),
+        col("backoff", "1", Int(|r, _| Some(r.backoff.into())), "consecutive timeouts before this one"),
     ],
 };

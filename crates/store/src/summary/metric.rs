@@ -1,85 +1,85 @@
-//! What a number of a summary is: its name, label, unit and sentence, when it is only a lower bound, and what it can be at all.
+//! Definition of a summary metric: name, label, unit, description, lower bound and range.
 
 pub use forebay_experiment::dimension::Dimension;
 
-/// One number of a summary `S`.
+/// One metric of a summary `S`.
 #[derive(Debug)]
 pub struct Metric<S> {
-    /// Name of its column in the `summary` table; ends with the unit where there is one.
+    /// Column name in the `summary` table; ends with the unit, if any.
     pub name: &'static str,
-    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column of the tables that has no line.
+    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column without a line.
     pub label: &'static str,
     /// Dimension.
     pub unit: Dimension,
-    /// The value; `None` when the run has no such thing, such as queries.
+    /// The value; `None` when the run has no such traffic, such as queries.
     pub get: fn(&S) -> Option<f64>,
-    /// The line is left out when every value is 0.
+    /// Omits the line when every value is 0.
     pub if_any: bool,
-    /// One sentence: what it is.
+    /// Description, one sentence.
     pub doc: &'static str,
-    /// When it is only a lower bound; `None` for what is always known.
-    pub bound: Option<Bound>,
-    /// What it can be.
-    pub possible: Possible,
+    /// Condition under which the value is only a lower bound; `None` if it is always exact.
+    pub bound: Option<LowerBound>,
+    /// Range of possible values.
+    pub range: ValueRange,
 }
 
-/// What a number can be at all: no interval around its mean reaches beyond.
+/// Range of a metric. Confidence intervals are clipped to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Possible {
-    /// It is never less.
-    pub least: f64,
-    /// It is never more.
-    pub most: Most,
+pub struct ValueRange {
+    /// Minimum value.
+    pub min: f64,
+    /// Maximum value.
+    pub max: UpperLimit,
 }
 
-/// How large a number can be.
+/// Upper limit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Most {
-    /// Nobody knows.
-    Open,
-    /// One, as parts of something and Jain's index.
+pub enum UpperLimit {
+    /// Unlimited.
+    Unbounded,
+    /// One, for fractions and Jain's index.
     One,
-    /// The metric of this name, where it has a value.
+    /// The value of another metric, if it has one.
     Metric(&'static str),
 }
 
-impl Possible {
-    /// The smallest and the largest value that it can have, given the values of other metrics in its runs.
-    pub fn range(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
-        let most = match self.most {
-            Most::Open => None,
-            Most::One => Some(1.0),
-            Most::Metric(name) => of_runs(name).into_iter().reduce(f64::max),
+impl ValueRange {
+    /// Minimum and maximum, given the values of other metrics in its runs.
+    pub fn limits(self, of_runs: impl FnOnce(&'static str) -> Vec<f64>) -> (f64, f64) {
+        let most = match self.max {
+            UpperLimit::Unbounded => None,
+            UpperLimit::One => Some(1.0),
+            UpperLimit::Metric(name) => of_runs(name).into_iter().reduce(f64::max),
         };
-        (self.least, most.unwrap_or(f64::INFINITY))
+        (self.min, most.unwrap_or(f64::INFINITY))
     }
 }
 
-/// What a number in this unit can be, if nothing else is known.
-const fn possible(unit: Dimension) -> Possible {
-    Possible { least: 0.0, most: if matches!(unit, Dimension::Fraction) { Most::One } else { Most::Open } }
+/// Default range of a metric in this unit.
+const fn range(unit: Dimension) -> ValueRange {
+    ValueRange { min: 0.0, max: if matches!(unit, Dimension::Fraction) { UpperLimit::One } else { UpperLimit::Unbounded } }
 }
 
-/// When a number is only known to be at least as large as shown, because a part of what it was made of was still running.
+/// Condition under which a value is only a lower bound: messages were still running at the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
-    /// A quantile: it would change if what was running never ended.
+pub enum LowerBound {
+    /// A quantile that would change if the running messages never ended.
     Quantile {
-        /// Metric that says up to which quantile they would not ([`super::Spread::known`]).
+        /// Metric with the largest exact quantile ([`super::Spread::known`]).
         known: &'static str,
-        /// The quantile that the number is.
+        /// Quantile of this metric.
         quantile: f64,
     },
-    /// A mean: what was running is a part of its values that matters, more than `TELLING`.
+    /// A mean in which more than the fraction `MATERIAL` of the values was still running.
     Mean {
-        /// Metric that gives the part.
+        /// Metric with the running fraction.
         running: &'static str,
     },
 }
 
-/// The part of its values that must have been running for a mean to be called a bound. Any part is one, strictly; but every run that ends at
-/// a given time ends in the midst of something. Our choice.
-const TELLING: f64 = 0.01;
+/// Fraction of running values from which on a mean is marked as a lower bound. Every run that ends at a given time interrupts some messages. Our
+/// choice.
+const MATERIAL: f64 = 0.01;
 
 pub(super) const fn metric<S>(
     name: &'static str,
@@ -88,16 +88,16 @@ pub(super) const fn metric<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: false, doc, bound: None, possible: possible(unit) }
+    Metric { name, label, unit, get, if_any: false, doc, bound: None, range: range(unit) }
 }
 
-/// A number of completion times.
+/// Metric of completion times.
 pub(super) const fn time<S>(
     name: &'static str,
     label: &'static str,
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
-    bound: Bound,
+    bound: LowerBound,
 ) -> Metric<S> {
     Metric {
         name,
@@ -107,23 +107,23 @@ pub(super) const fn time<S>(
         if_any: false,
         doc,
         bound: Some(bound),
-        possible: possible(Dimension::Seconds),
+        range: range(Dimension::Seconds),
     }
 }
 
-pub(super) const fn mean(running: &'static str) -> Bound {
-    Bound::Mean { running }
+pub(super) const fn mean(running: &'static str) -> LowerBound {
+    LowerBound::Mean { running }
 }
 
-pub(super) const fn median(known: &'static str) -> Bound {
-    Bound::Quantile { known, quantile: 0.5 }
+pub(super) const fn median(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 0.5 }
 }
 
-pub(super) const fn tail(known: &'static str) -> Bound {
-    Bound::Quantile { known, quantile: 0.99 }
+pub(super) const fn tail(known: &'static str) -> LowerBound {
+    LowerBound::Quantile { known, quantile: 0.99 }
 }
 
-/// A line that is left out where it says nothing but 0.
+/// Metric whose line is omitted when all values are 0.
 pub(super) const fn if_any<S>(
     name: &'static str,
     label: &'static str,
@@ -131,43 +131,43 @@ pub(super) const fn if_any<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: true, doc, bound: None, possible: possible(unit) }
+    Metric { name, label, unit, get, if_any: true, doc, bound: None, range: range(unit) }
 }
 
-impl Bound {
-    /// The metric that decides.
+impl LowerBound {
+    /// Name of the metric that decides.
     pub fn metric(self) -> &'static str {
         match self {
-            Bound::Quantile { known, .. } => known,
-            Bound::Mean { running } => running,
+            LowerBound::Quantile { known, .. } => known,
+            LowerBound::Mean { running } => running,
         }
     }
 
-    /// Whether the number is a bound, given the values of that metric in its runs.
+    /// True if the value is a lower bound, given the values of that metric in its runs.
     pub fn holds(self, of_runs: impl IntoIterator<Item = Option<f64>>) -> bool {
         of_runs.into_iter().flatten().any(|v| match self {
-            Bound::Quantile { quantile, .. } => v < quantile,
-            Bound::Mean { .. } => v > TELLING,
+            LowerBound::Quantile { quantile, .. } => v < quantile,
+            LowerBound::Mean { .. } => v > MATERIAL,
         })
     }
 }
 
 impl<S> Metric<S> {
-    /// The same number, which may be a bound.
-    pub(super) const fn at_least(mut self, bound: Bound) -> Metric<S> {
+    /// Marks the metric as a possible lower bound.
+    pub(super) const fn at_least(mut self, bound: LowerBound) -> Metric<S> {
         self.bound = Some(bound);
         self
     }
 
-    /// The same number, which is never more than this.
-    pub(super) const fn at_most(mut self, most: Most) -> Metric<S> {
-        self.possible.most = most;
+    /// Sets the upper limit.
+    pub(super) const fn at_most(mut self, most: UpperLimit) -> Metric<S> {
+        self.range.max = most;
         self
     }
 
-    /// The same number, which is never less than this.
+    /// Sets the minimum.
     pub(super) const fn from(mut self, least: f64) -> Metric<S> {
-        self.possible.least = least;
+        self.range.min = least;
         self
     }
 }

@@ -1,22 +1,22 @@
-//! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
+//! Compared metrics: of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
-use super::metric::{Dimension, Metric, Most, if_any, mean, median, metric, tail, time};
+use super::metric::{Dimension, Metric, UpperLimit, if_any, mean, median, metric, tail, time};
 use super::values::{GroupSummary, NetworkSummary};
 
-/// The value of a metric of groups by its name; `None` where the group has none, or there is no such metric.
+/// Value of a group metric by name; `None` where the group has no value or the metric does not exist.
 pub fn group_value(group: &GroupSummary, name: &str) -> Option<f64> {
     GROUP_METRICS.iter().find(|m| m.name == name).and_then(|m| (m.get)(group))
 }
 
-/// The part of messages or queries that was still running at the end: a column of the tables, without a line of its own in print.
+/// Fraction of messages or queries still running at the end: a table column without a printed line.
 const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
-    if_any(name, "", Dimension::Fraction, get, "part of them that was still running when the run ended")
+    if_any(name, "", Dimension::Fraction, get, "fraction of them still running when the run ended")
 }
 
-/// How far their distribution is known: a column of the tables, without a line of its own in print.
+/// Largest exact quantile: a table column without a printed line.
 const fn known(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
-    let doc = "up to which of the quantiles 0.5 and 0.99 they stay as they are if what was still running never ends (0: neither, 1: nothing \
-               was running); what is above it is a lower bound";
+    let doc = "largest of the quantiles 0.5 and 0.99 that does not depend on messages still running at the end (0: neither, 1: none was \
+               running); higher quantiles are lower bounds";
     metric(name, "", Dimension::Ratio, get, doc)
 }
 
@@ -28,7 +28,7 @@ fn some(present: bool, value: f64) -> Option<f64> {
     present.then_some(value)
 }
 
-/// The lines of a transport group, in order.
+/// Printed lines of a transport group, in order.
 pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
     metric(
         "goodput_bps",
@@ -37,15 +37,15 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
     )
-    .at_most(Most::Metric("goodput_most_bps")),
+    .at_most(UpperLimit::Metric("goodput_max_bps")),
     metric(
-        "goodput_most_bps",
+        "goodput_max_bps",
         "",
         Dimension::BitsPerSecond,
-        |g| g.goodput_most_bps,
-        "the most goodput that the links carry between those of its hosts that had messages: payload in full segments at the rates of the \
-         senders' links, of the receivers', or of the ports that all of it came over, whichever is least; a burst that waited when the \
-         warm-up ended can exceed it",
+        |g| g.goodput_max_bps,
+        "largest goodput that the links between its active hosts carry: payload of full segments at the total rate of the senders' links, of \
+         the receivers' links, or of the ports that all of it crosses, whichever is smallest; a burst queued at the end of the warm-up can \
+         exceed it",
     ),
     if_any(
         "long_flows",
@@ -58,15 +58,15 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "long_goodput_bps",
         "goodput per long flow",
         Dimension::BitsPerSecond,
-        |g: &GroupSummary| g.long_ratio.and(g.long_goodput_bps),
+        |g: &GroupSummary| g.long_goodput_ratio.and(g.long_goodput_bps),
         "mean goodput of the group's endless flows while each was active, where several groups share the network",
     )
-    .at_most(Most::Metric("goodput_most_bps")),
+    .at_most(UpperLimit::Metric("goodput_max_bps")),
     metric(
-        "long_ratio",
+        "long_goodput_ratio",
         "goodput per long flow / {first}",
         Dimension::Ratio,
-        |g| g.long_ratio,
+        |g| g.long_goodput_ratio,
         "goodput per long flow over that of the first group (T_r of the coexistence literature)",
     ),
     metric(
@@ -74,9 +74,9 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "fairness of long flows (Jain)",
         Dimension::Ratio,
         |g: &GroupSummary| g.fairness,
-        "Jain's index of the goodputs of the group's endless flows: 1 when all are equal, 1/n when one has everything",
+        "Jain's index of the goodputs of the group's endless flows: 1 if all are equal, 1/n if one has everything",
     )
-    .at_most(Most::One),
+    .at_most(UpperLimit::One),
     metric(
         "flows",
         "flows started",
@@ -84,14 +84,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.flows > 0, g.flows as f64),
         "finite messages outside queries that started",
     )
-    .at_most(Most::Metric("flows_most")),
+    .at_most(UpperLimit::Metric("flows_max")),
     if_any(
-        "flows_most",
+        "flows_max",
         "",
         Dimension::Count,
-        |g| g.flows_most.map(|n| n as f64),
-        "the most of them that its workloads ask for, with those that they give to other groups; without a value where a workload asks for no \
-         number of them",
+        |g| g.flows_max.map(|n| n as f64),
+        "largest number of `flows` that its workloads configure, including those of other groups; no value where a workload sets no number",
     ),
     metric(
         "flows_completed",
@@ -100,13 +99,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.flows > 0, g.flows_completed as f64),
         "of those, completed before the run ended",
     )
-    .at_most(Most::Metric("flows")),
+    .at_most(UpperLimit::Metric("flows")),
     metric(
         "deadlines_missed",
         "deadlines missed",
         Dimension::Fraction,
         |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64),
-        "messages that were late, of those with a deadline whose outcome is known",
+        "fraction of late messages among those with a deadline and a known outcome",
     ),
     metric(
         "queries",
@@ -115,13 +114,13 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.queries > 0, g.queries as f64),
         "barrier rounds and exchanges of request and response",
     )
-    .at_most(Most::Metric("queries_most")),
+    .at_most(UpperLimit::Metric("queries_max")),
     if_any(
-        "queries_most",
+        "queries_max",
         "",
         Dimension::Count,
-        |g| g.queries_most.map(|n| n as f64),
-        "the most of them that its workloads ask for; as of flows",
+        |g| g.queries_max.map(|n| n as f64),
+        "largest number of `queries` that its workloads configure, as `flows_max`",
     ),
     metric(
         "queries_completed",
@@ -130,131 +129,142 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| some(g.queries > 0, g.queries_completed as f64),
         "of those, completed before the run ended",
     )
-    .at_most(Most::Metric("queries")),
+    .at_most(UpperLimit::Metric("queries")),
     metric(
         "rtos",
         "timeouts",
         Dimension::Count,
         |g| some(!g.uncounted, g.rtos as f64),
-        "retransmission timeouts of all messages, those of SYNs not counted",
+        "retransmission timeouts of all messages, without those of SYNs",
     ),
     metric(
         "rtos_per_query",
         "timeouts per query",
         Dimension::Ratio,
         |g| g.query_timeouts,
-        "for each query the most timeouts of one message, averaged over the queries",
+        "largest number of timeouts of one message of a query, averaged over the queries",
     ),
     if_any(
         "tlps",
         "tail loss probes",
         Dimension::Count,
         |g| some(!g.uncounted, g.tlps as f64),
-        "probes instead of timeouts (RFC 8985 section 7)",
+        "tail loss probes (RFC 8985 section 7)",
     ),
-    if_any(
-        "syn_rtos",
-        "SYN timeouts",
-        Dimension::Count,
-        |g| some(!g.uncounted, g.syn_rtos as f64),
-        "timeouts of connection requests",
-    ),
+    if_any("syn_rtos", "SYN timeouts", Dimension::Count, |g| some(!g.uncounted, g.syn_rtos as f64), "timeouts of SYNs"),
     metric(
         "segs_retx",
         "retransmitted segments",
         Dimension::Count,
         |g| some(!g.uncounted, g.segs_retx as f64),
-        "data segments sent again",
+        "retransmitted data segments",
     ),
     time(
         "fct_small_mean_s",
         "FCT small (<= 100 KB) mean",
         |g| g.fct[0].map(|f| f.mean),
-        "mean completion time of messages up to 100 KB; what was still running counts as at least the time so far",
-        mean("fct_small_running"),
+        "mean completion time of messages up to 100 KB; messages still running count with the time so far",
+        mean("fct_small_unfinished"),
     ),
-    time("fct_small_p50_s", "FCT small (<= 100 KB) p50", |g| g.fct[0].map(|f| f.p50), "their median", median("fct_small_known")),
+    time(
+        "fct_small_p50_s",
+        "FCT small (<= 100 KB) p50",
+        |g| g.fct[0].map(|f| f.p50),
+        "their median",
+        median("fct_small_exact_quantile"),
+    ),
     time(
         "fct_small_p99_s",
         "FCT small (<= 100 KB) p99",
         |g| g.fct[0].map(|f| f.p99),
         "their 99th percentile",
-        tail("fct_small_known"),
+        tail("fct_small_exact_quantile"),
     ),
-    running("fct_small_running", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
-    known("fct_small_known", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
+    running("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
+    known("fct_small_exact_quantile", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
     time(
         "fct_medium_mean_s",
         "FCT medium mean",
         |g| g.fct[1].map(|f| f.mean),
-        "mean completion time of messages above 100 KB and below 10 MB, as of the small ones",
-        mean("fct_medium_running"),
+        "mean completion time of messages above 100 KB and below 10 MB, as for small ones",
+        mean("fct_medium_unfinished"),
     ),
-    time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", median("fct_medium_known")),
-    time("fct_medium_p99_s", "FCT medium p99", |g| g.fct[1].map(|f| f.p99), "their 99th percentile", tail("fct_medium_known")),
-    running("fct_medium_running", |g| g.fct[1].map(|f| f.running)),
-    known("fct_medium_known", |g| g.fct[1].map(|f| f.known)),
+    time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", median("fct_medium_exact_quantile")),
+    time(
+        "fct_medium_p99_s",
+        "FCT medium p99",
+        |g| g.fct[1].map(|f| f.p99),
+        "their 99th percentile",
+        tail("fct_medium_exact_quantile"),
+    ),
+    running("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
+    known("fct_medium_exact_quantile", |g| g.fct[1].map(|f| f.known)),
     time(
         "fct_large_mean_s",
         "FCT large (>= 10 MB) mean",
         |g| g.fct[2].map(|f| f.mean),
-        "mean completion time of messages of 10 MB and more, as of the small ones",
-        mean("fct_large_running"),
+        "mean completion time of messages of 10 MB and more, as for small ones",
+        mean("fct_large_unfinished"),
     ),
-    time("fct_large_p50_s", "FCT large (>= 10 MB) p50", |g| g.fct[2].map(|f| f.p50), "their median", median("fct_large_known")),
+    time(
+        "fct_large_p50_s",
+        "FCT large (>= 10 MB) p50",
+        |g| g.fct[2].map(|f| f.p50),
+        "their median",
+        median("fct_large_exact_quantile"),
+    ),
     time(
         "fct_large_p99_s",
         "FCT large (>= 10 MB) p99",
         |g| g.fct[2].map(|f| f.p99),
         "their 99th percentile",
-        tail("fct_large_known"),
+        tail("fct_large_exact_quantile"),
     ),
-    running("fct_large_running", |g| g.fct[2].map(|f| f.running)),
-    known("fct_large_known", |g| g.fct[2].map(|f| f.known)),
+    running("fct_large_unfinished", |g| g.fct[2].map(|f| f.running)),
+    known("fct_large_exact_quantile", |g| g.fct[2].map(|f| f.known)),
     metric(
         "slowdown_p50",
         "slowdown p50",
         Dimension::Ratio,
         |g: &GroupSummary| g.slowdown.map(|s| s.p50),
-        "median of completion time over that of the same bytes on an empty path, of messages outside queries",
+        "median of the completion time over that of the same bytes on an unloaded path, for messages outside queries",
     )
-    .at_least(median("messages_known"))
+    .at_least(median("messages_exact_quantile"))
     .from(1.0),
     metric("slowdown_p99", "slowdown p99", Dimension::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
-        .at_least(tail("messages_known"))
+        .at_least(tail("messages_exact_quantile"))
         .from(1.0),
-    running("messages_running", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
-    known("messages_known", |g| g.slowdown.map(|s| s.known)),
+    running("messages_unfinished", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
+    known("messages_exact_quantile", |g| g.slowdown.map(|s| s.known)),
     time(
         "qct_p50_s",
         "query completion p50",
         |g| g.qct.map(|q| q.p50),
-        "median time from the first request to the last byte of the last response; what was still running counts as at least the time so \
-         far",
-        median("queries_known"),
+        "median time from the first request to the last byte of the last response; queries still running count with the time so far",
+        median("queries_exact_quantile"),
     ),
-    time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", tail("queries_known")),
-    running("queries_running", |g| g.qct.map(|q| q.running)),
-    known("queries_known", |g| g.qct.map(|q| q.known)),
+    time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", tail("queries_exact_quantile")),
+    running("queries_unfinished", |g| g.qct.map(|q| q.running)),
+    known("queries_exact_quantile", |g| g.qct.map(|q| q.known)),
     time(
-        "query_part_mean_s",
+        "query_message_mean_s",
         "message of a query, mean",
         |g| g.part.map(|p| p.mean),
-        "mean completion time of the group's own messages, where groups meet in a query, as of queries",
-        mean("query_parts_running"),
+        "mean completion time of the group's own messages, where several groups share a query; running ones as for queries",
+        mean("query_messages_unfinished"),
     ),
     time(
-        "query_part_p99_s",
+        "query_message_p99_s",
         "message of a query, p99",
         |g| g.part.map(|p| p.p99),
         "their 99th percentile",
-        tail("query_parts_known"),
+        tail("query_messages_exact_quantile"),
     ),
-    running("query_parts_running", |g| g.part.map(|p| p.running)),
-    known("query_parts_known", |g| g.part.map(|p| p.known)),
+    running("query_messages_unfinished", |g| g.part.map(|p| p.running)),
+    known("query_messages_exact_quantile", |g| g.part.map(|p| p.known)),
 ];
 
-/// The lines of the network, in order.
+/// Printed lines of the network, in order.
 pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
     metric(
         "fairness_all",
@@ -263,7 +273,7 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.fairness,
         "Jain's index of the goodputs of all endless flows",
     )
-    .at_most(Most::One),
+    .at_most(UpperLimit::One),
     metric(
         "queue_mean_pkts",
         "queue mean",
@@ -271,14 +281,14 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.queue_mean,
         "time average of the packets waiting and in service",
     )
-    .at_most(Most::Metric("queue_most_pkts")),
+    .at_most(UpperLimit::Metric("queue_limit_pkts")),
     metric(
-        "queue_most_pkts",
+        "queue_limit_pkts",
         "",
         Dimension::Packets,
-        |n| n.queue_most,
-        "the most packets that the port can hold: its buffer, or what it can get of its switch's shared buffer while all others are empty; \
-         of a buffer in bytes as many as are in it on average",
+        |n| n.queue_limit,
+        "largest number of packets that the port can hold: its buffer, or its limit in the shared buffer of its switch while all other ports \
+         are empty; a limit in bytes is converted with the mean packet size",
     ),
     metric(
         "queue_p99_pkts",
@@ -287,10 +297,16 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
         |n: &NetworkSummary| n.queue_p99,
         "99th percentile of the queue, weighted by time",
     )
-    .at_most(Most::Metric("queue_most_pkts")),
+    .at_most(UpperLimit::Metric("queue_limit_pkts")),
     metric("queue_max_pkts", "queue max", Dimension::Packets, |n: &NetworkSummary| n.queue_max, "largest queue")
-        .at_most(Most::Metric("queue_most_pkts")),
-    metric("busy", "link busy", Dimension::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
+        .at_most(UpperLimit::Metric("queue_limit_pkts")),
+    metric(
+        "utilization",
+        "utilization",
+        Dimension::Fraction,
+        |n| n.utilization,
+        "fraction of the measured time in which the port transmitted",
+    ),
     metric("drops", "drops, all ports", Dimension::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
     if_any(
         "marks",

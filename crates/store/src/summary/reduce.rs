@@ -1,6 +1,6 @@
-//! From the rows of a run to its summary.
+//! Reduction of the rows of a run to its summary.
 
-use super::most;
+use super::bounds;
 use super::values::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps};
@@ -29,13 +29,13 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
         out.long_flows = own.len() as u64;
         out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
         out.fairness = fairness(&own);
-        out.goodput_most_bps = most::goodput_bps(g, config, report);
-        out.flows_most = most::asked(g, config, most::messages).filter(|_| out.flows > 0);
-        out.queries_most = most::asked(g, config, most::queries).filter(|_| out.queries > 0);
+        out.goodput_max_bps = bounds::goodput_bps(g, config, report);
+        out.flows_max = bounds::asked(g, config, bounds::messages).filter(|_| out.flows > 0);
+        out.queries_max = bounds::asked(g, config, bounds::queries).filter(|_| out.queries > 0);
     }
     let first = groups.first().and_then(|g| g.long_goodput_bps).filter(|bps| *bps > 0.0);
     if groups.len() > 1 {
-        groups.iter_mut().for_each(|g| g.long_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
+        groups.iter_mut().for_each(|g| g.long_goodput_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
     }
     let mut network = network(info, config, report);
     if groups.iter().filter(|g| g.long_goodput_bps.is_some()).count() > 1 {
@@ -44,7 +44,7 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     Summary { groups, network }
 }
 
-/// The summary of a run without rows: what was predicted, and nothing else.
+/// Summary of a run without rows: its predictions.
 fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Summary {
     let group = |(g, group): (GroupId, &Group)| GroupSummary {
         name: group.name.clone(),
@@ -67,7 +67,7 @@ fn seconds(ps: u64) -> f64 {
     ps as f64 * 1e-12
 }
 
-/// What an endless flow achieved while it was active in the measured time.
+/// Goodput of an endless flow while it was active in the measured time.
 struct Long {
     group: GroupId,
     from_ps: u64,
@@ -79,7 +79,7 @@ impl Long {
     /// `None` for finite messages and for flows that were not active in the measured time.
     fn new(f: &FlowRow, report: &Report) -> Option<Long> {
         let from_ps = f.start.0.max(report.measured_from.0);
-        // A flow that was stopped ended with its last acknowledgement.
+        // A stopped flow ends with its last acknowledgement.
         let to_ps = f.acked.ps().map_or(report.end.0, |acked| acked.min(report.end.0));
         (f.size_bytes == 0 && from_ps < to_ps).then(|| Long {
             group: f.group,
@@ -90,7 +90,7 @@ impl Long {
     }
 }
 
-/// Jain's index of flows that competed: at least two, and some moment at which all were active.
+/// Jain's index of competing flows: at least two, all active at some common time.
 fn fairness(flows: &[&Long]) -> Option<f64> {
     let (from, to) = (flows.iter().map(|l| l.from_ps).max()?, flows.iter().map(|l| l.to_ps).min()?);
     if flows.len() < 2 || from >= to {
@@ -99,14 +99,14 @@ fn fairness(flows: &[&Long]) -> Option<f64> {
     jain(&flows.iter().map(|l| l.bps).collect::<Vec<f64>>())
 }
 
-/// What a group has in a query.
+/// Messages of a group in a query.
 #[derive(Clone, Copy, Default)]
 struct Part {
     messages: u32,
     rtos_max: u32,
 }
 
-/// Per query and group.
+/// Indexed by query and group.
 fn parts(config: &Experiment, report: &Report) -> Vec<IndexVec<GroupId, Part>> {
     let mut parts = vec![IndexVec::repeat(Part::default(), config.groups.len()); report.queries.len()];
     for f in &report.flows {
@@ -146,13 +146,13 @@ fn group(id: GroupId, info: &RunInfo, config: &Experiment, report: &Report) -> G
     let acked = report.acked.get(id).copied().unwrap_or(0);
     out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.fct = fct.map(spread);
-    // One after the other: each takes 16 bytes a message.
+    // Computed in a second pass: each takes 16 bytes a message.
     let own = report.flows.iter().filter(|f| f.group == id && f.size_bytes > 0 && f.query_id.is_none());
     out.slowdown = spread(own.filter_map(|f| Taken::of(f.start.0, f.end.ps(), report).over_ideal(f)).collect());
     out
 }
 
-/// The queries that group `id` has a part in.
+/// Counts the queries that group `id` takes part in.
 fn queries(id: GroupId, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[IndexVec<GroupId, Part>]) {
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
@@ -178,14 +178,14 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / n as f64)
 }
 
-/// How long something took; of what the run ended in the midst of, how long until then.
+/// Duration of a message or query; of a running one, the time until the end of the run.
 #[derive(Clone, Copy)]
 struct Taken {
     ps: u64,
     running: bool,
 }
 
-/// A number made of a [`Taken`].
+/// A value computed from a [`Taken`].
 struct Value {
     value: f64,
     running: bool,
@@ -201,7 +201,7 @@ impl Taken {
         Value { value: seconds(self.ps), running: self.running }
     }
 
-    /// Over the time of the same bytes on an empty path; `None` without one.
+    /// Duration over the time of the same bytes on an unloaded path; `None` without one.
     fn over_ideal(self, f: &FlowRow) -> Option<Value> {
         (f.ideal.0 > 0).then(|| Value { value: self.ps as f64 / f.ideal.0 as f64, running: self.running })
     }
@@ -221,10 +221,10 @@ fn spread(made: Vec<Value>) -> Option<Spread> {
     })
 }
 
-/// A quantile stays as it is when it changes by no more than this part of it: nothing that three digits show. Our choice.
+/// A quantile counts as unchanged within this fraction of it, less than three digits show. Our choice.
 const SAME: f64 = 0.005;
 
-/// See [`Spread::known`]: the quantiles of the values beside those with everything that was running at infinity.
+/// See [`Spread::known`]: compares the quantiles with those when all running values are infinite.
 fn known(made: &[Value]) -> f64 {
     if made.iter().all(|v| !v.running) {
         return 1.0;
@@ -234,7 +234,7 @@ fn known(made: &[Value]) -> f64 {
         values.sort_unstable_by(f64::total_cmp);
         values
     };
-    // The largest number, as the difference of infinities is none.
+    // The largest finite number, because the difference of infinities is NaN.
     let (shown, never) = (sorted(|v| v.value), sorted(|v| if v.running { f64::MAX } else { v.value }));
     let stays = |p: &f64| matches!((quantile(&shown, *p), quantile(&never, *p)), (Some(a), Some(b)) if b - a <= SAME * a);
     [0.5, 0.99].into_iter().take_while(stays).last().unwrap_or(0.0)
@@ -245,11 +245,11 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
     let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
     NetworkSummary {
         port: port.map_or_else(String::new, |p| info.port(p.port).to_owned()),
-        queue_most: port.and_then(|p| most::queue_pkts(p, info)),
+        queue_limit: port.and_then(|p| bounds::queue_pkts(p, info)),
         queue_mean: port.map(|p| p.queue_mean_pkts),
         queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
         queue_max: port.map(|p| f64::from(p.queue_max_pkts)),
-        busy: port.map(|p| p.busy),
+        utilization: port.map(|p| p.busy),
         uncounted: false,
         drops: report.ports.iter().map(drops).sum(),
         marks: report.ports.iter().map(|p| p.marked).sum(),
@@ -257,7 +257,7 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
     }
 }
 
-/// The port that the queue numbers are of: see [`NetworkSummary::port`].
+/// The port of the queue metrics: see [`NetworkSummary::port`].
 fn bottleneck(config: &Experiment, report: &Report) -> Option<PortId> {
     let named = config.network.named_ports.iter().find(|(name, _)| name == "bottleneck").map(|(_, id)| *id);
     let only = || (config.observe.occupancy.len() == 1).then(|| config.observe.occupancy[0]);

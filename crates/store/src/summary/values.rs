@@ -1,9 +1,9 @@
-//! What a run comes to: the numbers of each transport group and of the network, before they have names.
+//! Values of a summary, of each transport group and of the network.
 
 use forebay_types::{GroupId, IndexVec};
 
-/// Mean, median and 99th percentile of completion times. What was still running at the end counts with the time that it had taken so far:
-/// its completion time is at least that long. A number that would be larger if it had never ended is at least as large as shown (`Bound`).
+/// Mean, median and 99th percentile of completion times. A message still running at the end counts with the time so far, so that its completion
+/// time is at least that long. A value that would be larger if it never ended is a lower bound (`LowerBound`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Mean.
@@ -12,47 +12,46 @@ pub struct Spread {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// Part of the values that was still running.
+    /// Fraction of the values still running.
     pub running: f64,
-    /// Up to which of the quantiles 0.5 and 0.99 they stay as they are if what was still running never ends: 0 for neither, 1 when nothing
-    /// was running.
+    /// Largest of the quantiles 0.5 and 0.99 that does not depend on running values: 0 for neither, 1 when nothing was running.
     pub known: f64,
 }
 
-/// What the flows of one transport group achieved in one run.
+/// Results of one transport group in one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupSummary {
     /// Name of the group.
     pub name: String,
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: Option<f64>,
-    /// The most that the links between its hosts carry of it, bits per second.
-    pub goodput_most_bps: Option<f64>,
-    /// The run left no rows: its numbers are predictions, and what is counted is unknown.
+    /// Maximum goodput of the links between its hosts, bits per second.
+    pub goodput_max_bps: Option<f64>,
+    /// The run left no rows: its values are predictions, and counts are unknown.
     pub uncounted: bool,
     /// Endless flows that were active in the measured time.
     pub long_flows: u64,
     /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
     pub long_goodput_bps: Option<f64>,
-    /// That over the first group's, where there are several groups.
-    pub long_ratio: Option<f64>,
+    /// Ratio to the first group, where there are several groups.
+    pub long_goodput_ratio: Option<f64>,
     /// Jain's index of the goodputs of its endless flows, when there are at least two and all were active at one time.
     pub fairness: Option<f64>,
     /// Finite messages outside queries that started.
     pub flows: u64,
-    /// The most of them that the workloads that it may have a part in ask for; `None` where one asks for no number.
-    pub flows_most: Option<u64>,
+    /// Maximum number of them that the workloads of the group start; `None` where a workload sets no number.
+    pub flows_max: Option<u64>,
     /// Of those, completed.
     pub flows_completed: u64,
-    /// Messages with a deadline of which is known whether they met it.
+    /// Messages with a deadline and a known outcome.
     pub deadlines: u64,
     /// Of those, late.
     pub deadlines_missed: u64,
-    /// Queries (barrier rounds, exchanges) that started and that the group has messages in; before the first message of a query is
-    /// written, it counts for every group that its workload uses.
+    /// Queries (barrier rounds, exchanges) that started and in which the group has messages. Before its first message is written, a query counts
+    /// for every group of its workload.
     pub queries: u64,
-    /// As of flows: the most of them.
-    pub queries_most: Option<u64>,
+    /// Maximum number of queries, as for flows.
+    pub queries_max: Option<u64>,
     /// Of those, completed.
     pub queries_completed: u64,
     /// Retransmission timeouts of all messages.
@@ -61,7 +60,7 @@ pub struct GroupSummary {
     pub tlps: u64,
     /// Timeouts of SYNs.
     pub syn_rtos: u64,
-    /// For each of its queries the most timeouts of one of its messages, averaged (PRIN, metric of section 4).
+    /// Mean over its queries of the largest number of timeouts of one message (PRIN, metric of section 4).
     pub query_timeouts: Option<f64>,
     /// Retransmitted segments.
     pub segs_retx: u64,
@@ -71,39 +70,37 @@ pub struct GroupSummary {
     pub slowdown: Option<Spread>,
     /// Completion times of its queries in seconds.
     pub qct: Option<Spread>,
-    /// Completion times of its messages in queries, in seconds, where groups meet in a query: the query ends with the last
-    /// message of any group.
+    /// Completion times of its messages in queries, in seconds, where several groups share a query, which ends with the last message of any group.
     pub part: Option<Spread>,
 }
 
-/// What the groups of a run share: the switches, and how fairly.
+/// Network metrics, which the groups of a run share.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NetworkSummary {
-    /// Name of the port the queue numbers are of: `bottleneck` if a port is called so, else the only one whose occupancy was observed,
-    /// else of those the one with the largest 99th percentile (then the most drops, the largest mean queue), else the one with the largest
-    /// mean queue.
+    /// Port of the queue metrics. It is the port named `bottleneck`, else the only one whose occupancy was observed. Else it is the observed port
+    /// with the largest 99th percentile (then the most drops, the largest mean queue), else the port with the largest mean queue.
     pub port: String,
-    /// The most packets that it can hold; `None` where it is unlimited.
-    pub queue_most: Option<f64>,
+    /// Maximum number of packets that it can hold; `None` where it is unlimited.
+    pub queue_limit: Option<f64>,
     /// Time average of its queue in packets.
     pub queue_mean: Option<f64>,
     /// Time-weighted 99th percentile of its queue in packets, where observed.
     pub queue_p99: Option<f64>,
     /// Its largest queue in packets.
     pub queue_max: Option<f64>,
-    /// Fraction of time it transmitted.
-    pub busy: Option<f64>,
+    /// Fraction of time in which it transmitted.
+    pub utilization: Option<f64>,
     /// As [`GroupSummary::uncounted`].
     pub uncounted: bool,
     /// Packets dropped at all ports.
     pub drops: u64,
     /// Congestion marks set at all ports.
     pub marks: u64,
-    /// Jain's index over the endless flows of all groups, where several groups have some; conditions as in [`GroupSummary::fairness`].
+    /// Jain's index over the endless flows of all groups, where several groups have some, under the conditions of [`GroupSummary::fairness`].
     pub fairness: Option<f64>,
 }
 
-/// One run in numbers.
+/// Summary of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// Per transport group, in the order of the configuration.

@@ -2,7 +2,7 @@
 
 use super::manifest::SweepManifest;
 use crate::error::StoreError;
-use crate::file::write_whole;
+use crate::file::write_atomic;
 use crate::manifest::Manifest;
 use crate::read::{manifest_text, parquet};
 use crate::unit::UnitStore;
@@ -19,11 +19,10 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// The directory at `path`, created when there is none. A directory with a sweep in it is continued, whatever sweep it is: units that
-    /// both have are shared.
+    /// The directory at `path`, created if missing. A directory with a sweep in it is continued; units that both sweeps share are reused.
     ///
     /// # Errors
-    /// A path that is taken by something else, and when the system refuses.
+    /// A path that holds other files, and errors of the file system.
     pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         let taken = match fs::read_dir(path) {
@@ -41,19 +40,19 @@ impl SweepDir {
         Ok(dir)
     }
 
-    /// A directory with a sweep in it, which may be unfinished.
+    /// A directory with a sweep, which may be incomplete.
     ///
     /// # Errors
-    /// A path that is no such directory.
+    /// A path that is not such a directory.
     pub fn begun(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         dir.manifest().map(|_| dir)
     }
 
-    /// A directory that holds all results of a sweep.
+    /// A directory with all results of a sweep.
     ///
     /// # Errors
-    /// A path that is no such directory, and a sweep of which runs are missing.
+    /// A path that is not such a directory, and an incomplete sweep.
     pub fn open(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         match dir.manifest()?.finished {
@@ -62,16 +61,16 @@ impl SweepDir {
         }
     }
 
-    /// A directory with tables of a sweep: of all its runs, or of those that were done when a limit ended it.
+    /// A directory with tables of a sweep: of all its runs, or of those done when a limit ended it.
     ///
     /// # Errors
-    /// A path that is no such directory, and a sweep without tables.
+    /// A path that is not such a directory, and a sweep without tables.
     pub fn with_tables(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir::begun(path)?;
         if dir.manifest()?.partial.is_empty() { SweepDir::open(path) } else { Ok(dir) }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,15 +89,15 @@ impl SweepDir {
         }
         let version = value["manifest_version"].as_u64().unwrap_or(0);
         if version > u64::from(SweepManifest::VERSION) {
-            return Err(fail(format!("layout {version} is newer than this program, which knows {}", SweepManifest::VERSION)));
+            return Err(fail(format!("layout {version} is newer than this program supports ({})", SweepManifest::VERSION)));
         }
         serde_json::from_value(value).map_err(|e| fail(e.to_string()))
     }
 
-    /// Writes the manifest. When it speaks of no results, whole or partial, tables and report of an earlier one are removed.
+    /// Writes the manifest. If it lists no results, tables and report of an earlier sweep are removed.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn set_manifest(&self, manifest: &SweepManifest) -> Result<(), StoreError> {
         let path = self.path.join(Manifest::FILE);
         let mut text = serde_json::to_string_pretty(manifest)
@@ -117,12 +116,12 @@ impl SweepDir {
         Ok(())
     }
 
-    /// Writes a file, which appears when it is complete and on disk.
+    /// Writes a file atomically and syncs it.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
-        write_whole(&self.path.join(name), contents)
+        write_atomic(&self.path.join(name), contents)
     }
 
     /// Results of the runs, by key.
@@ -130,7 +129,7 @@ impl SweepDir {
         UnitStore::open(&self.path.join("units"))
     }
 
-    /// All numbers, in the order of the points, as `summary.parquet` has them.
+    /// Summary of all runs, in the order of the points, as in `summary.parquet`.
     ///
     /// # Errors
     /// A file that is missing or damaged.

@@ -1,4 +1,4 @@
-//! The directory of a sweep: its manifest, the units, and all numbers as one table with the axes in front.
+//! The directory of a sweep: its manifest, the units, and the summary of all runs as one table with leading axis columns.
 
 mod dir;
 mod manifest;

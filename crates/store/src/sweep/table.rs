@@ -1,6 +1,6 @@
-//! All numbers of a sweep as one table: the `summary` of its runs, with the point, its values and the unit's key in front.
+//! Summary of a sweep: the `summary` rows of its runs, with leading columns for the point, its values and the unit's key.
 
-use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
+use crate::arrow_fields::{field, optional_texts, text_type, texts, with_metadata};
 use crate::csv_file::CsvFile;
 use crate::error::StoreError;
 use crate::manifest::TableRecord;
@@ -15,20 +15,20 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Raised whenever a column changes its meaning, type or name or goes away.
+/// Raised when a column changes its meaning, type or name or is removed.
 const VERSION: u32 = 2;
 const DOC: &str = "One row per point, variant, seed and transport group of a sweep, in that order.";
-/// Rows turned into arrays at a time. Fixed: the same rows give the same bytes.
+/// Rows per batch. Fixed, so that equal rows give equal bytes.
 const BATCH: usize = 1 << 14;
 
-/// A column in front of the metrics: what an axis is at a point.
+/// Leading column: the value of an axis at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyColumn {
     /// Name.
     pub name: String,
-    /// Unit, as of other columns.
+    /// Unit, as for other columns.
     pub unit: String,
-    /// What it is.
+    /// Name of the key.
     pub doc: String,
     /// The different values.
     pub values: KeyValues,
@@ -52,7 +52,7 @@ pub enum KeyValues {
 pub struct SweepRow<'a> {
     /// Number of the point.
     pub point: usize,
-    /// For each [`KeyColumn`] the index of its value; `None`: null.
+    /// Index of the value for each [`KeyColumn`]; `None`: null.
     pub keys: &'a [Option<usize>],
     /// The unit.
     pub unit: UnitKey,
@@ -66,16 +66,16 @@ pub struct SweepRow<'a> {
     pub record: &'a UnitRecord,
 }
 
-/// Writes the table; the same rows give the same bytes.
+/// Writer of the table; equal rows give equal bytes.
 #[derive(Debug)]
 pub struct SweepTable {
-    /// The columns in front, each with its place among those of the rows.
+    /// Leading columns, each with its index among those of the rows.
     columns: Vec<(usize, KeyColumn)>,
     schema: SchemaRef,
 }
 
 impl SweepTable {
-    /// A table with these columns in front. A sweep over worlds needs none for them: `world` is a column of the summary.
+    /// A table with these leading columns. A sweep over worlds needs no extra column: `world` is a column of the summary.
     pub fn new(columns: Vec<KeyColumn>) -> SweepTable {
         let summary = summary_table::arrow_schema();
         let mut fields = vec![field("point", DataType::Int64, false, "1", "number of the point, from 0")];
@@ -94,10 +94,10 @@ impl SweepTable {
         SweepTable { columns, schema: with_metadata(fields, "summary", VERSION, DOC) }
     }
 
-    /// Writes `rows` to `dir/summary.parquet` or `.csv`, which appears when it is complete and on disk.
+    /// Writes `rows` to `dir/summary.parquet` or `.csv`, atomically and synced.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// Errors of the file system.
     pub fn write<'a>(
         &self,
         dir: &Path,
@@ -113,7 +113,7 @@ impl SweepTable {
             Ok(n)
         });
         let rows = written.inspect_err(|_| {
-            // The first failure is the one to tell.
+            // The first error is reported.
             let _ = fs::remove_file(&temporary);
         })?;
         Ok(TableRecord { name: "summary".into(), file: name, rows, schema_version: VERSION })
@@ -162,7 +162,7 @@ impl SweepTable {
     /// None, short of more than 2^31 different names.
     pub fn batch(&self, units: &[SweepRow<'_>]) -> Result<RecordBatch, ArrowError> {
         let keys: Vec<String> = units.iter().map(|u| u.unit.to_string()).collect();
-        // One entry for each row: the unit, its key, and the names that it has in this sweep.
+        // One entry per row: the unit, its key, and its names in this sweep.
         let mut of: Vec<(&SweepRow, &str)> = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
         for (unit, key) in units.iter().zip(&keys) {

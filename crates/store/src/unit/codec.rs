@@ -1,9 +1,9 @@
-//! A unit's numbers as a file: Parquet with a sum over all of it, so that a torn file is told from a whole one.
+//! File format of a unit's metrics: Parquet with a checksum over the whole file, which detects torn files.
 
-use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
-use crate::arrow_parts::text_type;
+use super::table_record::KeptTable;
+use crate::arrow_fields::text_type;
 use crate::summary_table;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -18,14 +18,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
-/// Columns before the metrics.
+/// Columns in front of the metrics.
 const NAMES: usize = 6;
 
 /// The file of a unit.
 ///
-/// Our choice: plain values without statistics, dictionaries or compression, and without the schema's descriptions, which are many
-/// times longer than a row of numbers. A file has one row for each transport group, and a sweep has many files.
-pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[Kept]) -> Result<Vec<u8>, ParquetError> {
+/// Our choice: plain values without statistics, dictionaries, compression or descriptions, which are many times longer than a row of numbers. A
+/// file has one row per transport group, and a sweep has many files.
+pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[KeptTable]) -> Result<Vec<u8>, ParquetError> {
     let rows: Vec<_> = record.rows().collect();
     let batch = RecordBatch::try_new(summary_table::arrow_schema(), summary_table::arrays(&rows)?)?;
     let mut facts = vec![
@@ -52,11 +52,11 @@ pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[Kept]) -> Resul
 }
 
 /// Reads a file that [`encode`] wrote for `key`; `None` for anything else.
-pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<Kept>)> {
+pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<KeptTable>)> {
     if !is_whole(&bytes) {
         return None;
     }
-    // The types that this version writes; what does not fit them is refused here.
+    // The types that this version writes; other types are rejected here.
     let options = ArrowReaderOptions::new().with_schema(file_schema());
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes::Bytes::from(bytes), options).ok()?;
     let facts = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
@@ -72,11 +72,11 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     record.packet_hops = fact("forebay.packet_hops")?.parse().ok()?;
     record.end_ns = fact("forebay.end_ns")?.parse().ok()?;
     record.measured_from_ns = fact("forebay.measured_from_ns")?.parse().ok()?;
-    let kept: Vec<Kept> = all("forebay.kept").map(|k| k.parse().ok()).collect::<Option<_>>()?;
+    let kept: Vec<KeptTable> = all("forebay.kept").map(|k| k.parse().ok()).collect::<Option<_>>()?;
     Some((record, kept))
 }
 
-/// As the table, but names are plain texts.
+/// As the table, but with plain text for names.
 fn file_schema() -> SchemaRef {
     let schema = summary_table::arrow_schema();
     let plain = |f: &Arc<arrow_schema::Field>| {
@@ -107,19 +107,19 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
     })
 }
 
-/// Length of the sum.
+/// Length of the checksum.
 const SUM: usize = 32;
-/// What ends a Parquet file: the length of the footer before it, and the magic.
+/// End of a Parquet file: the length of the footer before it, and the magic.
 const TAIL: usize = 8;
 
-/// Puts a sum over all bytes between the columns and the footer, where no reader of Parquet looks: it finds the footer from the end and
+/// Inserts a checksum over all bytes between the columns and the footer, where Parquet readers never look: they locate the footer from the end and
 /// the columns from the beginning.
 fn seal(bytes: &[u8]) -> Vec<u8> {
     let (columns, footer) = bytes.split_at(footer_start(bytes).unwrap_or(bytes.len()));
     [columns, sum(columns, footer).as_bytes(), footer].concat()
 }
 
-/// Whether the sum of a file is right. Nothing else may be looked at before: readers of Parquet trust what they read.
+/// Verifies the checksum of a file. It must precede all parsing: Parquet readers trust their input.
 fn is_whole(bytes: &[u8]) -> bool {
     let Some((columns, rest)) = footer_start(bytes).and_then(|f| Some(bytes.split_at(f.checked_sub(SUM)?))) else { return false };
     let (found, footer) = rest.split_at(SUM);

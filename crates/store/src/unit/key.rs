@@ -1,10 +1,10 @@
-//! The name of a result: a hash of all that it depends on.
+//! Key of a unit: a hash of all inputs of its results.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// The first 128 bits of a SHA-256: enough that no two different units ever meet by accident.
+/// The first 128 bits of a SHA-256, enough to rule out accidental collisions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitKey([u8; 16]);
 
@@ -35,7 +35,7 @@ impl FromStr for UnitKey {
     }
 }
 
-/// Builds a [`UnitKey`] out of named parts. Every part is hashed with its length, so that parts cannot run into each other.
+/// Builds a [`UnitKey`] from named parts. Every part is hashed with its length, so that boundaries are unambiguous.
 #[derive(Clone, Default)]
 pub struct KeyHasher(Sha256);
 
@@ -49,7 +49,7 @@ impl KeyHasher {
         self
     }
 
-    /// The hash of all parts so far.
+    /// Hash of all parts so far.
     pub fn key(&self) -> UnitKey {
         let all = self.0.clone().finalize();
         let mut key = [0; 16];
@@ -57,7 +57,7 @@ impl KeyHasher {
         UnitKey(key)
     }
 
-    /// The hash of one text of bytes, such as a file.
+    /// Hash of bytes, such as a file.
     pub fn of(bytes: &[u8]) -> UnitKey {
         KeyHasher::default().part("", bytes).key()
     }
@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// The same on every machine, today and tomorrow: computed by `hashlib.sha256` from the layout in the comments above.
+    /// Equal on every machine: computed by `hashlib.sha256` from the layout in the comments above.
     #[test]
     fn pinned() {
         assert_eq!(KeyHasher::of(b"x").to_string(), "65094dcac6e080cfc5b7f72bbd21c768");

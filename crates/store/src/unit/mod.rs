@@ -1,18 +1,17 @@
-//! Results by what they are results of. A *unit* is one configuration with one seed; its [`UnitKey`] is a hash of everything that the
-//! result depends on, and [`UnitStore`] holds the results of units by their keys. Whoever asks for a unit that somebody computed
-//! before, in another sweep or before an interruption, finds it.
+//! Content-addressed results. A *unit* is one configuration with one seed; its [`UnitKey`] is a hash of all inputs of the result, and [`UnitStore`]
+//! holds the results of units by key. Results of another sweep, or from before an interruption, are reused.
 
 mod codec;
-mod kept;
+mod files;
 mod key;
-mod named;
-mod packed;
 mod record;
+mod run_names;
 mod store;
+mod table_record;
 
-pub use kept::Kept;
+pub use files::UnitFiles;
 pub use key::{KeyHasher, UnitKey};
-pub use named::{RunNames, summary};
-pub use packed::Packed;
 pub use record::UnitRecord;
+pub use run_names::{RunNames, summary};
 pub use store::UnitStore;
+pub use table_record::KeptTable;

@@ -1,4 +1,4 @@
-//! The numbers of one unit.
+//! Metrics of one unit.
 
 use crate::run_info::RunInfo;
 use crate::summary::{GROUP_METRICS, NETWORK_METRICS, Summary};
@@ -6,10 +6,10 @@ use crate::summary_table::Row;
 use forebay_experiment::report::Report;
 use forebay_types::{GroupId, IndexVec};
 
-/// The numbers of one unit: its rows of the `summary` table, and what tells its trajectory from others.
+/// Metrics of one unit: its rows of the `summary` table, and the fingerprint of its trajectory.
 ///
-/// Names of variants and groups, and the number of the repetition, are those of whoever computed it. They are no part of what it
-/// depends on: the same transport may be called `dctcp` in one comparison and `dctcp g=0.0625` in another.
+/// Names of variants and groups and the repetition number are those of the run that computed it. They are not inputs of the result: the same
+/// transport may be named `dctcp` in one comparison and `dctcp g=0.0625` in another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UnitRecord {
     /// Name of the variant.
@@ -24,7 +24,7 @@ pub struct UnitRecord {
     pub groups: IndexVec<GroupId, String>,
     /// Port that the queue metrics are of.
     pub port: String,
-    /// The metrics of each group, one group after the other, each in the order of the columns. Never NaN, which becomes `None`.
+    /// The metrics of each group, one group after the other, each in the order of the columns. NaN is stored as `None`.
     pub values: Vec<Option<f64>>,
     /// Hash of the trajectory.
     pub fingerprint: u64,
@@ -37,7 +37,7 @@ pub struct UnitRecord {
 }
 
 impl UnitRecord {
-    /// The numbers of a finished run.
+    /// The metrics of a finished run.
     pub fn new(info: &RunInfo, report: &Report, summary: &Summary) -> UnitRecord {
         let number = |v: Option<f64>| v.filter(|v| !v.is_nan());
         let network: Vec<Option<f64>> = NETWORK_METRICS.iter().map(|m| number((m.get)(&summary.network))).collect();
@@ -62,12 +62,12 @@ impl UnitRecord {
         GROUP_METRICS.len() + NETWORK_METRICS.len()
     }
 
-    /// The value of a metric of a group, by its column in [`crate::summary_table::metric_columns`].
+    /// Value of a metric of a group, by its column in [`crate::summary_table::metric_columns`].
     pub fn value(&self, group: GroupId, metric: usize) -> Option<f64> {
         self.values.get(group.index() * UnitRecord::width() + metric).copied().flatten()
     }
 
-    /// Retransmission timeouts of all groups, those of SYNs included.
+    /// Retransmission timeouts of all groups, including SYNs.
     pub fn timeouts(&self) -> u64 {
         let columns = GROUP_METRICS.iter().enumerate().filter(|(_, m)| ["rtos", "syn_rtos"].contains(&m.name));
         let sum: f64 = columns.flat_map(|(m, _)| self.groups.ids().filter_map(move |g| self.value(g, m))).sum();

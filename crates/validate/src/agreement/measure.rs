@@ -3,7 +3,7 @@
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{PacketRow, TcpRow};
-use forebay_runner::align::{Alignment, align};
+use forebay_runner::trace_diff::{Alignment, align};
 use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::summarise;

@@ -388,7 +388,7 @@ impl Watcher for Collector<'_> {
             if watch.time_is_over() {
                 cut.store(true, Relaxed);
             }
-            if watch.overdue() { Pace::Cut } else { Pace::Continue }
+            if watch.overdue() { Pace::Truncate } else { Pace::Continue }
         };
         let (Some(writer), Some(record)) = (&mut self.writer, &mut self.record) else { return Ok(()) };
         for table in writer.add_paced((&outcome.info, report, &outcome.summary), &mut pace)? {

@@ -170,7 +170,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     #[rustfmt::skip]
     let FlowRow {
         flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos,
-        rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id,
+        rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, ecn_reductions, loss_reductions, reduction_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id,
         deadline, ecmp, opens, fits, waited, shim,
     } = row;
     debug_assert!(
@@ -180,10 +180,10 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
     let mut row = Writer { lengths: 0, count: 0, numbers: [0; MOST * 8], bytes: 0 };
     let mut number = |n| row.put(n);
     let since = |time: Time| time.0.wrapping_sub(start.0);
-    let counts = [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts];
+    let counts = [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_reductions];
     let parts = bytes_acked != size_bytes || bytes_measured != size_bytes;
     let losses = *segs_retx > 0 || counts.into_iter().any(|n| *n > 0);
-    let marks = *ecn_cuts > 0 || *ce_acked_bytes > 0;
+    let marks = *ecn_reductions > 0 || *ce_acked_bytes > 0;
     let bits = [
         (has::END, !end.is_never()),
         (has::ACKED, !acked.is_never()),
@@ -195,7 +195,7 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
         (has::PARTS, parts),
         (has::LOSSES, losses),
         (has::MARKS, marks),
-        (has::ALPHA, cut_alpha.is_some()),
+        (has::ALPHA, reduction_alpha.is_some()),
     ];
     number(bits.into_iter().filter(|b| b.1).fold(0, |all, b| all | b.0));
     number(*conn_id);
@@ -210,10 +210,10 @@ fn write(row: &FlowRow, to: &mut Vec<u8>) {
         counts.into_iter().for_each(|n| number(u64::from(*n)));
     }
     if marks {
-        number(u64::from(*ecn_cuts));
+        number(u64::from(*ecn_reductions));
         number(*ce_acked_bytes);
     }
-    if let Some(alpha) = cut_alpha {
+    if let Some(alpha) = reduction_alpha {
         number(real(*alpha));
     }
     if !rtt_min.is_never() || !rtt_mean.is_never() {
@@ -264,16 +264,16 @@ fn read(from: &mut &[u8]) -> FlowRow {
     }
     if has(has::LOSSES) {
         row.segs_retx = next();
-        let FlowRow { rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts, .. } = &mut row;
-        for count in [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_cuts] {
+        let FlowRow { rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_reductions, .. } = &mut row;
+        for count in [rtos, rtos_head, rtos_tail, tlps, syn_rtos, fast_retx, loss_reductions] {
             *count = next() as u32;
         }
     }
     if has(has::MARKS) {
-        (row.ecn_cuts, row.ce_acked_bytes) = (next() as u32, next());
+        (row.ecn_reductions, row.ce_acked_bytes) = (next() as u32, next());
     }
     if has(has::ALPHA) {
-        row.cut_alpha = Some(real_of(next()));
+        row.reduction_alpha = Some(real_of(next()));
     }
     if has(has::RTT) {
         let min = next();
@@ -312,10 +312,10 @@ mod tests {
             segs_sent: n >> 3,
             segs_retx: wide(5),
             rtos: wide(6) as u32,
-            loss_cuts: wide(7) as u32,
-            ecn_cuts: wide(8) as u32,
+            loss_reductions: wide(7) as u32,
+            ecn_reductions: wide(8) as u32,
             ce_acked_bytes: wide(9),
-            cut_alpha: bit(8).then_some(1.0 / 3.0),
+            reduction_alpha: bit(8).then_some(1.0 / 3.0),
             cwnd_max: n as f64 / 7.0,
             rtt_min: time(10),
             rtt_mean: time(11),

@@ -31,5 +31,5 @@ pub(super) fn add_receiver(receiver: &ReceiverShim, first: bool, row: &mut ShimR
     }
     row.set("syn_ack_verdict", ShimValue::Text(r.verdict.name()));
     row.set("syn_ack_window_bytes", r.window.map_or(NULL, int));
-    row.set("syn_ack_held_ns", int(r.held.as_ns()));
+    row.set("syn_ack_delay_ns", int(r.held.as_ns()));
 }

@@ -115,7 +115,7 @@ impl Sender {
         self.cc.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats_at(self.una).losses.loss_cuts += 1;
+            self.stats_at(self.una).losses.loss_reductions += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,

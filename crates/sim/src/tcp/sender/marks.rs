@@ -30,9 +30,9 @@ impl Sender {
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);
         let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
-        self.stats.losses.ecn_cuts += 1;
+        self.stats.losses.ecn_reductions += 1;
         if let Some(alpha) = self.cc.alpha() {
-            *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
+            *self.stats.losses.reduction_alpha.get_or_insert(0.0) += alpha;
         }
         self.begin_reduction(self.nxt);
         self.cut = Cut::Marks;

@@ -175,7 +175,7 @@ impl Sender {
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
         self.w.ssthresh = self.new_threshold(c, trigger, before);
-        self.stats.losses.loss_cuts += 1;
+        self.stats.losses.loss_reductions += 1;
         if !self.hooks.control() {
             self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
         }

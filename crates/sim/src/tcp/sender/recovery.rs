@@ -27,7 +27,7 @@ impl Sender {
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats_at(self.una).losses.loss_cuts += 1;
+            self.stats_at(self.una).losses.loss_reductions += 1;
         }
         if let Some(s) = &mut self.sack {
             if !running {

@@ -165,8 +165,8 @@ impl Sender {
             self.remember_prior(c, false);
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
-            self.stats.losses.loss_cuts += 1;
-        } else if repeated && c.ssthresh_from == SsthreshFrom::Window {
+            self.stats.losses.loss_reductions += 1;
+        } else if repeated && c.reduce == Reduce::Window {
             // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
             // TcpAgent::slowdown leaves a threshold of two.
             self.w.ssthresh = (self.reducible(c) / 2.0).max(2.0).into();

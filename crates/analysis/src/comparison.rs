@@ -1,0 +1,260 @@
+//! Standings in words.
+
+use crate::cells::Cell;
+use crate::cells::cells;
+use crate::data::{Data, Query};
+use crate::dimension::Dimension;
+use crate::format::{self, bold, factor, list, number, quantity};
+use crate::headline_metrics::HeadlineMetric;
+use crate::ranking::{Better, Ranking, compare};
+use forebay_store::stats::quantile;
+
+/// Subjects that are compared with each other, and the prefix of their sentences.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Comparison {
+    /// Beginning of the sentences; may be empty.
+    pub prefix: String,
+    /// Indices of subjects.
+    pub members: Vec<usize>,
+}
+
+/// Maximum number of subjects in a sentence beside the best one.
+const MAX_NAMED: usize = 3;
+/// From this ratio of the largest to the smallest mean on, subjects are not called equal, even without a significant difference. Our choice.
+const APART: f64 = 2.0;
+/// Differences up to this fraction of the best value are called small, even if significant. Our choice.
+const SMALL: f64 = 0.05;
+/// Minimum fraction of a difference that timeouts must explain to be named as its cause. Our choice: half, because the wait is estimated by the
+/// median, and backed-off timers wait longer.
+const CAUSE: f64 = 0.5;
+/// Below this number of queries, a cause is qualified with their number. Our choice.
+const FEW_QUERIES: usize = 10;
+
+fn name(data: &Data, subject: usize) -> String {
+    data.subjects[subject].name.clone()
+}
+
+/// Prefix of a lower bound.
+fn at_least(cell: Option<Cell>) -> String {
+    if cell.is_some_and(|c| c.at_least) { "at least ".into() } else { String::new() }
+}
+
+fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
+    cells[subject].map_or(f64::NAN, |c| c.mean)
+}
+
+/// `5.2 times` or `1.12 times`: a multiple, where a percentage does not fit the sentence.
+pub(crate) fn times(large: f64, small: f64) -> String {
+    let text = number(large / small);
+    if text == "1" { "as much as".into() } else { format!("{} times", bold(&text)) }
+}
+
+/// The subject with the best value, the differences, and the undecided subjects.
+pub(crate) fn sentence(
+    data: &Data,
+    s: &Ranking,
+    cells: &[Option<Cell>],
+    t: &HeadlineMetric,
+    unit: Dimension,
+    seeds: usize,
+) -> String {
+    let (less, best) = (t.better == Better::Less, mean(cells, s.best));
+    let text = |i: usize| at_least(cells[i]) + &quantity(mean(cells, i), unit);
+    if s.worse.is_empty() {
+        let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(|i| name(data, *i)).collect();
+        let (a, b) = (text(s.best), s.tied.last().map_or_else(String::new, |l| text(*l)));
+        let range = if a == b { a } else { format!("{a} to {b}") };
+        let open = unknown(data, s, cells, seeds, &text);
+        if s.tied.is_empty() {
+            // All others were still running.
+            return format!("The {} of {} is {}{open}.", t.phrase, bold(&name(data, s.best)), bold(&text(s.best)));
+        }
+        let values = || std::iter::once(&s.best).chain(&s.tied).map(|i| mean(cells, *i));
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        return if s.has_intervals && high > APART * low {
+            // Too far apart to be called equal.
+            let each: Vec<String> =
+                std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
+            format!("{seeds} seeds are too few to rank the {}: {}{open}. Use more seeds (--runs).", t.phrase, list(&each))
+        } else if s.has_intervals {
+            format!("No significant difference in the {} between {} over {seeds} seeds: {range}{open}.", t.phrase, list(&names))
+        } else {
+            format!("{} have the same {}: {range}{open}.", list(&names), t.phrase)
+        };
+    }
+    let value = |i: &usize| mean(cells, *i);
+    if best > 0.0 && !matters(s, cells) {
+        let all_ranked = || std::iter::once(&s.best).chain(&s.tied).chain(&s.worse);
+        let (low, high) = (all_ranked().map(value).fold(f64::INFINITY, f64::min), all_ranked().map(value).fold(0.0, f64::max));
+        return format!("The {} is nearly the same: {} to {}.", t.phrase, quantity(low, unit), quantity(high, unit));
+    }
+    let word = if less { "lowest" } else { "highest" };
+    // With the interval, where the statement needs it.
+    let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
+    let own = if s.tied.is_empty() { String::new() } else { spread(s.best) };
+    let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.phrase, bold(&text(s.best)));
+    // Multiples of an index between 0 and 1 are meaningless.
+    let index = unit == Dimension::Ratio && !less;
+    let comparable = best > 0.0 && !index && s.worse.iter().all(|b| value(b) > 0.0);
+    if s.worse.len() > MAX_NAMED {
+        let (first, last) = (s.worse[0], s.worse[s.worse.len() - 1]);
+        out += &format!(", against {} to {} of {} others", text(first), text(last), s.worse.len());
+    } else if comparable {
+        let one = |b: &usize| {
+            let v = mean(cells, *b);
+            let by = at_least(cells[*b]) + &if less { format::less(best, v) } else { factor(best, v) };
+            format!("{} {} than {} ({})", bold(&by), if less { "less" } else { "more" }, name(data, *b), text(*b))
+        };
+        out += &format!(", {}", list(&s.worse.iter().map(one).collect::<Vec<_>>()));
+    } else {
+        let each: Vec<String> = s.worse.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
+        out += &format!(", against {}", list(&each));
+    }
+    if !s.tied.is_empty() {
+        let names: Vec<String> = s.tied.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
+        out += &if s.has_intervals {
+            format!("; the difference from {} is not significant over {seeds} seeds", list(&names))
+        } else {
+            format!("; equal: {}", list(&names))
+        };
+    }
+    out + &unknown(data, s, cells, seeds, &text) + "."
+}
+
+/// For medians that replace unknown tails: the best median may belong to the longest tail.
+pub(crate) fn longer_tail(data: &Data, s: &Ranking, metric: &str) -> Option<String> {
+    let tails = cells(data, metric);
+    let shorter = |b: &&usize| APART * mean(&tails, **b) < mean(&tails, s.best);
+    let other = s.worse.iter().chain(&s.tied).chain(&s.undecided).filter(shorter);
+    let other = *other.min_by(|a, b| mean(&tails, **a).total_cmp(&mean(&tails, **b)))?;
+    let text = |i: usize| at_least(tails[i]) + &quantity(mean(&tails, i), Dimension::Seconds);
+    Some(format!(
+        " Its 99th percentile is longer, as far as it is known: {}, against {} of {}.",
+        bold(&text(s.best)),
+        text(other),
+        name(data, other)
+    ))
+}
+
+/// Undecided subjects: unfinished ones may be better than the best; others are worse, but not significantly.
+fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text: &impl Fn(usize) -> String) -> String {
+    let (less, more): (Vec<usize>, Vec<usize>) = s.undecided.iter().partition(|u| mean(cells, **u) < mean(cells, s.best));
+    let named = |of: &[usize]| list(&of.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect::<Vec<_>>());
+    let mut out = String::new();
+    if !less.is_empty() {
+        out += &format!(
+            "; {} {} still running at the end and may be lower",
+            named(&less),
+            if less.len() == 1 { "was" } else { "were" }
+        );
+    }
+    if !more.is_empty() {
+        out += &format!("; {} took longer, but {} cannot confirm it", named(&more), format::count(seeds, "seed"));
+    }
+    out
+}
+
+/// True if some subject is worse by more than a small or an unknown difference.
+pub(crate) fn matters(s: &Ranking, cells: &[Option<Cell>]) -> bool {
+    let best = mean(cells, s.best);
+    let open = |b: &usize| cells[*b].is_some_and(|c| c.at_least);
+    !s.undecided.is_empty() || s.worse.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
+}
+
+/// Timeouts, if they explain a difference in query completion. The worse subjects must have significantly more of them, in at least one query of a
+/// hundred, and the wait must be a large part of the difference of the means.
+pub(crate) fn why(data: &Data, comparison: &Comparison, times: &Ranking) -> Option<String> {
+    let rates = cells(data, "rtos_per_query");
+    let ranking = compare(&rates, &comparison.members, Better::Less)?;
+    let spared = ranking.best == times.best || ranking.tied.contains(&times.best);
+    let guilty: Vec<usize> =
+        times.worse.iter().copied().filter(|b| ranking.worse.contains(b) && mean(&rates, *b) >= 0.01).collect();
+    let first = *guilty.first().filter(|_| spared)?;
+    let wait = median_wait(data, &guilty)?;
+    let gap = mean_time(data, first)? - mean_time(data, times.best)?;
+    let waits = (mean(&rates, first) - mean(&rates, times.best)) * wait;
+    if waits < CAUSE * gap {
+        return None;
+    }
+    let each: Vec<String> =
+        guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
+    let needs = link_time(data, times.best, None)
+        .map_or_else(String::new, |s| format!("; an unloaded query takes {}", quantity(s, Dimension::Seconds)));
+    let few: Vec<String> = guilty
+        .iter()
+        .map(|g| (queries(data, *g), *g))
+        .filter(|(n, _)| *n < FEW_QUERIES)
+        .take(MAX_NAMED)
+        .map(
+            |(n, g)| {
+                if n == 1 { format!("one query of {}", name(data, g)) } else { format!("{n} queries of {}", name(data, g)) }
+            },
+        )
+        .collect();
+    let cause = if few.is_empty() { "Cause".into() } else { format!("Likely cause, from only {}", list(&few)) };
+    Some(format!(
+        "{cause}: timeouts per query: {}, {} with {}. A timeout costs {} (median){needs}.",
+        bold(&list(&each)),
+        number(mean(&rates, times.best)),
+        name(data, times.best),
+        bold(&quantity(wait, Dimension::Seconds)),
+    ))
+}
+
+/// Started queries of a subject, in all runs.
+fn queries(data: &Data, subject: usize) -> usize {
+    let s = &data.subjects[subject];
+    let bit = 1 << (subject - data.networks[s.network].first).min(63);
+    data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0).count()
+}
+
+/// Mean completion time of the queries of a subject, or of its own messages where several groups share a query, s.
+fn mean_time(data: &Data, subject: usize) -> Option<f64> {
+    if let Some(own) = crate::cells::cell(data.values(subject, "query_message_mean_s")) {
+        return Some(own.mean);
+    }
+    let s = &data.subjects[subject];
+    let bit = 1 << (subject - data.networks[s.network].first).min(63);
+    let own = data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0);
+    let (sum, n) = own.filter_map(|q| q.qct).fold((0.0, 0u64), |(sum, n), took| (sum + took, n + 1));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// Median timer value of the timeouts of some subjects, s.
+pub(crate) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
+    let mut waits: Vec<f64> = data.timeouts.iter().filter(|t| subjects.contains(&t.subject)).map(|t| t.rto).collect();
+    waits.sort_unstable_by(f64::total_cmp);
+    quantile(&waits, 0.5)
+}
+
+/// Rate of the link into a host, bit/s.
+pub(crate) fn link_rate(data: &Data, network: usize, host: u32) -> Option<f64> {
+    let host = data.hosts.get(host as usize)?;
+    let mut ports = data.ports.iter().filter(|p| p.network == network && p.to == *host && !p.to_switch);
+    ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
+}
+
+/// Time of the link into the receiver of a query for its payload, averaged over the queries of a subject's network, s; of one workload, if given.
+/// `None` without a query to a single receiver with a known link.
+pub(crate) fn link_time(data: &Data, subject: usize, class: Option<u32>) -> Option<f64> {
+    let network = data.subjects[subject].network;
+    let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
+    let (mut sum, mut n) = (0.0, 0u64);
+    // The messages of an unfinished query are not all known.
+    let own = |q: &&Query| data.runs[q.run].network == network && class.is_none_or(|c| q.class == Some(c));
+    let ended = data.queries.iter().filter(own).filter(|q| q.qct.is_some());
+    for (q, receiver) in ended.filter_map(|q| Some((q, q.receiver?))) {
+        let rate = match rates.iter().find(|r| r.0 == receiver) {
+            Some(r) => r.1,
+            None => {
+                rates.push((receiver, link_rate(data, network, receiver)));
+                rates.last().and_then(|r| r.1)
+            }
+        };
+        if let Some(rate) = rate {
+            sum += q.bytes as f64 * 8.0 / rate;
+            n += 1;
+        }
+    }
+    (n > 0).then(|| sum / n as f64)
+}

@@ -1,0 +1,296 @@
+//! Causes of delay of late queries and messages.
+//!
+//! A message is late if one cause delayed it by more than its time on an unloaded path, or if it missed its deadline. A query is late if one cause
+//! delayed it by more than the time of the link into its receiver for all responses.
+
+use crate::comparison::link_rate;
+use crate::data::{Data, Flow};
+use crate::dimension::Dimension;
+use crate::format::{bold, count, list, quantity};
+use crate::head_of_line::DelayCause;
+use forebay_experiment::waits::Cause;
+use std::collections::BTreeMap;
+
+/// Minimum fraction of late queries and messages of a subject: it affects the 99th percentile.
+const TELLING: f64 = 0.01;
+/// Minimum fraction of late work for a cause to be named.
+const NAMED: f64 = 0.1;
+/// Maximum number of subjects in a sentence.
+const MAX_SUBJECTS: usize = 3;
+
+/// The late queries of a subject, and its late messages outside queries.
+#[derive(Default)]
+struct Late {
+    subject: usize,
+    queries: usize,
+    messages: usize,
+    late: usize,
+    causes: Causes,
+    /// Causes of delay of the earlier messages, for those delayed by earlier messages.
+    blocked_by: Causes,
+}
+
+/// Number of delayed messages by port; `None` for causes without a port.
+type AtPorts = BTreeMap<Option<u32>, usize>;
+
+/// Number of delayed messages by cause and port.
+type Causes = BTreeMap<Cause, AtPorts>;
+
+/// A sentence about late work; `None` if there is too little of it.
+pub(crate) fn sentence(data: &Data) -> Option<String> {
+    let all = by_subject(data);
+    let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
+    match telling.as_slice() {
+        [] => None,
+        [one] => Some(one.alone(data, data.subjects.len() > 1)),
+        several => {
+            let each: Vec<String> = several.iter().take(MAX_SUBJECTS).map(|l| l.beside_others(data)).collect();
+            let (queries, messages) = (all.iter().any(|l| l.queries > 0), all.iter().any(|l| l.messages > 0));
+            let kind = match (queries, messages) {
+                (true, false) => "queries",
+                (true, true) => "queries and messages",
+                _ => "messages",
+            };
+            Some(format!("Main cause of late {kind}: {}.", each.join("; ")))
+        }
+    }
+}
+
+/// Sentence for results without late work, if all of it finished.
+pub(crate) fn nothing_late(data: &Data) -> Option<String> {
+    let all = by_subject(data);
+    let sum = |part: fn(&Late) -> usize| all.iter().map(part).sum::<usize>();
+    let whole = Late { queries: sum(|l| l.queries), messages: sum(|l| l.messages), ..Late::default() };
+    let unfinished = data.queries.iter().any(|q| q.qct.is_none()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
+    (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished).then(|| {
+        format!("None of {} is late: no cause delayed one by more than its time on an unloaded network.", whole.things())
+    })
+}
+
+fn by_subject(data: &Data) -> Vec<Late> {
+    let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
+    for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
+        all[f.subject].messages += 1;
+        all[f.subject].note(f.late, f.waited, f.delay_port, f.blocked_by);
+    }
+    let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
+    for q in &data.queries {
+        let network = data.runs[q.run].network;
+        let n = &data.networks[network];
+        let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver?));
+        // Time of the link into the receiver for all bytes, at least the ideal time of the largest message.
+        let late = q.delay_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        // A late query counts for all subjects that respond to it.
+        for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
+            all[n.first + i].queries += 1;
+            all[n.first + i].note(late, q.waited, q.delay_port, q.blocked_by);
+        }
+    }
+    all
+}
+
+impl Late {
+    fn of(&self) -> usize {
+        self.queries + self.messages
+    }
+
+    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>, behind: Option<DelayCause>) {
+        self.late += usize::from(late);
+        if !late {
+            return;
+        }
+        cause.into_iter().for_each(|cause| add(&mut self.causes, (cause, at)));
+        behind.into_iter().for_each(|held| add(&mut self.blocked_by, held));
+    }
+
+    fn things(&self) -> String {
+        let all = [
+            (self.queries, if self.queries == 1 { "query" } else { "queries" }),
+            (self.messages, if self.messages == 1 { "message" } else { "messages" }),
+        ];
+        list(&all.iter().filter(|t| t.0 > 0).map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>())
+    }
+
+    fn alone(&self, data: &Data, named: bool) -> String {
+        let prefix = if named { format!("{}: ", bold(&data.subjects[self.subject].name)) } else { String::new() };
+        let one = |(i, (cause, n)): (usize, &(String, usize))| {
+            let part = self.part(*n);
+            if i == 0 { format!("{} ({part})", bold(cause)) } else { format!("{cause} ({part})") }
+        };
+        let causes: Vec<String> = self.named(data).iter().enumerate().map(one).collect();
+        let (late, things) = (bold(&self.late.to_string()), self.things());
+        let (are, main) =
+            (if self.late == 1 { "is" } else { "are" }, if causes.len() == 1 { "Main cause" } else { "Main causes" });
+        format!(
+            "{prefix}{late} of {things} {are} late: one cause cost more than the time on an unloaded network. {main}: {}.",
+            causes.join(", ")
+        )
+    }
+
+    fn beside_others(&self, data: &Data) -> String {
+        let name = &data.subjects[self.subject].name;
+        let most = &self.named(data)[0];
+        format!("{name}: {} ({} of {})", bold(&most.0), self.part(most.1), self.late)
+    }
+
+    /// Relevant causes as text with their counts, most frequent first; at least one.
+    fn named(&self, data: &Data) -> Vec<(String, usize)> {
+        let mut causes: Vec<(Cause, usize, &AtPorts)> =
+            self.causes.iter().map(|(c, ports)| (*c, ports.values().sum(), ports)).collect();
+        causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
+        let least = NAMED * self.late as f64;
+        let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
+        let text = |cause: Cause, ports: &AtPorts| cause_text(cause, place(data, ports).as_deref()) + &self.held_up(data, cause);
+        matters.map(|(_, (cause, n, ports))| (text(*cause, ports), *n)).collect()
+    }
+
+    /// Addition for messages delayed by earlier messages.
+    fn held_up(&self, data: &Data, cause: Cause) -> String {
+        if cause == Cause::HeadOfLine { held_up(data, &self.blocked_by) } else { String::new() }
+    }
+
+    fn part(&self, n: usize) -> String {
+        quantity(n as f64 / self.late.max(1) as f64, Dimension::Fraction)
+    }
+}
+
+/// The port with most delayed messages, and the number of other ports if it has less than half of them.
+fn place(data: &Data, ports: &AtPorts) -> Option<String> {
+    let (most, n) = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?;
+    let name = data.places.get((*most)? as usize)?;
+    let others = ports.len() - 1;
+    let few = 2 * n < ports.values().sum::<usize>();
+    Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
+}
+
+fn add(causes: &mut Causes, (cause, at): DelayCause) {
+    *causes.entry(cause).or_default().entry(at).or_default() += 1;
+}
+
+/// Common cause of delay of the earlier messages, if more than half of them have it.
+fn held_up(data: &Data, behind: &Causes) -> String {
+    let all: usize = behind.values().flat_map(AtPorts::values).sum();
+    let most = behind.iter().find(|c| 2 * c.1.values().sum::<usize>() > all);
+    most.map_or_else(String::new, |(cause, ports)| format!(" (delayed by {})", cause_text(*cause, place(data, ports).as_deref())))
+}
+
+/// The common cause of `waited`, if more than half of them have it: its text with the port, and the cause of delay of earlier messages.
+pub(crate) fn shared_cause(data: &Data, waited: impl Iterator<Item = (DelayCause, Option<DelayCause>)>) -> Option<String> {
+    let (mut causes, mut before) = (Causes::new(), Causes::new());
+    let mut all = 0;
+    for (held, behind) in waited {
+        add(&mut causes, held);
+        behind.into_iter().for_each(|held| add(&mut before, held));
+        all += 1;
+    }
+    let (cause, ports) = causes.iter().find(|c| 2 * c.1.values().sum::<usize>() > all)?;
+    let blocked = if *cause == Cause::HeadOfLine { held_up(data, &before) } else { String::new() };
+    Some(cause_text(*cause, place(data, ports).as_deref()) + &blocked)
+}
+
+/// Name of a cause in a sentence, with its port where it has one.
+fn cause_text(cause: Cause, at: Option<&str>) -> String {
+    match (cause, at) {
+        (Cause::SwitchQueue, Some(port)) => format!("queue of {port}"),
+        (Cause::Share, Some(port)) => format!("bandwidth share of {port}"),
+        _ => cause.text().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::tests::{Given, data as networks};
+    use crate::data::{Port, Query, Run};
+
+    /// A message of subject `s`.
+    fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {
+        Flow { subject: s, size: 1_000, fct: Some(0.0), late, waited, delay_port: Some(0), ..Flow::default() }
+    }
+
+    fn with(flows: Vec<Flow>, subjects: usize) -> Data {
+        let named: [(&str, Given); 2] = [("a", &[]), ("b", &[])];
+        let mut d = networks(&named[..subjects]);
+        d.places.push("bottleneck".into());
+        d.waits = true;
+        d.flows = flows;
+        d
+    }
+
+    #[test]
+    fn what_most_waited_for_comes_first() {
+        let mut flows = vec![message(0, true, Some(Cause::Timeout)); 9];
+        flows.extend(vec![message(0, true, Some(Cause::Share)); 3]);
+        flows.extend(vec![message(0, false, None); 8]);
+        assert_eq!(
+            sentence(&with(flows, 1)).unwrap(),
+            "**12** of 20 messages are late: one cause cost more than the time on an unloaded network. Main causes: **retransmission \
+             timeout** (75 %), bandwidth share of bottleneck (25 %)."
+        );
+    }
+
+    #[test]
+    fn minority_port_counts_others() {
+        let at = |port: u32| Flow { delay_port: Some(port), ..message(0, true, Some(Cause::Share)) };
+        let mut d = with((0..12).map(|i| at(i % 4)).collect(), 1);
+        d.places = (0..4).map(|i| format!("spine{i}")).collect();
+        assert!(
+            sentence(&d).unwrap().ends_with("Main cause: **bandwidth share of spine0 and 3 other ports** (100 %)."),
+            "{:?}",
+            sentence(&d)
+        );
+        d.flows.extend(vec![at(2); 8]);
+        assert!(sentence(&d).unwrap().ends_with("Main cause: **bandwidth share of spine2** (100 %)."), "{:?}", sentence(&d));
+    }
+
+    #[test]
+    fn each_transport_has_its_own_cause() {
+        let mut flows = vec![message(0, true, Some(Cause::Timeout)); 2];
+        flows.extend(vec![message(1, true, Some(Cause::SwitchQueue)); 4]);
+        assert_eq!(
+            sentence(&with(flows, 2)).unwrap(),
+            "Main cause of late messages: a: **retransmission timeout** (100 % of 2); b: **queue of bottleneck** (100 % of 4)."
+        );
+    }
+
+    #[test]
+    fn query_late_beyond_link_time() {
+        let mut d = with(vec![Flow { in_query: true, ..message(0, true, Some(Cause::Share)) }; 40], 1);
+        d.runs.push(Run::default());
+        d.hosts.push("r0".into());
+        d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
+        // 32 ms on the link.
+        let query = |cause, delay_s| Query {
+            qct: Some(0.0),
+            groups: 1,
+            bytes: 4_000_000,
+            receiver: Some(0),
+            waited: Some(cause),
+            delay_s,
+            ..Query::default()
+        };
+        d.queries = vec![query(Cause::Share, 0.031)];
+        assert_eq!(sentence(&d), None, "its answers took turns on the link");
+        assert!(nothing_late(&d).unwrap().starts_with("None of 1 query is late"));
+        d.queries.push(query(Cause::Timeout, 0.2));
+        let output = sentence(&d).unwrap();
+        assert!(
+            output.starts_with("**1** of 2 queries is late") && output.ends_with("**retransmission timeout** (100 %)."),
+            "{output}"
+        );
+        assert_eq!(nothing_late(&d), None);
+    }
+
+    #[test]
+    fn no_late_messages_sentence() {
+        let d = with(vec![message(0, false, Some(Cause::Window)); 3], 1);
+        assert_eq!(sentence(&d), None);
+        assert_eq!(
+            nothing_late(&d).unwrap(),
+            "None of 3 messages is late: no cause delayed one by more than its time on an unloaded network."
+        );
+        assert_eq!(nothing_late(&with(Vec::new(), 1)), None, "nothing that could have been late");
+        let running = Flow { fct: None, ..message(0, false, None) };
+        assert_eq!(nothing_late(&with(vec![running], 1)), None, "a message still runs");
+    }
+}

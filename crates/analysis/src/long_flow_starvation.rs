@@ -1,0 +1,211 @@
+//! Starvation of endless flows. They have no completion time; their share of a common link shows it.
+
+use crate::data::Data;
+use crate::format::bold;
+use crate::incomplete_workloads::{STARVED, TAKEN, rate};
+use crate::loads::{self, Load};
+use crate::paths::Paths;
+use std::collections::BTreeMap;
+
+/// Minimum utilization of a port for starvation. Our choice.
+const FULL: f64 = 0.8;
+/// Minimum fraction of the measured time in which a workload must have sent. Our choice.
+const LONG: f64 = 0.1;
+
+/// Minimum ratio of an equal share to that of a starved flow within one workload. It is larger than for whole workloads, because single flows vary
+/// at random. Our choice.
+const AMONG: f64 = 8.0;
+/// Minimum payload of an equal share, bytes: thousands of packets. Our choice.
+const ENOUGH: f64 = 4e6;
+/// Maximum number of host pairs in a sentence.
+const NAMED: usize = 3;
+
+/// Ports that all traffic between two hosts of a network passes.
+type Ways<'a> = BTreeMap<(usize, &'a str, &'a str), Vec<usize>>;
+
+/// The endless flows of a workload of a subject over a port.
+#[derive(Default)]
+struct Here {
+    /// Flows of all seeds.
+    flows: usize,
+    /// Sum of their active fractions of the measured time.
+    active: f64,
+}
+
+/// A sentence about each workload of endless flows with less than 1 / `STARVED` of an equal share of a port while other traffic has most of it,
+/// smallest share first.
+pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
+    if data.flows.iter().all(|f| f.size > 0 || !f.greedy) {
+        return Vec::new();
+    }
+    let mut here: BTreeMap<(usize, usize, Option<u32>), Here> = BTreeMap::new();
+    let mut all: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut ways = Ways::new();
+    let mut paths: Vec<Option<Paths>> = data.networks.iter().map(|_| None).collect();
+    for f in &data.flows {
+        let Some((from, to)) = data.ends(f) else { continue };
+        let network = data.subjects[f.subject].network;
+        let paths = paths[network].get_or_insert_with(|| Paths::of(data, network));
+        let way = ways.entry((network, from, to)).or_insert_with(|| paths.ports(from, to));
+        let run = &data.runs[f.run];
+        let whole = (run.end_ns - run.measured_from_ns).max(1) as f64;
+        let until = f.end_ns().unwrap_or(run.end_ns);
+        let had = (until - f.start_ns.max(run.measured_from_ns)).max(0) as f64;
+        for &port in way.iter() {
+            // A message counts for its fraction of the time: the mean number of active messages.
+            *all.entry(port).or_default() += if f.size == 0 { 1.0 } else { had / whole };
+            if f.greedy {
+                let at = here.entry((f.subject, port, f.class)).or_default();
+                (at.flows, at.active) = (at.flows + 1, at.active + had / whole);
+            }
+        }
+    }
+    let mut seeds = vec![0_usize; data.networks.len()];
+    data.runs.iter().for_each(|r| seeds[r.network] += 1);
+    /// A workload of a subject.
+    type Own = (usize, Option<u32>);
+    /// Goodput of the workload, goodput of the other traffic, port, and fraction of a fair share.
+    type Share = (f64, f64, usize, f64);
+    // For each workload, the port with most other traffic.
+    let mut worst: BTreeMap<Own, Share> = BTreeMap::new();
+    for (&(subject, port, class), at) in &here {
+        let seeds = seeds[data.subjects[subject].network].max(1) as f64;
+        let of = |own: bool| {
+            let whose = |l: &&Load| ((l.subject, l.class) == (subject, class)) == own;
+            loads::at(loads, port).iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
+        };
+        let (own, others, rate, active) = (of(true), of(false), data.ports[port].rate_bps, at.active / at.flows as f64);
+        let fair = rate * at.flows as f64 / all[&port];
+        let starved = active > LONG && others > TAKEN * rate && own + others > FULL * rate && STARVED * own / active < fair;
+        let more = worst.get(&(subject, class)).is_none_or(|w| w.1 < others);
+        if starved && more {
+            worst.insert((subject, class), (own, others, port, own / active / fair));
+        }
+    }
+    let mut worst: Vec<_> = worst.into_iter().collect();
+    worst.sort_by(|a, b| a.1.3.total_cmp(&b.1.3));
+    let sentence = |&((subject, class), (own, others, port, _)): &(Own, Share)| {
+        let name = data.class(class).unwrap_or("?");
+        let (whose, port) = (bold(&data.subjects[subject].name), &data.ports[port].name);
+        format!("{whose}: {name} is **starved** by other traffic at {port} ({} against {}).", rate(own), rate(others))
+    };
+    let mut out: Vec<String> = worst.iter().map(sentence).collect();
+    out.extend(among(data, loads, &ways, &all, &seeds));
+    out
+}
+
+/// A sentence about each workload in which the flows of some host pairs starve beside other flows of the same workload, over all seeds: because of
+/// a longer RTT, or of a congestion control that starves late flows.
+fn among(data: &Data, loads: &[Load], ways: &Ways, all: &BTreeMap<usize, f64>, seeds: &[usize]) -> Vec<String> {
+    /// Flows of a pair in all seeds, and their payload after the warm-up.
+    type Pairs<'a> = BTreeMap<(&'a str, &'a str), (usize, u64)>;
+    let mut of: BTreeMap<(usize, usize, Option<u32>), Pairs> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| f.size == 0 && f.greedy) {
+        let Some((from, to)) = data.ends(f) else { continue };
+        let network = data.subjects[f.subject].network;
+        // Only flows that started in the first tenth.
+        let run = &data.runs[f.run];
+        if f.start_ns - run.measured_from_ns > (run.end_ns - run.measured_from_ns) / 10 {
+            continue;
+        }
+        for &port in &ways[&(network, from, to)] {
+            let pair = of.entry((f.subject, port, f.class)).or_default().entry((from, to)).or_default();
+            *pair = (pair.0 + 1, pair.1 + f.measured);
+        }
+    }
+    let mut found: BTreeMap<(usize, Option<u32>), (f64, String)> = BTreeMap::new();
+    for (&(subject, port, class), pairs) in &of {
+        let network = data.subjects[subject].network;
+        let runs = data.runs.iter().filter(|r| r.network == network);
+        let time: f64 = runs.map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
+        let seeds = seeds[network].max(1) as f64;
+        let bps = loads::at(loads, port).iter().map(|l| l.bps).sum::<f64>() / seeds;
+        let fair = data.ports[port].rate_bps * seeds / all[&port];
+        if time <= 0.0 || bps < FULL * data.ports[port].rate_bps || fair * time / seeds < 8.0 * ENOUGH {
+            continue;
+        }
+        // Goodput of each flow of a pair in each seed.
+        let had = |&(flows, bytes): &(usize, u64)| bytes as f64 * 8.0 / time * seeds / flows as f64;
+        let starved: Vec<_> = pairs.iter().filter(|(_, p)| AMONG * had(p) < fair).collect();
+        let (few, flows) = (starved.iter().map(|(_, p)| p.0).sum::<usize>(), pairs.values().map(|p| p.0).sum::<usize>());
+        if starved.is_empty() || 2 * few > flows {
+            continue;
+        }
+        let mut hosts: Vec<String> = starved.iter().take(NAMED).map(|((from, to), _)| format!("{from} to {to}")).collect();
+        if starved.len() > NAMED {
+            hosts.push(format!("{} more", starved.len() - NAMED));
+        }
+        let own = starved.iter().map(|(_, p)| had(p) * p.0 as f64).sum::<f64>() / few as f64;
+        let (whose, name) = (bold(&data.subjects[subject].name), data.class(class).unwrap_or("?"));
+        let text = format!(
+            "{whose}: flows of {name} from {} are **starved** by other flows of {name} at {} ({} each; the equal share is {}).",
+            crate::format::list(&hosts),
+            data.ports[port].name,
+            rate(own),
+            rate(fair)
+        );
+        // Of their common ports, the one with the smallest share.
+        let least = found.get(&(subject, class)).is_none_or(|f| f.0 < all[&port]);
+        if least {
+            found.insert((subject, class), (all[&port], text));
+        }
+    }
+    found.into_values().map(|f| f.1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incomplete_workloads::tests::beside_tenants;
+    use crate::loads::loads;
+
+    /// Endless storage beside endless tenants, with these rates over the port of 10 Gbit/s.
+    fn beside(storage: u64, tenants: u64) -> Data {
+        let mut d = beside_tenants(storage, tenants, false);
+        d.queries.clear();
+        d.flows.iter_mut().for_each(|f| (f.size, f.in_query, f.greedy) = (0, false, true));
+        d
+    }
+
+    fn output(d: &Data) -> Vec<String> {
+        sentences(d, &loads(d))
+    }
+
+    #[test]
+    fn tiny_share_is_starvation() {
+        assert_eq!(
+            output(&beside(280_000_000, 9_120_000_000)),
+            ["**dctcp**: storage is **starved** by other traffic at bottleneck (280 Mbit/s against 9.12 Gbit/s)."]
+        );
+    }
+
+    #[test]
+    fn starved_flows_within_workload() {
+        let mut d = beside(4_700_000_000, 4_700_000_000);
+        assert_eq!(output(&d), [""; 0], "equal shares");
+        // One of forty servers has a hundredth of the others' share.
+        let first = d.flows.iter().position(|f| f.subject == 0).unwrap();
+        d.flows[first].measured /= 100;
+        let host = d.host(d.flows[first].from).unwrap().to_owned();
+        let output = output(&d);
+        assert_eq!(output.len(), 1, "{output:?}");
+        assert!(output[0].starts_with(&format!("**dctcp**: flows of storage from {host} to ")), "{output:?}");
+        assert!(output[0].contains("are **starved** by other flows of storage at bottleneck ("), "{output:?}");
+    }
+
+    #[test]
+    fn equal_share_is_not_starvation() {
+        // One of 41 flows.
+        assert_eq!(output(&beside(9_160_000_000, 240_000_000)), [""; 0]);
+        // The link is not saturated.
+        assert_eq!(output(&beside(100_000_000, 5_500_000_000)), [""; 0]);
+        // Datagrams with a configured rate.
+        let mut d = beside(280_000_000, 9_120_000_000);
+        d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.greedy = false);
+        assert_eq!(output(&d), [""; 0]);
+        // Started just before the end.
+        let mut d = beside(280_000_000, 9_120_000_000);
+        d.flows.iter_mut().filter(|f| f.subject == 0).for_each(|f| f.start_ns = 990_000_000);
+        assert_eq!(output(&d), [""; 0]);
+    }
+}

@@ -1,0 +1,258 @@
+//! Headline of a single subject: a description instead of a comparison.
+
+use crate::cells::{Cell, cell, cells};
+use crate::comparison::median_wait;
+use crate::data::{Data, Flow, Query, Timeout};
+use crate::dimension::Dimension;
+use crate::format::{bold, number, quantity};
+use crate::headline_metrics::MISSED;
+use crate::ideal_query_time;
+use crate::late_messages;
+use crate::workload_shares::{WorkloadShare, workload_shares};
+use crate::workload_times;
+use std::collections::BTreeMap;
+
+/// Fraction of missed deadlines from which on they come first. Our choice: the 99th percentile misses its deadline.
+pub(crate) const LATE: f64 = 0.01;
+
+/// Minimum ratio of the goodputs of flows of two workloads to be named. Our choice.
+const UNEQUAL: f64 = 1.5;
+/// Minimum fraction of the time in timeouts of endless flows to be named. Our choice.
+const WAITING: f64 = 0.1;
+
+/// Minimum ratio of the longest query to the 99th percentile, and minimum fraction of the run time, to be named. Our choice.
+const FAR: f64 = 4.0;
+const TELLING_PART: f64 = 0.1;
+
+/// Sentences about the only subject.
+pub(crate) fn sentences(data: &Data) -> Vec<String> {
+    if data.subjects.is_empty() {
+        return Vec::new();
+    }
+    let mut out = traffic(data, 0);
+    out.extend(late_messages::sentence(data).or_else(|| late_messages::nothing_late(data)));
+    out.extend(queue(data));
+    out
+}
+
+/// Up to three sentences about the traffic of a subject.
+pub(crate) fn traffic(data: &Data, subject: usize) -> Vec<String> {
+    let of = One { data, subject };
+    let missed = of.value(MISSED).is_some_and(|part| part > LATE);
+    let (first, second) = if missed { (of.deadlines(), of.queries()) } else { (of.queries(), of.deadlines()) };
+    let mut out: Vec<String> = [first, second, of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();
+    if out.is_empty() {
+        out.extend(of.goodput());
+    }
+    out
+}
+
+/// A subject.
+struct One<'a> {
+    data: &'a Data,
+    subject: usize,
+}
+
+fn seconds(v: f64) -> String {
+    quantity(v, Dimension::Seconds)
+}
+
+impl One<'_> {
+    fn cell(&self, metric: &str) -> Option<Cell> {
+        cells(self.data, metric)[self.subject]
+    }
+
+    fn value(&self, metric: &str) -> Option<f64> {
+        self.cell(metric).map(|c| c.mean)
+    }
+
+    /// A time in bold, marked if it is a lower bound.
+    fn time(&self, metric: &str) -> Option<String> {
+        self.cell(metric).map(|c| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&seconds(c.mean)))
+    }
+
+    fn queries(&self) -> Option<String> {
+        // An earlier sentence covers this case.
+        if self.value("queries_completed") == Some(0.0) {
+            return None;
+        }
+        let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
+        let takes = workload_times::queries(self.data, self.subject).unwrap_or_else(|| {
+            let needs = ideal_query_time::words(self.data, self.subject, None);
+            format!("a query takes {p50} (median), {p99} (99th percentile){needs}")
+        });
+        let takes = takes + &self.longest().unwrap_or_default();
+        Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
+            (Some(rate), Some(wait)) if rate >= 0.01 => {
+                let each = format!("A timeout costs {} (median).", seconds(wait));
+                format!("{}: {takes}. {each}", bold(&format!("{} timeouts per query", number(rate))))
+            }
+            _ => format!("A{}.", &takes[1..]),
+        })
+    }
+
+    /// The longest query, if it is far beyond the 99th percentile and takes a large part of the run time: rounds wait for each other.
+    fn longest(&self) -> Option<String> {
+        let data = self.data;
+        let network = data.subjects[self.subject].network;
+        let bit = 1u64 << (self.subject - data.networks[network].first).min(63);
+        let own = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.groups & bit != 0);
+        let took = |q: &Query| q.qct.unwrap_or_else(|| (data.runs[q.run].end_ns - q.start_ns) as f64 * 1e-9);
+        let longest = own.max_by(|a, b| took(a).total_cmp(&took(b)))?;
+        let whole = data.runs[longest.run].end_ns as f64 * 1e-9;
+        let time = took(longest);
+        (time > FAR * self.value("qct_p99_s")? && time > TELLING_PART * whole).then(|| {
+            let waited = longest.waited.map(|cause| ((cause, longest.delay_port), longest.blocked_by));
+            let cause =
+                late_messages::shared_cause(data, waited.into_iter()).map_or_else(String::new, |c| format!(" (main cause: {c})"));
+            let least = if longest.qct.is_some() { "" } else { "at least " };
+            format!("; the longest query takes {least}{}{cause}", bold(&seconds(time)))
+        })
+    }
+
+    fn deadlines(&self) -> Option<String> {
+        let late = self.value("deadlines_missed")?;
+        Some(format!("{} of the messages with a deadline are late.", bold(&quantity(late, Dimension::Fraction))))
+    }
+
+    fn messages(&self) -> Option<String> {
+        if self.value("flows_completed") == Some(0.0) {
+            return None;
+        }
+        if let Some(apart) = workload_times::messages(self.data, self.subject) {
+            return Some(apart);
+        }
+        let of = |class: &str| Some((self.time(&format!("fct_{class}_mean_s"))?, self.time(&format!("fct_{class}_p99_s"))?));
+        let kinds = [
+            ("small", "Messages up to 100 KB take"),
+            ("medium", "Messages from 100 KB to 10 MB take"),
+            ("large", "Messages from 10 MB take"),
+        ];
+        let (text, (mean, p99)) = kinds.iter().find_map(|(class, text)| Some((text, of(class)?)))?;
+        let slow = self.value("slowdown_p50").map_or_else(String::new, |s| match s {
+            s if s < 1.05 => "; the median message takes as long as on an unloaded network".into(),
+            s => format!("; the median message takes {} times as long as on an unloaded network", number(s)),
+        });
+        Some(format!("{text} {mean} on average, {p99} at the 99th percentile{slow}."))
+    }
+
+    fn long_flows(&self) -> Option<String> {
+        let n = self.value("long_flows").filter(|n| *n > 0.0)?;
+        if let Some(apart) = self.by_port() {
+            return Some(apart);
+        }
+        let goodput = quantity(self.of_long().or_else(|| self.value("goodput_bps"))?, Dimension::BitsPerSecond);
+        let fair = self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's fairness index is {}", number(f)));
+        let flows = if n == 1.0 { "1 long flow has a".into() } else { format!("{} long flows have a total", number(n)) };
+        let (apart, waits) = (self.apart().unwrap_or_default(), self.waits_of_long().unwrap_or_default());
+        Some(format!("{flows} goodput of {}{fair}{apart}{waits}.", bold(&goodput)))
+    }
+
+    /// Endless flows that run to the end.
+    fn greedy(&self) -> impl Iterator<Item = &Flow> {
+        self.data.flows.iter().filter(|f| f.subject == self.subject && f.greedy)
+    }
+
+    /// Active part of the measured time of an endless flow, s.
+    fn active(&self, f: &Flow) -> f64 {
+        let run = &self.data.runs[f.run];
+        (run.end_ns - f.start_ns.max(run.measured_from_ns)).max(0) as f64 * 1e-9
+    }
+
+    /// `; a flow of local gets 370 Mbit/s, 3.27 times that of a flow of remote (113 Mbit/s)`, if workloads differ that much.
+    fn apart(&self) -> Option<String> {
+        let mut of: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+        for f in self.greedy() {
+            let (time, sum) = (self.active(f), of.entry(f.class?).or_default());
+            *sum = (sum.0 + if time > 0.0 { f.measured as f64 * 8.0 / time } else { 0.0 }, sum.1 + 1);
+        }
+        let mut each: Vec<(u32, f64)> = of.into_iter().map(|(class, (sum, n))| (class, sum / n as f64)).collect();
+        each.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let (&(first, most), &(last, least)) = (each.first()?, each.last()?);
+        let name = |class| self.data.class(Some(class)).unwrap_or("?");
+        let rate = |bps| quantity(bps, Dimension::BitsPerSecond);
+        (least > 0.0 && most > UNEQUAL * least).then(|| {
+            let times = crate::comparison::times(most, least);
+            format!(
+                "; a flow of {} gets {}, {times} that of a flow of {} ({})",
+                bold(name(first)),
+                rate(most),
+                name(last),
+                rate(least)
+            )
+        })
+    }
+
+    /// Fraction of the time that endless flows spend in timeouts, if it is large and all timeouts are theirs.
+    fn waits_of_long(&self) -> Option<String> {
+        if self.data.flows.iter().any(|f| f.subject == self.subject && !f.greedy) {
+            return None;
+        }
+        let all: f64 = self.greedy().map(|f| self.active(f)).sum();
+        let own = self.data.timeouts.iter().filter(|t| t.subject == self.subject);
+        let waited = |t: &Timeout| {
+            let from = self.data.runs[t.run].measured_from_ns;
+            ((t.time_ns - from).max(0) as f64 * 1e-9).min(t.rto)
+        };
+        let part = own.map(waited).sum::<f64>() / all;
+        (part > WAITING).then(|| {
+            format!("; they spend {} of the time in retransmission timeouts", bold(&quantity(part.min(1.0), Dimension::Fraction)))
+        })
+    }
+
+    /// Total goodput of the endless flows, averaged over the runs, without other traffic of the transport. `None` if unknown.
+    fn of_long(&self) -> Option<f64> {
+        let data = self.data;
+        let time = |run: usize| (data.runs[run].end_ns - data.runs[run].measured_from_ns) as f64 * 1e-9;
+        let own = data.flows.iter().filter(|f| f.subject == self.subject && f.size == 0 && time(f.run) > 0.0);
+        let runs = data.runs.iter().filter(|r| r.network == data.subjects[self.subject].network).count();
+        let all: Vec<f64> = own.map(|f| f.measured as f64 * 8.0 / time(f.run)).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / runs.max(1) as f64)
+    }
+
+    /// Long flows of several workloads with different bottlenecks, each with its goodput there: a sum would exceed the rate of a link.
+    fn by_port(&self) -> Option<String> {
+        let endless = |c: &WorkloadShare| c.subject == self.subject && c.count.of == 0 && c.port.is_some() && c.goodput.is_some();
+        let all: Vec<WorkloadShare> = workload_shares(self.data).into_iter().filter(endless).collect();
+        if all.iter().all(|c| c.port == all[0].port) {
+            return None;
+        }
+        let one = |c: &WorkloadShare| {
+            let port = c.port.map(|p| self.data.ports[p].name.as_str()).unwrap_or_default();
+            let share = c.share.map_or_else(String::new, |s| format!(", {} of it", quantity(s, Dimension::Fraction)));
+            let goodput = quantity(c.goodput.map_or(0.0, |g| g.mean), Dimension::BitsPerSecond);
+            format!("{} gets {} at {port}{share}", c.name, bold(&goodput))
+        };
+        let each: Vec<String> = all.iter().take(4).map(one).collect();
+        Some(format!("Long flows have different bottlenecks: {}.", each.join("; ")))
+    }
+
+    fn goodput(&self) -> Option<String> {
+        let bps = self.value("goodput_bps")?;
+        Some(format!("The goodput is {}.", bold(&quantity(bps, Dimension::BitsPerSecond))))
+    }
+}
+
+/// Queue of the first subject's network.
+pub(crate) fn queue(data: &Data) -> Option<String> {
+    let value = |metric: &str| cell(data.values(0, metric)).map(|c| c.mean);
+    let (mean, max) = (value("queue_mean_pkts")?, value("queue_max_pkts")?);
+    let p99 = value("queue_p99_pkts").map_or_else(String::new, |p| format!(", {} at the 99th percentile", number(p)));
+    let port = &data.network_of(0).port;
+    let at = if port.is_empty() { String::new() } else { format!(" at {port}") };
+    // The drops include all ports.
+    let own = data.ports.iter().find(|p| p.network == data.subjects[0].network && p.name == *port).map(|p| p.drops);
+    let there = |all: f64| match own {
+        Some(own) if all - own >= 0.5 => format!(", {} of them at this port", number(own)),
+        _ => String::new(),
+    };
+    let drops = value("drops").filter(|d| *d > 0.0).map_or_else(
+        || "; no packet is dropped".to_owned(),
+        |d| format!("; {} packets are dropped per run{}", number(d), there(d)),
+    );
+    Some(format!(
+        "The queue{at} holds {} on average{p99}, {} at most{drops}.",
+        bold(&quantity(mean, Dimension::Packets)),
+        number(max)
+    ))
+}

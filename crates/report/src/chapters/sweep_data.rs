@@ -1,0 +1,85 @@
+//! Data of a sweep's page: axes, points, and the values of the metrics.
+
+use crate::page::{Cell, Dimension};
+use forebay_analysis::{Metric, cell_of};
+use std::collections::BTreeMap;
+
+/// One value of a swept key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number, in `unit` of its axis.
+    Number(f64),
+    /// Other values, such as the name of a transport.
+    Text(String),
+    /// The point leaves the key unchanged.
+    Unset,
+}
+
+impl Value {
+    /// Text in names of lines.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Value::Number(v) => forebay_analysis::number(*v),
+            Value::Text(t) => t.clone(),
+            Value::Unset => String::new(),
+        }
+    }
+}
+
+/// A swept key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweptAxis {
+    /// Its name, such as `topology.senders`.
+    pub key: String,
+    /// The shortest unique name, such as `senders`; empty where the values alone name it.
+    pub short: String,
+    /// Unit of its numbers.
+    pub unit: Dimension,
+}
+
+impl SweptAxis {
+    /// True if the key defines the load: traffic and number of hosts.
+    pub(super) fn is_load(&self) -> bool {
+        let key = self.key.trim_start_matches("topology.");
+        key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
+    }
+}
+
+/// A transport group at one point of the sweep, with one seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Values of the axes, as many as there are axes.
+    pub at: Vec<Value>,
+    /// Name of the variant: groups of one variant share a network.
+    pub variant: String,
+    /// Name of variant and group, equal at all points.
+    pub subject: String,
+    /// Values of the metrics of the `summary` table by column name; missing ones have no value.
+    pub metrics: Vec<(String, f64)>,
+}
+
+/// All points of a sweep.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sweep {
+    /// Name of the scenario.
+    pub title: String,
+    /// Swept axes, the one to draw against first.
+    pub axes: Vec<SweptAxis>,
+    /// A row for each point, subject and seed, in the order of the sweep.
+    pub points: Vec<Point>,
+}
+
+impl Sweep {
+    /// True if some axis has the name of the subject at every point, so that one of them suffices.
+    pub(super) fn axes_name_subjects(&self) -> bool {
+        self.points.iter().all(|p| p.at.iter().any(|v| *v == Value::Unset || v.text() == p.subject))
+    }
+}
+
+/// Values of the seeds by metric.
+pub(super) type Seeds = BTreeMap<String, Vec<f64>>;
+
+/// A metric over the seeds, marked as a lower bound where unfinished work contributes.
+pub(super) fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
+    cell_of(m, |name| of.get(name).map_or(&[], Vec::as_slice))
+}

@@ -1,0 +1,167 @@
+//! Cleanup of half-written files of killed processes, `NAME.tmp-PID` with an optional suffix.
+//!
+//! The process that writes such a file or directory holds a lock on it, which is visible in other containers. On a shared disk nothing is removed:
+//! a lock on a directory may hold on one machine only, and other machines do not know the process id.
+
+use crate::manifest::Manifest;
+use crate::run_table::RunTable;
+use forebay_platform::files::{Lock, TEMPORARY as MARK, is_shared, process_runs};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Temporary name of this process for the final name `name`.
+pub(crate) fn temporary_name(name: &OsStr) -> OsString {
+    let mut name = name.to_owned();
+    name.push(format!("{MARK}{}", std::process::id()));
+    name
+}
+
+/// A lock on a file or a directory while the value lives; `None` where the file system has no locks.
+pub(crate) fn lock(path: &Path) -> Option<File> {
+    match forebay_platform::files::lock(path) {
+        Lock::Held(file) => Some(file),
+        Lock::Busy | Lock::Unsupported | Lock::Unknown => None,
+    }
+}
+
+/// Removes from `folder` the half-written files for the name `file` and the half-written result directories of ended processes. Complete results
+/// stay under any name, and so does everything that forebay did not write.
+pub(crate) fn remove(folder: &Path, file: &OsStr) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if is_shared(folder) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        // Opening a pipe of another user would block forever.
+        if process_runs(pid) || !(kind.is_file() || kind.is_dir()) || !free(&path) {
+            continue;
+        }
+        // These files are never read, so a failure to remove them is ignored.
+        if kind.is_file()
+            && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(MARK.as_bytes()))
+        {
+            let _ = fs::remove_file(&path);
+        } else if kind.is_dir() && ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Directories in `folder` with complete results for `name` under temporary names of ended processes, sorted by name.
+pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let own = entry.file_name();
+        let of = own.to_str().filter(|own| own.rsplit_once(MARK).is_some_and(|(stem, _)| OsStr::new(stem) == name));
+        let Some((last, pid)) = of.and_then(parts) else { continue };
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let replaced = folder.join(last).exists();
+        if is_dir && !process_runs(pid) && !replaced && is_complete(&path) && free(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// True for a directory of complete results: its manifest, which is written last, is valid.
+pub(crate) fn is_complete(path: &Path) -> bool {
+    let text = forebay_platform::files::read_plain(&path.join(Manifest::FILE)).unwrap_or_default();
+    serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|m| m["kind"] == Manifest::KIND)
+}
+
+/// True if a directory holds only result files.
+fn ours(path: &Path) -> bool {
+    let known = |name: &str| {
+        let table = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".csv"));
+        table.is_some_and(|t| RunTable::of(t).is_some()) || name.starts_with(Manifest::FILE) || name.starts_with("report.html")
+    };
+    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(known))))
+}
+
+/// The final name of a complete `NAME.tmp-12` or `NAME.tmp-12-3` (none, except for the replaced `NAME.tmp-12-old`), and the process id.
+fn parts(name: &str) -> Option<(&str, u32)> {
+    let (stem, rest) = name.rsplit_once(MARK)?;
+    let (pid, more) = rest.split_once('-').unwrap_or((rest, ""));
+    let old = more == "old" || more.ends_with("-old");
+    let plain = more.is_empty() || old || more.bytes().all(|b| b.is_ascii_digit());
+    let pid = pid.parse().ok().filter(|_| plain && !stem.is_empty())?;
+    // No file name contains a zero byte.
+    Some((if old { stem } else { "\0" }, pid))
+}
+
+/// True if no process holds a lock on `path`, a plain file or a directory.
+fn free(path: &Path) -> bool {
+    // Without locks only the process id is available.
+    matches!(forebay_platform::files::lock(path), Lock::Held(_) | Lock::Unsupported)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_are_not_opened() {
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
+        // A process id that is never in use.
+        let pipe = place.path().join(format!("x.tmp-{}", u32::MAX));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // A directory with a pipe in place of the manifest.
+        let results = place.path().join(format!("x.tmp-{}-1", u32::MAX));
+        fs::create_dir(&results).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(results.join(Manifest::FILE)).status().unwrap().success());
+        remove(place.path(), OsStr::new("x"));
+        assert!(complete(place.path(), OsStr::new("x")).is_empty() && pipe.exists());
+    }
+
+    #[test]
+    fn complete_results_without_name_are_found() {
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
+        let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
+        for dir in [
+            complete.clone(),
+            place.path().join(format!("y.tmp-{}", u32::MAX)),
+            place.path().join(format!("x.tmp-{}", std::process::id())),
+        ] {
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join(Manifest::FILE), format!(r#"{{"kind": "{}"}}"#, Manifest::KIND)).unwrap();
+        }
+        // Incomplete.
+        fs::create_dir(place.path().join(format!("x.tmp-{}-3", u32::MAX))).unwrap();
+        assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_links_are_left_alone() {
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
+        let path = |name: &str| place.path().join(format!("{name}.tmp-{}", u32::MAX));
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink(place.path(), path("link")).unwrap();
+        fs::write(path("file"), "half").unwrap();
+        for name in ["pipe", "link", "file"] {
+            remove(place.path(), OsStr::new(name));
+        }
+        let left = |name: &str| fs::symlink_metadata(path(name)).is_ok();
+        assert_eq!(["pipe", "link", "file"].map(left), [true, true, false]);
+    }
+
+    #[test]
+    fn only_names_of_our_own_making() {
+        assert_eq!(parts("a.tmp-12"), Some(("\0", 12)));
+        assert_eq!(parts("a.tmp-12-3"), Some(("\0", 12)));
+        assert_eq!(parts("a.tmp-12-old"), Some(("a", 12)));
+        assert_eq!(parts("a.tmp-12-3-old"), Some(("a", 12)));
+        for other in ["a.tmp", "a.tmp-", "a.tmp-x", ".tmp-12", "a.tmp-12x", "a.tmp-12-x", "tmp-12"] {
+            assert_eq!(parts(other), None, "{other}");
+        }
+    }
+}
