@@ -48,7 +48,6 @@ mod queues;
 mod ranges;
 mod sawtooth;
 mod scheduled;
-mod skipping;
 mod small_queues;
 mod spurious;
 mod tcp_metrics;

@@ -89,11 +89,6 @@ impl Deliveries {
         IndexVec::repeat(0, self.count)
     }
 
-    /// The distance of the points in time.
-    pub fn interval(&self) -> Time {
-        self.every
-    }
-
     /// When sums are wanted next.
     #[inline]
     pub fn due(&self) -> Time {

@@ -50,6 +50,4 @@ pub struct Experiment {
     pub workloads: IndexVec<WorkloadId, Workload>,
     /// What to record.
     pub observe: Observe,
-    /// Whether the simulator may jump over whole periods, where the state of the run comes back. The tables are the same.
-    pub skip: bool,
 }

@@ -39,11 +39,6 @@ pub trait World: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Whether it can jump over periods in which the same happens again ([`Experiment::skip`]).
-    fn skips(&self) -> bool {
-        false
-    }
-
     /// The laws that it has of its own, without what it builds of them. Most worlds know those of others by name.
     fn laws(&self) -> Vec<LawEntry<()>> {
         Vec::new()

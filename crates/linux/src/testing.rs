@@ -98,6 +98,5 @@ pub(crate) fn experiment(senders: u32) -> Experiment {
         groups: IndexVec::new(),
         workloads: IndexVec::new(),
         observe: Observe::default(),
-        skip: false,
     }
 }

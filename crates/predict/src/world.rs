@@ -127,7 +127,6 @@ mod tests {
             groups: IndexVec::new(),
             workloads: IndexVec::new(),
             observe: Observe::default(),
-            skip: false,
         };
         let cannot = Models.supports(&empty);
         assert_eq!(cannot.len(), verdicts(&empty).len());

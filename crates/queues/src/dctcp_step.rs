@@ -53,10 +53,6 @@ impl Fifo for DctcpStep {
         self.k
     }
 
-    fn is_stateless(&self) -> bool {
-        true
-    }
-
     fn is_step(&self) -> bool {
         !self.drop_non_ect
     }

@@ -44,11 +44,6 @@ pub(crate) trait Fifo: Discipline {
     /// See [`FifoDiscipline::is_step`].
     fn is_step(&self) -> bool;
 
-    /// See [`FifoDiscipline::is_stateless`].
-    fn is_stateless(&self) -> bool {
-        false
-    }
-
     /// Decides about a packet.
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict;
 }
@@ -202,11 +197,6 @@ macro_rules! disciplines {
             /// otherwise, and the discipline's state does not depend on that call either.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
-            }
-
-            /// Whether what it decides depends on the port and the packet alone, and not on what came before.
-            pub fn is_stateless(&self) -> bool {
-                each!(FifoDiscipline, self, d => d.is_stateless(), $($variant)*)
             }
 
             /// Decides about a packet.

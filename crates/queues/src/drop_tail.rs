@@ -24,10 +24,6 @@ impl Fifo for DropTail {
         QueueState::UNLIMITED
     }
 
-    fn is_stateless(&self) -> bool {
-        true
-    }
-
     fn is_step(&self) -> bool {
         true
     }

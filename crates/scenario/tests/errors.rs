@@ -22,6 +22,12 @@ fn one_change_one_error() {
         ("seed = 7", "seed = -7", &["`seed` is -7", "at least 0"], 2),
         ("seed = 7", "seed = 99999999999999999999", &["`seed` is 99999999999999999999"], 2),
         ("seed = 7", "sed = 7", &["unknown key `sed`", "did you mean `seed`"], 2),
+        (
+            "seed = 7",
+            "skip = true",
+            &["`skip` of the scenario no longer exists", "remove this key", "the results are the same"],
+            2,
+        ),
         ("runs = 2", "runs = 0", &["`runs` is 0", "1 to 10000"], 3),
         ("runs = 2", "runs = 10001", &["1 to 10000"], 3),
         ("runs = 2", "runs = \"2\"", &["write 2 without quotes"], 3),

@@ -45,10 +45,6 @@ impl World for Simulator {
         "the packet-level simulator"
     }
 
-    fn skips(&self) -> bool {
-        true
-    }
-
     fn laws(&self) -> Vec<LawEntry<()>> {
         cc::REGISTRY.iter().map(|e| e.facts()).collect()
     }

@@ -5,7 +5,7 @@ use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::{AppId, Time, Walk, WorkloadId};
+use forebay_units::{AppId, Time, WorkloadId};
 
 /// One workload at run time. Its calls, and when each is due, are described at [`Host`].
 pub struct App {
@@ -92,17 +92,6 @@ impl App {
     pub fn inject(&mut self, host: &mut impl Host, until: Time) {
         if let Kind::Arrivals(a) = &mut self.kind {
             a.inject(host, self.id, until);
-        }
-    }
-
-    /// Goes through what it knows.
-    pub fn walk(&mut self, v: &mut dyn Walk) {
-        match &mut self.kind {
-            Kind::Long(a) => a.walk(v),
-            Kind::Incast(a) => a.walk(v),
-            Kind::Requests(a) => a.walk(v),
-            Kind::Arrivals(_) => v.never("flows arrive on their own"),
-            Kind::OnOff(_) | Kind::Udp(_) | Kind::Queries(_) => v.never("a workload's numbers are drawn"),
         }
     }
 

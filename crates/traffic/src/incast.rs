@@ -8,7 +8,7 @@ use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time, TimeOrNever, Walk};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// Tag of the receiver's own timer.
 const REQUEST: u64 = u64::MAX;
@@ -125,28 +125,6 @@ impl Incast {
     /// The receiver, which another process has, began the round that this block belongs to.
     pub(crate) fn unpack(&mut self, job: &Job) {
         (self.query, self.due) = (job.query, job.deadline);
-    }
-
-    /// Goes through what it knows.
-    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Incast {
-            senders: _, receiver: _, block: _, rounds, start: _, gap: _, latency: _, jitter, deadline: _, transport: _, rng, conns: _,
-            latencies: _, round, missing, ids, query, due,
-        } = self;
-        ids.walk(v);
-        let mut begun = u64::from(*round);
-        v.below(&mut begun, u64::from(*rounds));
-        *round = begun as u32;
-        v.same(u64::from(*missing));
-        v.flag(query.is_some());
-        query.iter_mut().for_each(|q| v.query(q));
-        let mut deadline = TimeOrNever::at(*due);
-        v.timer(&mut deadline);
-        *due = deadline.or_never();
-        if *jitter > Time::ZERO {
-            rng.state().into_iter().for_each(|word| v.same(word));
-        }
     }
 
     pub(crate) fn expected(&self) -> u64 {

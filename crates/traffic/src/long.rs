@@ -4,7 +4,7 @@ use crate::{First, Host, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{AppId, ConnSlot, NodeId, Time, Walk};
+use forebay_units::{AppId, ConnSlot, NodeId, Time};
 
 /// Runtime of a `long` workload.
 pub(crate) struct Long {
@@ -60,12 +60,6 @@ impl Long {
 
     pub(crate) fn left(&self) -> u64 {
         (self.unstarted + self.unstopped) as u64
-    }
-
-    /// Goes through what it knows.
-    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
-        let Long { flows: _, first: _, stop_after: _, transport: _, unstarted, unstopped } = self;
-        [*unstarted, *unstopped].into_iter().for_each(|n| v.same(n as u64));
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! Everything that begins queries (an incast, a client, an aggregator) has a source of its own, and so numbers of its own. They depend on
 //! nothing but the order in which the sources are made and how many queries each has begun: not on who runs when.
 
-use forebay_units::{QueryId, Walk};
+use forebay_units::QueryId;
 
 /// Makes the sources of a run.
 #[derive(Debug, Default)]
@@ -33,12 +33,6 @@ impl QuerySource {
         let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.begun));
         self.begun = self.begun.checked_add(1).expect("fewer than 2^32 queries of one source");
         id
-    }
-
-    /// Goes through what it knows.
-    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
-        let QuerySource { source, begun } = self;
-        v.queries(*source, begun);
     }
 }
 

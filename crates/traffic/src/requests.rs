@@ -5,7 +5,7 @@ use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
-use forebay_units::{AppId, ConnSlot, NodeId, Time, Walk};
+use forebay_units::{AppId, ConnSlot, NodeId, Time};
 
 /// Bit of a connection's tag that stands for the direction from server to client.
 const ANSWER: u64 = 1 << 63;
@@ -121,32 +121,6 @@ impl Requests {
         if tag & ANSWER == 0 {
             self.pairs[tag as usize].asked_at = start;
         }
-    }
-
-    /// Goes through what it knows.
-    pub(crate) fn walk(&mut self, v: &mut dyn Walk) {
-        let Requests { pairs, request: _, response: _, think: _, start: _, deadline: _, transport: _, left, total, waiting } =
-            self;
-        for pair in pairs {
-            let Pair { client: _, server: _, up: _, down: _, left, ids, asked_at, client_rng, server_rng } = pair;
-            ids.walk(v);
-            if *left == u32::MAX {
-                v.flag(true);
-            } else {
-                // Those that are left count down.
-                let mut sent = u64::from(u32::MAX - *left);
-                v.below(&mut sent, u64::from(u32::MAX));
-                *left = u32::MAX - sent as u32;
-            }
-            v.time(asked_at);
-            [client_rng.state(), server_rng.state()].concat().into_iter().for_each(|word| v.same(word));
-        }
-        if *left < u64::MAX {
-            let mut sent = *total / 2 - *left;
-            v.below(&mut sent, *total / 2);
-            *left = *total / 2 - sent;
-        }
-        v.same(*waiting);
     }
 
     pub(crate) fn expected(&self) -> u64 {

@@ -66,7 +66,6 @@ impl Fake {
             groups: IndexVec::new(),
             workloads: vec![workload].into(),
             observe: Observe::default(),
-            skip: false,
         };
         let mut fake = Fake::default();
         let mut app = App::new(&experiment, 1, WorkloadId::new(0), &mut QueryIds::default());

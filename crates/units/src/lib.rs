@@ -10,7 +10,6 @@ mod rate;
 mod size;
 mod time;
 mod time_or_never;
-mod walk;
 
 pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, SumId, WorkloadId};
 pub use index_vec::IndexVec;
@@ -20,4 +19,3 @@ pub use rate::Rate;
 pub use size::Bytes;
 pub use time::Time;
 pub use time_or_never::TimeOrNever;
-pub use walk::Walk;

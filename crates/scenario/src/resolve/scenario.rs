@@ -116,7 +116,11 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             Some(Some(t))
         }),
     };
-    let skip = fields.get("skip").map_or(Some(false), |i| quantity::boolean(cx, "`skip`", &i.node));
+    fields.refuse_removed(
+        "skip",
+        "every run simulates its whole duration; the results are the same without `skip`",
+        &mut cx.sink,
+    );
     let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
     let [topology_section, transport_section, observe_section] = sections;
     let advise_section = section(cx, &mut fields, "advise");
@@ -189,9 +193,6 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         if let Some(d) = duration {
             echo.insert("duration".into(), d.to_string().into());
         }
-        if skip? {
-            echo.insert("skip".into(), true.into());
-        }
         echo.insert("topology".into(), built.echo.clone());
         echo.insert("transport".into(), t.echo.clone());
         echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
@@ -199,7 +200,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe, skip: skip? },
+            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

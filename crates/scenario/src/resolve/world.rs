@@ -19,9 +19,7 @@ pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn
 pub(crate) fn supported(cx: &mut Cx, root: &TomlTable, world: &dyn World, variants: &[(&str, &Experiment)]) {
     let mut said: Vec<(Unsupported, Vec<&str>)> = Vec::new();
     for (label, experiment) in variants {
-        let reason = "it computes nothing twice; legal with this world: no `skip`".to_owned();
-        let skips = (experiment.skip && !world.skips()).then_some(Unsupported { key: "skip", reason });
-        for what in world.supports(experiment).into_iter().chain(skips) {
+        for what in world.supports(experiment) {
             match said.iter_mut().find(|s| s.0 == what) {
                 // A world may say the same of two transport groups of a variant.
                 Some(s) if s.1.last() == Some(label) => {}

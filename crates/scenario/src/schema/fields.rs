@@ -16,12 +16,13 @@ pub(crate) struct Fields<'a> {
     pub(crate) at: At,
     table: &'a TomlTable,
     asked: Vec<String>,
+    removed: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads `table`, called `what` in messages.
     pub(crate) fn new(what: impl Into<String>, at: At, table: &'a TomlTable) -> Fields<'a> {
-        Fields { what: what.into(), at, table, asked: Vec::new() }
+        Fields { what: what.into(), at, table, asked: Vec::new(), removed: Vec::new() }
     }
 
     /// Reads `node`, which must be a table.
@@ -42,9 +43,19 @@ impl<'a> Fields<'a> {
         self.table.get(key)
     }
 
+    /// Reports `key`, which earlier versions read, if the table has it; `help` says what to write instead.
+    pub(crate) fn refuse_removed(&mut self, key: &'static str, help: &str, sink: &mut Sink) {
+        self.removed.push(key);
+        if let Some(item) = self.table.get(key) {
+            let message = format!("the key `{key}` of {} no longer exists", self.what);
+            sink.error(item.key_at, message, "remove this key", Some(help.to_owned()));
+        }
+    }
+
     /// Reports every key that was not asked for.
     pub(crate) fn finish(self, sink: &mut Sink) {
-        for item in self.table.items.iter().filter(|i| !self.asked.contains(&i.key)).take(MAX_UNKNOWN) {
+        let known = |key: &str| self.asked.iter().any(|k| k == key) || self.removed.contains(&key);
+        for item in self.table.items.iter().filter(|i| !known(&i.key)).take(MAX_UNKNOWN) {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
             let label = did_you_mean(&item.key, self.asked.iter().map(String::as_str)).unwrap_or_else(|| "unknown key".into());
             let legal = match self.asked.is_empty() {

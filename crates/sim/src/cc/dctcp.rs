@@ -6,7 +6,6 @@ use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round
 use forebay_experiment::transport::{Ecn, Profile, Transport};
 use forebay_param::{Entry, Kind, Param, Value, Values, optional};
 use forebay_sampling::math;
-use forebay_units::Walk;
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -228,16 +227,6 @@ impl CongestionControl for Dctcp {
             self.acked = 0;
             self.marked = 0;
         }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Dctcp { g: _, min_cwnd: _, no_growth_on_ece: _, fixed_point: _, alpha, acked, marked, window, steps } = self;
-        v.real(*alpha);
-        v.same(u64::from(*acked));
-        v.same(u64::from(*marked));
-        window.walk(v);
-        steps.walk(v);
     }
 
     fn alpha(&self) -> Option<f64> {

@@ -9,7 +9,7 @@
 
 use super::threshold::Threshold;
 use forebay_sampling::Rng;
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_units::{Rate, Time, TimeOrNever};
 use std::fmt::Debug;
 
 /// Congestion window and slow start threshold, in segments, with fractions.
@@ -386,11 +386,6 @@ pub trait CongestionControl: Sized {
     /// The window after a reduction proved spurious; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
-    }
-
-    /// Goes through what it knows. A law that does not say how is taken never to come back to the same state.
-    fn walk(&mut self, v: &mut dyn Walk) {
-        v.never("a law's state is not known to repeat: known are newreno, reno, dctcp, cubic");
     }
 
     /// The law's estimate of the marked fraction, if it has one.

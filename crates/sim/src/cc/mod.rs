@@ -35,7 +35,7 @@ pub use threshold::Threshold;
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_units::{Rate, TimeOrNever};
 use law::Optional;
 use records::{Keep, Recorded};
 
@@ -90,14 +90,6 @@ impl LawConfig {
             _ => Ok(()),
         }
     }
-
-    /// Of this length are the ticks of the clock that it goes by, if it does.
-    pub(crate) fn tick(&self) -> Option<Time> {
-        match self {
-            LawConfig::Cubic(c) => c.tick(),
-            _ => None,
-        }
-    }
 }
 
 /// The hooks: of the law in the enum, as [`CongestionControl`] describes them.
@@ -141,9 +133,6 @@ impl Law {
     }
     pub fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
-    }
-    pub fn walk(&mut self, v: &mut dyn Walk) {
-        each!(self, l => l.walk(v));
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

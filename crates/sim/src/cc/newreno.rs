@@ -4,7 +4,6 @@ use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Values};
-use forebay_units::Walk;
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,11 +50,6 @@ impl CongestionControl for NewReno {
         if let Event::Timeout { .. } = event {
             self.steps.reduced();
         }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        let NewReno { steps } = self;
-        steps.walk(v);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Round trips: a part that a law has if it goes by them, so that senders whose law does not carry nothing for it.
 
 use super::hooks::Ack;
-use forebay_units::Walk;
 
 /// The round trip under way. It ends when something is acknowledged that was sent after it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,12 +10,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Round { end } = self;
-        v.mark(end);
-    }
-
     /// Whether the round ends with this ACK; if so the next one begins.
     #[inline]
     pub fn ends(&mut self, ack: &Ack) -> bool {

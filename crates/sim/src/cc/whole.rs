@@ -3,7 +3,6 @@
 
 use super::Window;
 use forebay_param::{Kind, Param, choices, optional};
-use forebay_units::Walk;
 use std::num::NonZeroU32;
 
 /// Which numbers a law computes with.
@@ -59,14 +58,6 @@ impl Steps {
             Arithmetic::Paper => Steps::Fractions,
             Arithmetic::Linux => Steps::whole(0),
         }
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        v.same(match self {
-            Steps::Fractions => 0,
-            Steps::Whole { next } => u64::from(next.get()),
-        });
     }
 
     /// By whole segments, with so many since the last step.

@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{GroupId, IndexVec, SumId, Walk};
+use forebay_units::{GroupId, IndexVec, SumId};
 
 /// Sums over them.
 #[derive(Debug, Default)]
@@ -31,13 +31,6 @@ impl Ended {
         self.arrived_by_group[group] += payload;
         self.sent = self.sent.wrapping_add(sent);
         self.dropped += dropped;
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Ended { sent, dropped, arrived, arrived_by_group } = self;
-        [*sent, *dropped].into_iter().for_each(|n| v.same(n));
-        arrived.iter().chain(arrived_by_group.iter()).for_each(|n| v.same(*n));
     }
 
     /// The network dropped a packet of one of them.

@@ -77,11 +77,6 @@ impl EndpointShims {
         EndpointShims(self.0.iter_mut().map(|l| l.as_mut().map(|l| unsafe { l.share() })).collect())
     }
 
-    /// Whether some transport has one.
-    pub(super) fn any(&self) -> bool {
-        self.0.iter().any(Option::is_some)
-    }
-
     /// That of transport `group`.
     pub(super) fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
         self.0[group].as_mut()

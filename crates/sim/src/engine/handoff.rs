@@ -87,12 +87,11 @@ impl Lots {
     /// Both are in one slice, in which `place` is free.
     #[cold]
     #[inline(never)]
-    unsafe fn pass(self, first: *mut Handoff, mut place: *mut Handoff, moved: &Handoff, drawn: &mut u64) -> *mut Handoff {
+    unsafe fn pass(self, first: *mut Handoff, mut place: *mut Handoff, moved: &Handoff) -> *mut Handoff {
         // SAFETY: `first` < `place`, by the condition of the loop.
         unsafe {
             while place > first && (*place.sub(1)).key == moved.key {
                 let before = place.sub(1);
-                *drawn += u64::from((*before).served == moved.served);
                 if self.order(&*before, moved) != Ordering::Greater {
                     break;
                 }
@@ -112,8 +111,6 @@ pub(super) struct Sorter {
     merged: Vec<Handoff>,
     /// Where the packets of each part of a window begin.
     begins: Vec<u32>,
-    /// How often lots have decided.
-    pub(super) drawn: u64,
 }
 
 impl Sorter {
@@ -125,7 +122,7 @@ impl Sorter {
             return self.sort_many(handoffs, window, lots);
         }
         if handoffs.len() > 1 {
-            self.drawn += sort_few(handoffs, lots);
+            sort_few(handoffs, lots);
         }
     }
 
@@ -134,12 +131,12 @@ impl Sorter {
     #[inline(never)]
     fn sort_many(&mut self, handoffs: &mut [Handoff], window: Time, lots: Lots) {
         if self.deal(handoffs, window) {
-            self.drawn += sort_few(handoffs, lots);
+            sort_few(handoffs, lots);
             return;
         }
         self.merge_runs(handoffs);
         for tied in handoffs.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
-            self.drawn += sort_tied(tied, lots);
+            sort_tied(tied, lots);
         }
     }
 
@@ -213,10 +210,8 @@ impl Sorter {
 }
 
 /// Sorts packets, at least one, by insertion. Out of line, and by pointers, so that what it works on stays in registers.
-/// Returns how often lots decided.
 #[inline(never)]
-fn sort_few(handoffs: &mut [Handoff], lots: Lots) -> u64 {
-    let mut drawn = 0;
+fn sort_few(handoffs: &mut [Handoff], lots: Lots) {
     let Range { start: first, end } = handoffs.as_mut_ptr_range();
     // SAFETY: `first` < `place` < `next` <= `end` wherever what lies before `place` is looked at, in the slice, which is this function's alone.
     unsafe {
@@ -237,18 +232,17 @@ fn sort_few(handoffs: &mut [Handoff], lots: Lots) -> u64 {
             }
             if place > first && (*place.sub(1)).key == moved.key {
                 // A copy, so that what is moved need not lie in memory.
-                place = lots.pass(first, place, &{ moved }, &mut drawn);
+                place = lots.pass(first, place, &{ moved });
             }
             *place = moved;
         }
     }
-    drawn
 }
 
 /// Sorts packets of one key by lot. Each lot is drawn once and takes the place of the key until all are in order: 5 instructions a
-/// transmission less in the benchmark's case s3, where 40 senders start at once. Returns how often lots decided.
+/// transmission less in the benchmark's case s3, where 40 senders start at once.
 #[inline(never)]
-fn sort_tied(tied: &mut [Handoff], lots: Lots) -> u64 {
+fn sort_tied(tied: &mut [Handoff], lots: Lots) {
     let key = tied[0].key;
     for m in &mut *tied {
         m.key = lots.drawn(m);
@@ -258,7 +252,6 @@ fn sort_tied(tied: &mut [Handoff], lots: Lots) -> u64 {
     for m in &mut *tied {
         m.key = key;
     }
-    tied.windows(2).filter(|pair| pair[0].served == pair[1].served).count() as u64
 }
 
 /// Merges two runs, both of which hold something; of equal keys those of `a` go first. Which run is next cannot be foreseen, so there is no
@@ -279,10 +272,8 @@ fn merge(a: &[Handoff], b: &[Handoff], out: &mut [Handoff]) {
 }
 
 /// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
-/// Returns how often lots decided.
-pub(super) fn sort_across_ports(handoffs: &mut [Handoff], lots: Lots) -> u64 {
+pub(super) fn sort_across_ports(handoffs: &mut [Handoff], lots: Lots) {
     handoffs.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.order(a, b)));
-    handoffs.windows(2).filter(|pair| pair[0].after() == pair[1].after() && pair[0].served == pair[1].served).count() as u64
 }
 
 /// A full list with room for as many again.

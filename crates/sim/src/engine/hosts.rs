@@ -4,7 +4,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::Packet;
 use forebay_experiment::streams::Draws;
 use forebay_sampling::{Rng, mix};
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, Time, TimeOrNever, Walk};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, Time, TimeOrNever};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -86,8 +86,6 @@ pub(super) struct Host {
     lot: u64,
     /// Running hash of the packets that reached this host.
     pub(crate) fingerprint: u64,
-    /// Timers that came due at the same instant where who goes first is not told by the order in which they were set.
-    pub(crate) met: u64,
 }
 
 impl Host {
@@ -110,7 +108,6 @@ impl Host {
             rng,
             lot,
             fingerprint: 0,
-            met: 0,
         }
     }
 
@@ -144,56 +141,15 @@ impl Host {
 
     /// Takes the earliest timer.
     pub(super) fn pop(&mut self) -> Option<(Time, Wake)> {
-        let Reverse((time, order, wake)) = self.timers.pop()?;
-        let next = self.timers.peek();
-        self.next = next.map(|Reverse((t, _, _))| *t).into();
-        if self.next == time.into() {
-            // Those of one application that one host has set are in the order in which it did.
-            let alike = |w: &Wake| matches!((w, &wake), (Wake::App { app: a, .. }, Wake::App { app: b, .. }) if a == b);
-            self.met += u64::from(next.is_some_and(|Reverse((_, o, w))| o >> ISSUED != order >> ISSUED || !alike(w)));
-        }
-        Some((time, wake))
-    }
-
-    /// All timers, in no particular order.
-    pub(super) fn timers(&self) -> impl Iterator<Item = (Time, u64, Wake)> {
-        self.timers.iter().map(|Reverse(timer)| *timer)
-    }
-
-    /// Sets other timers in the place of all.
-    pub(super) fn replace_timers(&mut self, timers: impl Iterator<Item = (Time, u64, Wake)>) {
-        self.timers = timers.map(Reverse).collect();
+        let Reverse((time, _, wake)) = self.timers.pop()?;
         self.next = self.timers.peek().map(|Reverse((t, _, _))| *t).into();
-    }
-
-    /// Whether a timer for `time` with this order may be one that this host has set.
-    pub(super) fn may_have_set(&self, time: Time, order: u64) -> bool {
-        mix(self.lot ^ time.0) << ISSUED >> ISSUED == order >> ISSUED
-    }
-
-    /// The order of a timer of this host that is moved from `order` to `time`, as if it were set again after `later` others.
-    pub(super) fn reordered(&self, order: u64, time: Time, later: u64) -> u64 {
-        mix(self.lot ^ time.0) << ISSUED | ((order & ((1 << ISSUED) - 1)) + later)
-    }
-
-    /// Goes through what it knows, but for its timers.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Host {
-            node: _, nic: _, input: _, timers: _, next: _, issued: _, looks: _, sprays, ways: _, interface_armed, fed_by: _, rng, lot: _,
-            fingerprint: _, met: _,
-        } = self;
-        if *sprays {
-            v.never("packets are sprayed over paths at random");
-        }
-        v.flag(*interface_armed);
-        rng.state().into_iter().for_each(|word| v.same(word));
+        Some((time, wake))
     }
 
     /// Mixes a packet's arrival into the fingerprint.
     #[inline]
     pub(super) fn note(&mut self, time: Time, p: &Packet) {
-        self.mix(time, summary(p));
+        self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | p.ecn() as u64);
     }
 
     /// Mixes an event into the fingerprint.
@@ -201,10 +157,4 @@ impl Host {
     pub(super) fn mix(&mut self, time: Time, what: u64) {
         self.fingerprint = (self.fingerprint.rotate_left(5) ^ time.0 ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
-}
-
-/// What of a packet goes into the fingerprint.
-#[inline]
-pub(super) fn summary(p: &Packet) -> u64 {
-    u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | p.ecn() as u64
 }

@@ -7,7 +7,7 @@ use super::stream::Oldest;
 use super::wheel::Wheel;
 use crate::net::packet::Packet;
 use forebay_traffic::{Notice, OpenSpec};
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time, Walk};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
 #[derive(Debug, Clone, Copy)]
@@ -104,17 +104,6 @@ impl Lane {
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.dropped.len() | self.handovers.len() | self.asked.len() > 0
-    }
-
-    /// Goes through what it knows at the end of a window.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        // Who runs alone knows of no other processes.
-        #[rustfmt::skip]
-        let Lane { wheel: _, dropped, handoffs: _, sorter: _, notices, handovers, asked, known: _, open, done, stale, spare: _, activations: _ } = self;
-        v.same((dropped.len() + notices.len() + handovers.len() + asked.len()) as u64);
-        v.same(open.cast_unsigned());
-        v.count(done);
-        v.same(*stale);
     }
 
     /// Takes over what a part has produced. Its rows of messages stand `rows` places later than it knows.

@@ -32,8 +32,5 @@ mod nic;
 mod paths;
 mod recorder;
 mod schedule;
-mod skip;
 mod slots;
-mod state;
-mod tape;
 mod window_shim;

@@ -2,9 +2,6 @@
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
 mod packed;
-mod repeat;
-
-pub(super) use repeat::{Begun, Repeat, Rows};
 
 use self::packed::Packed;
 use crate::net::packet::{Codepoint, Packet, flag};

@@ -12,7 +12,6 @@ use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;
 use super::recorder::Recorder;
 use super::schedule::{Schedule, Scheduled};
-use super::skip::{Ahead, Skip};
 use super::tiers::Tier;
 use crate::cores::Cores;
 use crate::exchange::Exchange;
@@ -49,9 +48,8 @@ pub(crate) struct Simulation {
     core: Core,
     apps: Arc<Apps>,
     duration: Option<Time>,
-    /// Events of the whole run, and the time of the last one that took effect.
+    /// Events of the whole run.
     schedule: Schedule,
-    scheduled: Time,
     activations: u64,
     /// When the next flows arrive that come from outside.
     injection: TimeOrNever,
@@ -75,9 +73,6 @@ pub(crate) struct Simulation {
     wish: Option<Cut>,
     /// For a network so large that its nodes are run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
-    /// Whether periods are skipped, and what has come of it.
-    skips: bool,
-    remark: String,
     #[cfg(debug_assertions)]
     backwards: bool,
 }
@@ -121,7 +116,6 @@ impl Simulation {
             apps: Arc::new(apps),
             duration,
             schedule,
-            scheduled: Time::ZERO,
             injection: TimeOrNever::NEVER,
             due: TimeOrNever::NEVER,
             stop: TimeOrNever::NEVER,
@@ -136,8 +130,6 @@ impl Simulation {
             processes: None,
             wish: None,
             tiers: core.tiers(),
-            skips: config.skip,
-            remark: String::new(),
             #[cfg(debug_assertions)]
             backwards: false,
             core,
@@ -155,8 +147,7 @@ impl Simulation {
         let reason = self
             .core
             .why_in_one_process()
-            .or((!self.core.calendar().is_exact()).then_some("every link has a delay of 268 us or more"))
-            .or(self.skips.then_some("periods are to be skipped, which needs the state of the whole network"));
+            .or((!self.core.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
             return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
         }
@@ -169,9 +160,6 @@ impl Simulation {
         if self.processes.is_some() {
             self.run_in_parts(cores.most(), Pace::new(cores.at_once()), progress)?;
             return self.ended();
-        }
-        if self.skips {
-            return self.run_skipping(progress);
         }
         let most = if self.can_be_divided() { cores.most() } else { 1 };
         let mut over = false;
@@ -194,73 +182,6 @@ impl Simulation {
             self.core.calendar().end = d;
         }
         ControlFlow::Continue(())
-    }
-
-    /// As `run`, on one core, but for periods that are skipped.
-    fn run_skipping(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
-        let mut skip = Skip::new(&mut self.core);
-        let flow = loop {
-            let (passed, writes) = (self.passed, skip.writes());
-            if !self.begin_window(TimeOrNever::NEVER, &mut |simulation| simulation.run_part(writes)) {
-                break ControlFlow::Continue(());
-            }
-            let (start, end) = self.core.window();
-            skip.note_gap(start > passed);
-            if let Some(at) = skip.wants(&self.core, (start.max(self.scheduled), end)) {
-                self.stand_still(&mut skip, at);
-            }
-            self.run_part(skip.writes());
-            match self.end_window(progress) {
-                ControlFlow::Continue(false) => {}
-                ControlFlow::Continue(true) => break ControlFlow::Continue(()),
-                ControlFlow::Break(cut) => break ControlFlow::Break(cut),
-            }
-            skip.give_way(&mut self.core);
-        };
-        skip.stop(&mut self.core);
-        if let Some(d) = self.duration {
-            self.core.calendar().end = d;
-        }
-        self.remark = skip.remark(self.core.calendar().end);
-        flow
-    }
-
-    /// Runs what is left of the window.
-    fn run_part(&mut self, writes: bool) {
-        if writes {
-            self.core.put_sums_aside();
-        }
-        self.window();
-        if writes {
-            self.core.add_sums();
-        }
-    }
-
-    /// Runs the window as far as `at`, where the state is looked at; from there on time may go on later. What hosts do to others takes effect at
-    /// the end of the window as ever, so that nothing depends on its having been run in two parts.
-    fn stand_still(&mut self, skip: &mut Skip, at: Time) {
-        let (start, end) = self.core.window();
-        let marked = self.core.calendar().marked();
-        if at > start {
-            self.core.calendar().run_part(at);
-            self.run_part(skip.writes());
-            self.core.calendar().run_rest(end);
-        }
-        let window = self.core.calendar().length();
-        // The window in which time goes on is run from there to its end: it must hold no scheduled event.
-        let due = self.due.or_never();
-        let limit = (due - due % window).min(self.duration.unwrap_or(Time::NEVER));
-        let ahead = Ahead { at, limit, every: self.core.noting_interval(), window };
-        match skip.look(&mut self.core, &self.apps, &ahead) {
-            Some(later) => {
-                let wheel = self.core.calendar();
-                wheel.jump(later);
-                wheel.end = wheel.end.min(self.duration.unwrap_or(Time::NEVER));
-                self.passed = wheel.end;
-                self.core.mark_all();
-            }
-            None => marked.into_iter().for_each(|node| self.core.calendar().mark(node, at)),
-        }
     }
 
     /// As `run`, from here on on so many cores.
@@ -389,7 +310,6 @@ impl Simulation {
             self.take_effect(what, reached);
         }
         self.core.calendar().run_rest(end);
-        self.scheduled = reached;
         self.look_ahead();
         true
     }
@@ -489,8 +409,8 @@ impl Simulation {
     /// # Panics
     /// When packets or bytes do not add up: a bug in the simulator, whose results must not be used.
     pub(crate) fn into_report(self) -> Option<Report> {
-        let Simulation { core, mut processes, remark, .. } = self;
-        core.into_report(processes.as_mut().map(Processes::ranks)).map(|report| Report { remark, ..report })
+        let Simulation { core, mut processes, .. } = self;
+        core.into_report(processes.as_mut().map(Processes::ranks))
     }
 
     /// How far the run is.

@@ -2,7 +2,7 @@
 
 use forebay_experiment::streams::Draws;
 use forebay_sampling::Rng;
-use forebay_units::{ConnSlot, Walk};
+use forebay_units::ConnSlot;
 
 /// Which slots are free, and how many connections there are and were.
 pub(super) struct Slots {
@@ -39,13 +39,6 @@ impl Slots {
     pub(super) fn give_back(&mut self, slot: ConnSlot) {
         self.live -= 1;
         self.free.push(slot);
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Slots { free, opened, live, peak: _, rng } = self;
-        [free.len() as u64, *opened, *live].into_iter().for_each(|n| v.same(n));
-        rng.state().into_iter().for_each(|word| v.same(word));
     }
 
     /// The most connections that were open at the same time.

@@ -2,7 +2,7 @@
 
 use forebay_experiment::waits::Stalls;
 use forebay_traffic::{First, Job};
-use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever, Walk};
+use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
@@ -141,79 +141,7 @@ struct More {
     sampling: Option<Sampling>,
 }
 
-impl Message {
-    /// Goes through it.
-    fn walk(&mut self, v: &mut dyn Walk) {
-        let Message { begin, behind, start, delivered, query, deadline, first_window } = self;
-        v.flag(behind.is_some());
-        match behind {
-            // Of a message without end nothing depends on where and when it began.
-            None => v.mark(begin),
-            Some(behind) => {
-                let mut end = behind.get();
-                v.offset(begin);
-                v.offset(&mut end);
-                *behind = NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN);
-                v.time(start);
-                v.same(*first_window);
-            }
-        }
-        v.timer(delivered);
-        v.flag(query.is_some());
-        query.iter_mut().for_each(|q| v.query(q));
-        v.timer(deadline);
-    }
-}
-
-impl Stream {
-    /// Goes through it.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Stream {
-            conn_id, src: _, dst: _, hash: _, app: _, sum: _, tag: _, generation, live, only: _, endless: _, job: _, datagrams, sampled: _,
-            dropped, before: _,
-        } = self;
-        v.same(*conn_id);
-        v.same(u64::from(*generation));
-        v.flag(*live);
-        v.count(dropped);
-        if *datagrams {
-            v.never("datagrams are sent at a rate of their own");
-        }
-    }
-}
-
 impl Outgoing {
-    /// Goes through it.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let endless = self.front().is_some_and(|m| m.behind.is_none());
-        v.same(self.len() as u64);
-        let Outgoing { first, more } = self;
-        if let Some((message, delivered)) = first.as_deref_mut() {
-            message.walk(v);
-            v.same(*delivered as u64);
-        }
-        let Some(More { behind, stalls, sampling }) = more.as_deref_mut() else { return v.same(0) };
-        behind.iter_mut().for_each(|m| m.walk(v));
-        if let Some(sampling) = sampling.as_mut().filter(|s| s.every > Time::ZERO) {
-            v.time(&mut sampling.next);
-        }
-        v.same(stalls.len() as u64);
-        let old = std::mem::take(stalls);
-        stalls.extend(old.into_iter().map(|(mut begin, mut of)| {
-            let Stalls { timeout, probe, syn, delayed_ack, behind } = &mut of;
-            let all = [timeout, probe, syn, delayed_ack, behind];
-            if endless {
-                all.into_iter().for_each(|n| v.count(n));
-                v.mark(&mut begin);
-            } else {
-                all.into_iter().for_each(|n| v.same(*n));
-                v.offset(&mut begin);
-            }
-            (begin, of)
-        }));
-    }
-
     /// The messages of a new connection, which has rows in the `tcp` series at this interval, or none.
     pub(super) fn sampled(every: Option<Time>) -> Outgoing {
         let sampling = every.map(|every| Sampling { every, next: Time::ZERO });
@@ -227,11 +155,6 @@ impl Outgoing {
             s.next = Time(now.0 - now.0 % s.every.0) + s.every;
         }
         true
-    }
-
-    /// How many there are.
-    fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.more.as_ref().map_or(0, |m| m.behind.len())
     }
 
     /// Whether there are none.
@@ -339,19 +262,6 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Goes through it.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Incoming { query, behind } = self;
-        v.flag(query.is_some());
-        query.iter_mut().for_each(|q| v.query(q));
-        v.same(behind.as_ref().map_or(0, |b| b.len() as u64));
-        for (end, query) in behind.iter_mut().flat_map(|b| b.iter_mut()) {
-            v.offset(end);
-            v.flag(query.is_some());
-            query.iter_mut().for_each(|q| v.query(q));
-        }
-    }
-
     /// A message that ends at stream offset `end` is on its way. `awaited` is the end that the endpoint looks out for, `u64::MAX` for none.
     pub(super) fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
         if *awaited == u64::MAX {

@@ -182,21 +182,6 @@ impl Wheel {
         if self.least == 0 { self.whole } else { self.end }
     }
 
-    /// The nodes that are marked in the current window.
-    pub(super) fn marked(&self) -> Vec<NodeId> {
-        let first = (self.window % SPAN) as usize * self.words;
-        let nodes = |word: usize| (0..64).filter(move |bit| self.bits[(first + word) as u32] >> bit & 1 == 1);
-        (0..self.words).flat_map(|word| nodes(word).map(move |bit| NodeId::new((word as u32) << 6 | bit))).collect()
-    }
-
-    /// Moves to the window in which `time` is, later than all there are marks for so far, with no mark.
-    pub(super) fn jump(&mut self, time: Time) {
-        self.hand_on(|_, _| {});
-        self.window = time / self.length;
-        self.start = self.length * self.window;
-        self.end = self.start + self.length;
-    }
-
     /// Length of a window.
     #[inline(always)]
     pub(super) fn length(&self) -> Time {

@@ -2,7 +2,7 @@
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
-use forebay_units::{ConnSlot, Time, Walk};
+use forebay_units::{ConnSlot, Time};
 use std::num::NonZeroU32;
 
 /// Flag bits of [`Packet::flags`].
@@ -233,19 +233,6 @@ impl SackBlocks {
         let [a, b, c] = self.others;
         let all = [(self.start, self.length.get()), a, b, c];
         all.into_iter().take_while(|b| b.1 != 0).map(|(start, length)| (start, start.wrapping_add(length)))
-    }
-
-    /// Goes through the starts and ends as sequence numbers.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let SackBlocks { length, start, others } = self;
-        v.same(u64::from(length.get()));
-        v.sequence(start);
-        for (start, length) in others {
-            v.same(u64::from(*length));
-            if *length > 0 {
-                v.sequence(start);
-            }
-        }
     }
 
     /// How many there are.

@@ -112,22 +112,6 @@ impl Ring {
         unsafe { (*packet).has(flag::EXT).then(|| &*packet.add(1).cast()) }
     }
 
-    /// Goes through the packets, and what they carry besides.
-    pub(super) fn each_mut(&mut self, mut see: impl FnMut(&mut Packet, Option<&mut Extra>)) {
-        let mut position = self.head;
-        while position != self.tail {
-            let next = self.next(position);
-            // SAFETY: a position between head and tail, and behind a packet with the flag there is what `push_extra` has put there. Nothing else
-            // refers to either.
-            unsafe {
-                let packet = self.slot(position & self.mask).cast::<Packet>();
-                let extra = (*packet).has(flag::EXT).then(|| &mut *packet.add(1).cast::<Extra>());
-                see(&mut *packet, extra);
-            }
-            position = next;
-        }
-    }
-
     /// Removes the packets before `position`.
     #[inline]
     pub fn advance(&mut self, position: u32) {

@@ -5,7 +5,7 @@ use super::autotune::{Acked, Autotune, ns};
 use super::rtt::{Rtt, Sent};
 use crate::net::packet::{Codepoint, Packet};
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_units::{Time, TimeOrNever};
 
 /// TCP_DELACK_MAX.
 pub(super) const LONGEST: Time = Time::from_ms(200);
@@ -56,38 +56,6 @@ pub(super) struct Adaptive {
 const _: () = assert!(size_of::<Adaptive>() <= 104);
 
 impl Adaptive {
-    /// Goes through what it knows; `waits`: a delayed ACK does.
-    pub(super) fn walk(&mut self, c: &TcpConfig, waits: bool, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Adaptive {
-            last, ato, srtt, rto, rcv_mss, last_short, answered, acked, seen, timeout, slot, duplicates, compressed,
-            stands_at, reported, tune,
-        } = self;
-        v.time(last);
-        v.duration(ato.or_never());
-        [*srtt, *rto, u32::from(*rcv_mss), u32::from(*last_short)].into_iter().for_each(|n| v.same(u64::from(n)));
-        [*answered, *reported].into_iter().for_each(|f| v.flag(f));
-        v.same(u64::from(*seen));
-        acked.walk(v);
-        if waits {
-            let mut tick = u64::from(*timeout);
-            v.ticks(&mut tick, 16, c.rto_granularity);
-            *timeout = tick as u16;
-        }
-        if *seen & IN_SLOT != 0 {
-            let mut tick = u64::from(*slot);
-            v.ticks(&mut tick, 8, c.rto_granularity);
-            *slot = tick as u8;
-        }
-        v.same(u64::from(*duplicates));
-        v.same(u64::from(*compressed));
-        if *duplicates > 0 || *compressed > 0 {
-            v.sequence(stands_at);
-        }
-        v.flag(tune.is_some());
-        tune.iter_mut().for_each(|t| t.walk(v));
-    }
-
     /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
     pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
         (c.adaptive_acks || tuned).then(|| {

@@ -3,7 +3,7 @@
 //! speeds up; the window opens from 64 KB towards the share of the buffer that the payload of packets has.
 
 use crate::tcp::config::TcpConfig;
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// `tcp_rmem[1]`.
 const FIRST_BUFFER: u32 = 131_072;
@@ -86,16 +86,6 @@ pub(super) struct Acked {
 const NONE: u32 = u32::MAX;
 
 impl Acked {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Acked { last, first, before, next } = self;
-        [last, first, before].into_iter().for_each(|us| v.micros(us));
-        v.flag(*next == NONE);
-        if *next != NONE {
-            v.micros(next);
-        }
-    }
-
     /// An ACK leaves.
     pub(super) fn note(&mut self, c: &TcpConfig, now: Time) {
         let now_us = now.as_us();
@@ -137,22 +127,6 @@ fn clock(c: &TcpConfig) -> u64 {
 }
 
 impl Autotune {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Autotune {
-            since_us, window_began_us, buffer, ratio, clamp, open, space, from, rtt, window_end, back, windowed, full,
-        } = self;
-        v.micros(since_us);
-        v.micros(window_began_us);
-        [*buffer, u32::from(*ratio), *clamp, *open, *space, *rtt, *back, *full].into_iter().for_each(|n| v.same(u64::from(n)));
-        v.sequence(from);
-        v.flag(*windowed);
-        if *windowed {
-            v.sequence(window_end);
-        }
-    }
-
     pub(super) fn new(c: &TcpConfig) -> Autotune {
         let first = first_window(c) as u32;
         // tcp_init_buffer_space: half of the buffer is window, of which a segment is kept back.

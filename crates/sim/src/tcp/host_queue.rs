@@ -1,7 +1,7 @@
 //! TCP small queues (Linux `tcp_small_queue_check`): how much of a connection may wait in its own host's interface. Otherwise, where the
 //! host's link is the bottleneck, the whole window would wait there.
 
-use forebay_units::{Rate, Time, TimeOrNever, Walk};
+use forebay_units::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// `tcp_limit_output_bytes` (tcp_sk_init); 4 MB since Linux 6.16.
@@ -31,20 +31,6 @@ impl Default for HostQueue {
 }
 
 impl HostQueue {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let HostQueue { waiting, bytes, rate, resume, burst } = self;
-        v.same(waiting.len() as u64);
-        for (departure, bytes) in waiting {
-            v.time(departure);
-            v.same(u64::from(*bytes));
-        }
-        v.same(*bytes);
-        v.same(rate.map_or(u64::MAX, |rate| rate.0));
-        v.timer(resume);
-        v.mark(burst);
-    }
-
     /// A new opportunity to send, at `now`: what has left by then is gone.
     pub(super) fn settle(&mut self, now: Time) {
         while let Some(&(departure, bytes)) = self.waiting.front()

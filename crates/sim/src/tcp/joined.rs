@@ -5,7 +5,7 @@
 //! Our choice: what the sender knows is what an ACK has told that left long enough ago, and only segments that extend the data furthest on are
 //! looked at. Others, of which few are contiguous, keep their heads.
 
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// MAX_SKB_FRAGS.
 const FRAGMENTS: u8 = 17;
@@ -29,18 +29,6 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Joined { end, told, segments, parts, untold, spared, before } = self;
-        [u16::from(*segments), u16::from(*parts), u16::from(*untold), *spared, *before]
-            .into_iter()
-            .for_each(|n| v.same(u64::from(n)));
-        if *segments > 0 {
-            v.sequence(end);
-            v.stamp(told);
-        }
-    }
-
     /// Something waits, as far as is known here.
     #[inline]
     pub(super) fn any(&self) -> bool {

@@ -1,7 +1,5 @@
 //! Proportional rate reduction (RFC 6937) with the slow-start reduction bound.
 
-use forebay_units::Walk;
-
 /// State of one reduction. Bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Prr {
@@ -16,12 +14,6 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Prr { delivered, out, start_flight, linux } = self;
-        [*delivered, *out, *start_flight, u64::from(*linux)].into_iter().for_each(|n| v.same(n));
-    }
-
     /// No reduction has begun.
     pub const NONE: Prr = Prr { delivered: 0, out: 0, start_flight: 0, linux: false };
 

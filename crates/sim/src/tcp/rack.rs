@@ -4,7 +4,7 @@ use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 use std::num::NonZeroU64;
 
 /// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
@@ -60,31 +60,6 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Rack {
-            xmit, end, rtt, fack, advanced, reordering_seen, far, extra, persist, duplicates, dsack_round, pending, widened, probe_end,
-            probe_is_retx,
-        } = self;
-        v.time(xmit);
-        v.flag(*end == 0);
-        v.offset(end);
-        v.duration(*rtt);
-        v.mark(fack);
-        v.past(widened);
-        v.same(*pending as u64);
-        [*advanced, *reordering_seen, *probe_is_retx].into_iter().for_each(|f| v.flag(f));
-        [*far, *extra, *persist, *duplicates].into_iter().for_each(|n| v.same(u64::from(n)));
-        v.mark(dsack_round);
-        v.flag(probe_end.is_some());
-        if let Some(end) = probe_end {
-            let mut offset = end.get();
-            v.offset(&mut offset);
-            *end = NonZeroU64::new(offset).unwrap_or(NonZeroU64::MIN);
-        }
-    }
-
     /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `una`: the round trip.
     pub(super) fn is_usual(&self, una: u64) -> bool {
         debug_assert!(self.fack == una, "all has been delivered");

@@ -2,7 +2,6 @@
 
 use super::joined::Joined;
 use super::remembered::Remembered;
-use forebay_units::Walk;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -27,29 +26,6 @@ impl Reassembly {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
-    }
-
-    /// Goes through what it knows. Which slots intervals have is nobody's business.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Some(Intervals { slots, sorted, freshest, free: _, bytes, remembered, joined, repeated }) = self.0.as_deref_mut()
-        else {
-            return v.same(0);
-        };
-        v.same(1 + sorted.len() as u64);
-        let mut next = *freshest;
-        while let Some(Interval { start, end, fresher: _, staler }) = slots.get_mut(next as usize) {
-            v.offset(start);
-            v.offset(end);
-            next = *staler;
-        }
-        v.same(*bytes);
-        remembered.walk(v);
-        joined.walk(v);
-        v.flag(repeated.is_some());
-        if let Some((start, end)) = repeated {
-            v.sequence(start);
-            v.sequence(end);
-        }
     }
 
     /// Whether nothing is, and nothing is to be reported as a duplicate.

@@ -1,8 +1,6 @@
 //! What a receiver of Linux remembers of the data that it has out of order, to report it: four blocks (`selective_acks`). Beyond that it forgets, and
 //! may have two blocks of what is one piece (tcp_sack_new_ofo_skb, tcp_sack_maybe_coalesce, tcp_sack_remove).
 
-use forebay_units::Walk;
-
 /// TCP_NUM_SACKS.
 const MOST: usize = 4;
 /// TCP_SACK_BLOCKS_EXPECTED.
@@ -16,16 +14,6 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Remembered { blocks, count } = self;
-        v.same(*count as u64);
-        for (start, end) in &mut blocks[..*count] {
-            v.offset(start);
-            v.offset(end);
-        }
-    }
-
     /// Freshest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.blocks[..self.count].iter().copied()

@@ -2,7 +2,7 @@
 
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_units::{Time, TimeOrNever};
 
 /// Smoothed RTT and its variation, and the back-off.
 #[derive(Debug, Clone, Copy)]
@@ -65,16 +65,6 @@ impl Timed {
             sent
         })
     }
-
-    /// Goes through it.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Timed { mut sent, mut end } = *self;
-        v.timer(&mut sent);
-        if !sent.is_never() {
-            v.sequence(&mut end);
-        }
-        *self = Timed { sent, end };
-    }
 }
 
 /// What of the stream is acknowledged, and what has been sent, when a sample is taken (`snd_una`, `snd_nxt`).
@@ -87,19 +77,6 @@ pub struct Sent {
 }
 
 impl Rtt {
-    /// Goes through what it knows; `linux`: by the kernel's rules.
-    pub(super) fn walk(&mut self, linux: bool, v: &mut dyn Walk) {
-        let Rtt { srtt, rttvar, min, base_rto, backoff, deviation } = self;
-        [srtt.or_never(), *rttvar, min.or_never(), *base_rto].into_iter().for_each(|t| v.duration(t));
-        v.same(u64::from(*backoff));
-        let Deviation { largest, bound, end } = deviation;
-        if linux {
-            v.same(u64::from(*largest));
-            v.same(u64::from(*bound));
-            v.sequence(end);
-        }
-    }
-
     /// RTT variation.
     pub fn rttvar(&self) -> Time {
         self.rttvar

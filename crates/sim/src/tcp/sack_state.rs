@@ -6,7 +6,7 @@ use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
 use super::usage::Usage;
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
 #[derive(Debug, Clone, Default)]
@@ -26,23 +26,6 @@ pub struct SackState {
 }
 
 impl SackState {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let SackState { board, rack, reordering, timer_set, usage, episode } = self;
-        board.walk(v);
-        rack.walk(v);
-        v.same(u64::from(*reordering));
-        v.time(timer_set);
-        usage.walk(v);
-        let made = episode.made();
-        v.flag(made.is_some());
-        if let Some(Episode { prr, undo, rescued }) = made {
-            prr.walk(v);
-            undo.walk(v);
-            v.flag(*rescued);
-        }
-    }
-
     /// Whether retransmissions of the last episode may still be reported as duplicates.
     pub(super) fn awaits_reports(&self) -> bool {
         self.episode.undo.retransmissions > 0

@@ -10,7 +10,6 @@ mod order;
 mod search;
 mod segment;
 mod untouched;
-mod walk;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,6 @@
 //! segment as soon as it is read. What is sent, and when, does not depend on it: the application writes again at the instant at which there is
 //! space.
 
-use forebay_units::Walk;
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb asks for).
@@ -83,24 +82,6 @@ impl SendBuffer {
             full: false,
             grown: false,
         }
-    }
-
-    /// Goes through what it knows, when everything below `una` is acknowledged.
-    pub(super) fn walk(&mut self, una: u64, v: &mut dyn Walk) {
-        let SendBuffer { taken, first, others, sent, size, pushed, window, cwnd, resumes, full, grown } = self;
-        // Of what is acknowledged nothing is asked.
-        let acked = sent.partition_point(|end| *end <= una);
-        v.same((sent.len() - acked) as u64);
-        sent.iter_mut().skip(acked).for_each(|end| v.offset(end));
-        v.mark(taken);
-        v.mark(first);
-        v.same(others.len() as u64);
-        others.iter_mut().for_each(|end| v.mark(end));
-        [*size, *window, *cwnd].into_iter().for_each(|n| v.same(u64::from(n)));
-        v.sequence(pushed);
-        v.mark(resumes);
-        v.flag(*full);
-        v.flag(*grown);
     }
 
     /// Whether it is as a new one would be when all has been acknowledged, and the receiver's window is `window`.

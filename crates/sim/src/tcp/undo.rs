@@ -1,7 +1,7 @@
 //! What is remembered of a reduction of the window, in case it proves to be a mistake; `sender/undo.rs` takes it back.
 
 use crate::cc::{Ack, Threshold};
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// What is remembered of the episode for taking it back.
 #[derive(Debug, Clone, Copy)]
@@ -31,21 +31,6 @@ impl Default for Undo {
 }
 
 impl Undo {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Undo { open, prior, from, retransmissions, all_reported, first, frto, hold } = self;
-        [*open, *all_reported, *frto, *hold, prior.is_some(), first.is_some()].into_iter().for_each(|f| v.flag(f));
-        if let Some((cwnd, threshold)) = prior {
-            v.real(*cwnd);
-            v.real(threshold.or_infinite());
-        }
-        v.same(u64::from(*retransmissions));
-        if *retransmissions > 0 || *open || *frto || *hold {
-            v.offset(from);
-            first.iter_mut().for_each(|time| v.time(time));
-        }
-    }
-
     /// Before the first episode.
     pub const NONE: Undo = Undo {
         open: false,

@@ -1,7 +1,5 @@
 //! How much of the window an application uses (Linux tcp_cwnd_validate), for stacks whose window grows only where it limits sending.
 
-use forebay_units::Walk;
-
 /// Of one sender, while something is outstanding: with the first segment of another flight it begins anew.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
@@ -14,11 +12,4 @@ pub struct Usage {
 impl Usage {
     /// Nothing has been sent.
     pub(super) const NONE: Usage = Usage { end: 0, most_out: 0 };
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Usage { end, most_out } = self;
-        v.mark(end);
-        v.same(u64::from(*most_out));
-    }
 }

@@ -4,7 +4,7 @@ use super::Config;
 use crate::cc::whole::{Arithmetic, Steps, cube_root, segments};
 use crate::cc::{Ack, Event, Window};
 use forebay_sampling::math::cbrt;
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// State of one connection. Windows in segments.
 #[derive(Debug, Clone)]
@@ -60,28 +60,6 @@ impl Cubic {
             steps: Steps::new(Arithmetic::Linux),
             delay_us: 0,
         }
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Cubic {
-            c: _, beta: _, friendly: _, fast_convergence: _, arithmetic: _, hz, w_max, origin, k, epoch, looked, acks, reno, per_step, steps,
-            delay_us,
-        } = self;
-        let tick = Time(Time::from_secs(1).0 / *hz);
-        if tick * *hz != Time::from_secs(1) {
-            v.never("a tick of the clock is no whole number of picoseconds");
-        }
-        [*w_max, *origin, looked.0, *acks, *reno, *per_step].into_iter().for_each(|n| v.same(u64::from(n)));
-        v.same(*k);
-        v.same(*delay_us);
-        v.flag(epoch.is_some());
-        epoch.iter_mut().for_each(|epoch| v.ticks(epoch, 64, tick));
-        if looked.0 > 0 {
-            v.ticks(&mut looked.1, 64, tick);
-        }
-        steps.walk(v);
     }
 
     /// A tick of the clock. Whole seconds apart, so that no product needs more than 64 bits.

@@ -9,7 +9,6 @@ use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
-use forebay_units::{Time, Walk};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +44,6 @@ impl Config {
             return Err(BuildError::new("c", reason));
         }
         Ok(())
-    }
-
-    /// A tick of the clock, where it goes by one.
-    pub(super) fn tick(&self) -> Option<Time> {
-        (self.rules == Some(Rules::Linux)).then(|| Time(Time::from_secs(1).0 / u64::from(self.hz)))
     }
 }
 
@@ -123,13 +117,6 @@ impl CongestionControl for Cubic {
         match self {
             Cubic::Rfc(law) => law.event(event),
             Cubic::Linux(law) => law.event(event),
-        }
-    }
-
-    fn walk(&mut self, v: &mut dyn Walk) {
-        match self {
-            Cubic::Rfc(law) => law.walk(v),
-            Cubic::Linux(law) => law.walk(v),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Config;
 use crate::cc::{Ack, Event, Reduction, Window};
 use forebay_sampling::math::cbrt;
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 /// State of one connection. Windows in segments, times in seconds unless named otherwise.
 #[derive(Debug, Clone)]
@@ -29,13 +29,6 @@ struct Curve {
 }
 
 impl Curve {
-    fn walk(&mut self, v: &mut dyn Walk) {
-        let Curve { w_max, cwnd_prior, k, w_est, epoch } = self;
-        [*w_max, *cwnd_prior, *k, *w_est].into_iter().for_each(|x| v.real(x));
-        v.flag(epoch.is_some());
-        epoch.iter_mut().for_each(|time| v.time(time));
-    }
-
     /// `pause` until `now` is none of the time that the curve goes by.
     fn stand_still(&mut self, now: Time, pause: Time) {
         self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
@@ -129,19 +122,6 @@ impl Cubic {
     /// What marks leave of `from` segments: the threshold, and below its floor of 2 segments less than that.
     pub(super) fn window_after_marks(&self, from: f64) -> f64 {
         (from * self.c.beta).max(1.0)
-    }
-
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Cubic { c: _, curve, before, unused } = self;
-        curve.walk(v);
-        v.flag(unused.is_some());
-        unused.iter_mut().for_each(|time| v.time(time));
-        v.flag(before.is_some());
-        if let Some((cwnd, curve)) = before {
-            v.real(*cwnd);
-            curve.walk(v);
-        }
     }
 
     pub(super) fn event(&mut self, event: Event) {

@@ -1,7 +1,7 @@
 //! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
 
 use crate::cc::{Ack, Round, Window};
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_units::{Time, TimeOrNever};
 
 /// No detection below this window, segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
@@ -35,21 +35,6 @@ pub struct Hystart {
 }
 
 impl Hystart {
-    /// Goes through what it knows. What it has seen of a round is of use until slow start ends, and forgotten before the next one.
-    pub(super) fn walk(&mut self, under_way: bool, v: &mut dyn Walk) {
-        let Hystart { found, delay_min, round, round_start, last_ack, current, samples, srtt } = self;
-        v.flag(*found);
-        v.same(*delay_min);
-        v.duration(srtt.or_never());
-        if under_way && !*found {
-            round.walk(v);
-            v.ticks(round_start, 64, Time::from_us(1));
-            v.ticks(last_ack, 64, Time::from_us(1));
-            v.same(current.unwrap_or(u64::MAX));
-            v.same(u64::from(*samples));
-        }
-    }
-
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // cubictcp_acked: an ACK of retransmitted data is no sample.
         if let Some(rtt) = ack.newest_rtt {

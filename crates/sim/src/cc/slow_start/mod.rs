@@ -8,7 +8,7 @@ pub use hystart::Hystart;
 pub use plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
-use forebay_units::{Time, Walk};
+use forebay_units::Time;
 
 pub use forebay_experiment::transport::SlowStart as Kind;
 
@@ -37,14 +37,6 @@ impl SlowStart {
         match self {
             SlowStart::Hystart(s) => s.pkts_acked(w, ack),
             SlowStart::PlusPlus(s) => s.pkts_acked(w, ack),
-        }
-    }
-
-    /// Goes through what it knows; `under_way`: it is slow start.
-    pub fn walk(&mut self, under_way: bool, v: &mut dyn Walk) {
-        match self {
-            SlowStart::Hystart(s) => s.walk(under_way, v),
-            SlowStart::PlusPlus(s) => s.walk(v),
         }
     }
 

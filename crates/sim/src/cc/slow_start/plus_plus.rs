@@ -2,7 +2,7 @@
 //! alone may be jitter.
 
 use crate::cc::{Ack, Window};
-use forebay_units::{Time, TimeOrNever, Walk};
+use forebay_units::{Time, TimeOrNever};
 
 /// Section 4.3: bounds of the increase, and the part of the last round's RTT it is in between.
 const RTT_THRESH: (Time, Time) = (Time::from_ms(4), Time::from_ms(16));
@@ -45,20 +45,6 @@ impl Default for HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let HystartPlusPlus { over, window_end, last, current, samples, css } = self;
-        v.flag(*over);
-        if !*over {
-            v.mark(window_end);
-            v.duration(last.or_never());
-            v.duration(current.or_never());
-            v.same(u64::from(*samples));
-            v.same(css.map_or(0, |(rounds, _)| 1 + u64::from(rounds)));
-            v.duration(css.map_or(Time::ZERO, |(_, rtt)| rtt));
-        }
-    }
-
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // Section 4.3: the threshold has been set, by a loss, a mark or this.
         self.over |= !w.ssthresh.is_unlimited();

@@ -212,14 +212,6 @@ impl Core {
         self.generations[conn] == generation && self.streams[conn].dst == node
     }
 
-    /// Notes in the fingerprint of host `node` what happens at `now`, beside packets.
-    fn note_event(&mut self, node: NodeId, now: Time, what: u64) {
-        self.hosts[node].mix(now, what);
-        if let Some(tape) = &mut self.tape {
-            tape.event(node, now, what);
-        }
-    }
-
     /// A timer entry at `node` came due. Application timers are the caller's.
     pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: Wake) {
         match wake {
@@ -243,8 +235,7 @@ impl Core {
                 let s = &mut self.senders[conn];
                 s.armed = TimeOrNever::NEVER;
                 if s.timer_due.has_come(now) {
-                    self.note_event(node, now, 1 << 40);
-                    self.fired += 1;
+                    self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
                     self.arm_sender(conn, node);
@@ -269,7 +260,7 @@ impl Core {
             }
             Wake::Law { conn, generation } => {
                 if self.is_of_sender(node, conn, generation) {
-                    self.note_event(node, now, 2 << 40);
+                    self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }
             }

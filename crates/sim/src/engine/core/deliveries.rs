@@ -21,11 +21,6 @@ impl Core {
         }
     }
 
-    /// How far apart points in time are at which deliveries are noted.
-    pub(in crate::engine) fn noting_interval(&self) -> Time {
-        self.deliveries.interval()
-    }
-
     /// Payload that receivers have, in order or not, of each workload per transport and port. Of the hosts of this process.
     pub(super) fn delivered(&self) -> IndexVec<SumId, u64> {
         let mut totals = self.deliveries.zeros();

@@ -19,12 +19,10 @@ mod shims;
 mod timeouts;
 mod traffic;
 mod waits;
-mod walk;
 mod window_end;
 
 pub(super) use part::PartResult;
 pub(super) use run_host::{Apps, called};
-pub(super) use walk::Period;
 
 use super::ended::Ended;
 use super::endpoint_shim::EndpointShims;
@@ -36,7 +34,6 @@ use super::paths::Paths;
 use super::recorder::Recorder;
 use super::slots::Slots;
 use super::stream::{Held, Incoming, Outgoing, Stream};
-use super::tape::Tape;
 use super::wheel::Wheel;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
@@ -94,12 +91,6 @@ pub(crate) struct Core {
     elsewhere: elsewhere::Elsewhere,
     /// Connections, or the end of the warm-up, which parts of the run do not know yet (`part.rs`).
     grown: bool,
-    /// Where what happens at hosts is written down, while a period is (`tape.rs`).
-    tape: Option<Box<Tape>>,
-    /// Timers of senders that ran out.
-    fired: u64,
-    /// Silences of senders that timers ended or would have.
-    held_up: u64,
 }
 
 impl Core {
@@ -161,9 +152,6 @@ impl Core {
             network: Arc::new(network.clone()),
             elsewhere: elsewhere::Elsewhere::default(),
             grown: false,
-            tape: None,
-            fired: 0,
-            held_up: 0,
         }
     }
 

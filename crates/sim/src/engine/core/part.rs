@@ -72,9 +72,6 @@ impl Core {
                 failures: None,
                 elsewhere: self.elsewhere.clone(),
                 grown: false,
-                tape: None,
-                fired: 0,
-                held_up: 0,
             }
         }
     }

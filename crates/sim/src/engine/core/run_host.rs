@@ -83,8 +83,6 @@ impl Core {
         if damaged {
             self.hosts[node].note(p.arrival, p);
             self.lane.lose(p);
-        } else if let Some(tape) = &mut self.tape {
-            tape.packet(node, p);
         } else if self.recorder.wants_packets() {
             self.recorder.packet(p, self.streams[p.conn].conn_id);
         }

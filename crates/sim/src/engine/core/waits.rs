@@ -16,7 +16,6 @@ impl Core {
     /// waited for is what `of` says.
     #[cold]
     pub(super) fn note_stall(&mut self, conn: ConnSlot, now: Time, held: Time, of: impl Fn(&mut Stalls) -> &mut u64) {
-        self.held_up += 1;
         let Some(m) = self.outgoing[conn].awaited() else { return };
         // A message that was written later in the same window has not waited for this.
         let (begin, since) = (m.begin, now.saturating_sub(m.start));
@@ -30,7 +29,6 @@ impl Core {
     /// sender yet: this is the end of the window in which the ACK left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
-        self.held_up += 1;
         if self.senders[conn].lacks_window_since(time.saturating_sub(held)) {
             self.note_stall(conn, time, held, |s| &mut s.delayed_ack);
         }

@@ -102,7 +102,7 @@ impl Fabric {
         let (start, end) = (lane.wheel.start, lane.wheel.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
-            lane.sorter.drawn += sort_across_ports(handoffs, self.lots);
+            sort_across_ports(handoffs, self.lots);
         } else {
             lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
         }

@@ -31,13 +31,6 @@ mod has {
     pub(super) const ALPHA: u64 = 1 << 10;
 }
 
-/// Where a row begins.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    piece: usize,
-    byte: usize,
-}
-
 /// Rows in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Packed {
@@ -90,21 +83,6 @@ impl Packed {
         // The first piece is kept for what comes next.
         other.pieces.truncate(1);
         other.pieces.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Where the next row will begin.
-    pub(super) fn place(&self) -> Place {
-        let piece = self.pieces.len().saturating_sub(1);
-        Place { piece, byte: self.pieces.last().map_or(0, Vec::len) }
-    }
-
-    /// The rows from `place` on, of which `before` lie before it, without what shims say.
-    pub(super) fn since(&self, (before, place): (usize, Place)) -> Vec<FlowRow> {
-        let mut rows = Vec::with_capacity(self.rows - before);
-        for (number, piece) in self.pieces.iter().enumerate().skip(place.piece) {
-            read_all(&piece[if number == place.piece { place.byte } else { 0 }..], &mut rows);
-        }
-        rows
     }
 
     /// Gives all of them away.
@@ -353,21 +331,16 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_out() {
-        let mut rows: Vec<_> = (0..1 << 16).step_by(5).map(|which| row(0x9E37_79B9_7F4A_7C15 >> (which % 61), which)).collect();
+        let rows: Vec<_> = (0..1 << 16).step_by(5).map(|which| row(0x9E37_79B9_7F4A_7C15 >> (which % 61), which)).collect();
         let (mut first, mut second) = (Packed::default(), Packed::default());
         let (head, tail) = rows.split_at(700);
         head.iter().for_each(|r| _ = first.push(r.clone()));
         tail.iter().for_each(|r| _ = second.push(r.clone()));
-        let middle = (first.len(), first.place());
         first.append(&mut second);
         assert_eq!((first.len(), second.len(), second.take().len()), (rows.len(), 0, 0));
         assert!(first.pieces.len() > 1);
         assert_eq!(first.shim(rows.len() - 1).is_some(), rows[rows.len() - 1].shim.is_some());
-        let since = first.since(middle);
         assert_eq!(first.take(), rows);
-        rows.drain(..700);
-        rows.iter_mut().for_each(|r| r.shim = None);
-        assert_eq!(since, rows);
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod books;
 mod failure;
 mod fifo;
 mod queue;
-mod walk;
 
 pub use books::{PortEvents, PortStats};
 

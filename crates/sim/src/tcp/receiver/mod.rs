@@ -12,7 +12,6 @@ mod gro;
 mod in_order;
 mod paws;
 mod usual;
-mod walk;
 
 use self::delack::Taken;
 use crate::net::generation::Generation;

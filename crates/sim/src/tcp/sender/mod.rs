@@ -33,7 +33,6 @@ mod tso;
 mod undo;
 mod untouched;
 mod usual;
-mod walk;
 
 use self::seldom::Seldom;
 pub(super) use self::state::Cut;

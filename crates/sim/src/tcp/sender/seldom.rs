@@ -5,7 +5,7 @@ use crate::tcp::booking::Behind;
 use crate::tcp::lazy::{Fresh, Lazy};
 use crate::tcp::pacer::Pacer;
 use crate::tcp::usage::Usage;
-use forebay_units::{TimeOrNever, Walk};
+use forebay_units::TimeOrNever;
 
 /// State that most connections do without.
 #[derive(Debug, Clone)]
@@ -60,39 +60,6 @@ impl Seldom {
         usage: Usage::NONE,
         behind: Behind::NONE,
     };
-
-    /// Goes through what of it does not depend on the rest of the sender. `repeats`: retransmissions of the last episode may still be reported.
-    pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
-        #[rustfmt::skip]
-        let Seldom {
-            recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, first_syn: _, pacer, tag, usage,
-            behind,
-        } = self;
-        // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
-        if repeats {
-            v.offset(recover);
-        } else {
-            v.mark(recover);
-        }
-        v.same(*limited);
-        v.mark(timed_out);
-        v.duration(remembered.or_never());
-        v.same(behind.0.as_ref().map_or(0, |list| list.len() as u64));
-        for waiting in behind.0.iter_mut().flat_map(|list| list.iter_mut()) {
-            v.mark(&mut waiting.end);
-            waiting.stats.walk(false, v);
-        }
-        v.count(retransmitted);
-        v.flag(*first_partial);
-        v.flag(*syn_retx);
-        usage.walk(v);
-        if pacer.is_some() {
-            v.never("a law paces its segments");
-        }
-        if tag.is_some() {
-            v.never("a shim tags the packets");
-        }
-    }
 }
 
 impl Default for Seldom {
