@@ -49,7 +49,7 @@ impl Discipline for DctcpStep {
 }
 
 impl Fifo for DctcpStep {
-    fn quiet_below(&self) -> QueueState {
+    fn fast_path_limit(&self) -> QueueState {
         self.k
     }
 

@@ -38,8 +38,8 @@ pub trait Discipline {
 
 /// A discipline that decides about a packet when it arrives, once and for all, and serves in order of arrival.
 pub(crate) trait Fifo: Discipline {
-    /// See [`FifoDiscipline::quiet_below`].
-    fn quiet_below(&self) -> QueueState;
+    /// See [`FifoDiscipline::fast_path_limit`].
+    fn fast_path_limit(&self) -> QueueState;
 
     /// See [`FifoDiscipline::is_step`].
     fn is_step(&self) -> bool;
@@ -189,11 +189,11 @@ macro_rules! disciplines {
         impl FifoDiscipline {
             /// A promise by which a port may leave out `on_arrival`: any arrival that meets fewer packets than this and fewer bytes than
             /// this, and fits, is accepted unchanged, and the discipline's state does not depend on that call.
-            pub fn quiet_below(&self) -> QueueState {
-                each!(FifoDiscipline, self, d => d.quiet_below(), $($variant)*)
+            pub fn fast_path_limit(&self) -> QueueState {
+                each!(FifoDiscipline, self, d => d.fast_path_limit(), $($variant)*)
             }
 
-            /// A second promise: any arrival that fits and meets `quiet_below` or more is marked if it is ECN-capable and accepted
+            /// A second promise: any arrival that fits and meets `fast_path_limit` or more is marked if it is ECN-capable and accepted
             /// otherwise, and the discipline's state does not depend on that call either.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)

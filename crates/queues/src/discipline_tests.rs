@@ -16,7 +16,7 @@ fn promises_are_kept() {
         protect(Some(k)),
     ];
     for mut d in all {
-        let quiet = d.quiet_below();
+        let quiet = d.fast_path_limit();
         for packets in 0..10 {
             for bytes in [64, 1000, 1500].map(|b| b * u64::from(packets)) {
                 for (ecn, class) in [(Codepoint::NotEct, 0), (Codepoint::Ect0, 0), (Codepoint::Ect1, 0), (Codepoint::Ce, 7)] {

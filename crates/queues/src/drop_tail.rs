@@ -20,7 +20,7 @@ impl Discipline for DropTail {
 }
 
 impl Fifo for DropTail {
-    fn quiet_below(&self) -> QueueState {
+    fn fast_path_limit(&self) -> QueueState {
         QueueState::UNLIMITED
     }
 

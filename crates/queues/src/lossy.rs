@@ -42,7 +42,7 @@ impl Discipline for Lossy {
 
 impl Fifo for Lossy {
     /// Every packet is decided about.
-    fn quiet_below(&self) -> QueueState {
+    fn fast_path_limit(&self) -> QueueState {
         QueueState::default()
     }
 

@@ -56,7 +56,7 @@ impl Discipline for Protect {
 }
 
 impl Fifo for Protect {
-    fn quiet_below(&self) -> QueueState {
+    fn fast_path_limit(&self) -> QueueState {
         self.k
     }
 

@@ -244,7 +244,7 @@ impl Discipline for Red {
 }
 
 impl Fifo for Red {
-    fn quiet_below(&self) -> QueueState {
+    fn fast_path_limit(&self) -> QueueState {
         // Every arrival counts for the average.
         QueueState::default()
     }

@@ -23,20 +23,20 @@ pub(super) struct Endpoint {
 }
 
 /// An endpoint's way to the network through its shim.
-pub(super) struct Through<'a> {
+pub(super) struct ShimNic<'a> {
     layers: Option<&'a mut Layers>,
     at: Endpoint,
     nic: Nic<'a>,
 }
 
-impl<'a> Through<'a> {
+impl<'a> ShimNic<'a> {
     /// The way of endpoint `at`, which ends at `nic`.
-    pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
-        Through { layers: shims.of(at.group), at, nic }
+    pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> ShimNic<'a> {
+        ShimNic { layers: shims.of(at.group), at, nic }
     }
 }
 
-impl Wire for Through<'_> {
+impl Wire for ShimNic<'_> {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         match &mut self.layers {
             Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, extra, &mut self.nic),
@@ -115,7 +115,7 @@ impl EndpointShims {
 
     /// From now on host `node` is run; `None`: the window is over.
     #[cfg(debug_assertions)]
-    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
-        self.0.iter_mut().flatten().for_each(|l| l.run_by(node));
+    pub(super) fn set_running(&mut self, node: Option<NodeId>) {
+        self.0.iter_mut().flatten().for_each(|l| l.set_running(node));
     }
 }

@@ -4,7 +4,7 @@
 //! the exact times of the scenario: a window that contains such a time is run up to it first (`schedule.rs`).
 
 use super::fabric::Fabric;
-use super::lane::Lane;
+use super::partition::state::PartitionState;
 use forebay_experiment::faults::Failure;
 use forebay_experiment::network::Network;
 use forebay_experiment::rows::{EventKind, EventRow};
@@ -98,12 +98,18 @@ impl Failures {
     }
 
     /// Makes the changes that are due at `now`, after all earlier events and before all later ones. Returns the change of the tables, if any.
-    pub(super) fn advance(&mut self, network: &Network, fabric: &mut Fabric, lane: &mut Lane, now: Time) -> Option<Rerouted> {
+    pub(super) fn advance(
+        &mut self,
+        network: &Network,
+        fabric: &mut Fabric,
+        partition: &mut PartitionState,
+        now: Time,
+    ) -> Option<Rerouted> {
         let mut of = Vec::new();
         while let Some(&(time, step, i)) = self.steps.front().filter(|s| s.0 <= now) {
             self.steps.pop_front();
             match step {
-                Step::Down => self.go_down(fabric, lane, time, i),
+                Step::Down => self.go_down(fabric, partition, time, i),
                 Step::Up => self.come_up(network, fabric, i),
                 Step::Avoid | Step::Use => {
                     for &port in &self.list[i].ports {
@@ -130,12 +136,12 @@ impl Failures {
         Some(Rerouted { old, of })
     }
 
-    fn go_down(&mut self, fabric: &mut Fabric, lane: &mut Lane, time: Time, i: usize) {
+    fn go_down(&mut self, fabric: &mut Fabric, partition: &mut PartitionState, time: Time, i: usize) {
         let failing = &mut self.list[i];
         failing.before = failing.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
         for &port in &failing.ports {
             if self.dead[port] == 0 {
-                fabric.cut(lane, port, time);
+                fabric.cut(partition, port, time);
             }
             self.dead[port] += 1;
         }

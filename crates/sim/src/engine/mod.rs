@@ -2,35 +2,31 @@
 //!
 //! Nothing outside this crate reaches its parts: inside they index without checks, with numbers that come from a checked configuration.
 
-mod core;
-mod encoding;
-mod fabric;
-mod gate;
+mod arrival_order;
+mod barrier;
 #[cfg(test)]
-mod gate_tests;
-mod hosts;
-mod lane;
-mod nodes;
-mod pace;
+mod barrier_tests;
+mod calendar;
+mod closed_connections;
+mod connection;
+mod connection_slots;
+mod encoding;
+mod endpoint_shim;
+mod fabric;
+mod failures;
+mod host;
+mod metrics_cache;
+mod nic;
+mod node_set;
 mod partition;
-mod parts;
 pub mod path;
 mod processes;
 mod progress_timer;
 mod ranks;
-pub(crate) mod simulation;
-mod stream;
-mod sync;
-mod tiers;
-mod wheel;
-
-mod ended;
-mod endpoint_shim;
-mod failures;
-mod handoff;
-mod nic;
-mod paths;
 mod recorder;
 mod schedule;
-mod slots;
+pub(crate) mod simulation;
+mod state;
+mod sync;
+mod tiers;
 mod window_shim;

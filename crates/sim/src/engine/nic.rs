@@ -1,8 +1,8 @@
 //! The interface of a host, and how long the host takes for a packet: the one place that decides when a packet departs.
 
 use super::fabric::Fabric;
-use super::hosts::{Host, Wake};
-use super::lane::Lane;
+use super::host::{Host, Wake};
+use super::partition::state::PartitionState;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::net::port::Refusal;
@@ -12,7 +12,7 @@ use forebay_units::{ConnSlot, Time};
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {
     fabric: &'a mut Fabric,
-    lane: &'a mut Lane,
+    partition: &'a mut PartitionState,
     host: &'a mut Host,
     pub(crate) now: Time,
     /// Of a sender its configuration: hosts may take some time for its packets.
@@ -23,26 +23,30 @@ impl<'a> Nic<'a> {
     /// The way of a sender's packets, which its host may take some time for.
     #[inline(always)]
     pub(super) fn of_sender(
-        (fabric, lane): (&'a mut Fabric, &'a mut Lane),
+        (fabric, partition): (&'a mut Fabric, &'a mut PartitionState),
         host: &'a mut Host,
         now: Time,
         c: &'a TcpConfig,
     ) -> Nic<'a> {
-        Nic { fabric, lane, host, now, sender: Some(c) }
+        Nic { fabric, partition, host, now, sender: Some(c) }
     }
 
     /// The way of packets that are handed over at once: those of receivers and of sources of datagrams.
     #[inline(always)]
-    pub(super) fn at_once((fabric, lane): (&'a mut Fabric, &'a mut Lane), host: &'a mut Host, now: Time) -> Nic<'a> {
-        Nic { fabric, lane, host, now, sender: None }
+    pub(super) fn at_once(
+        (fabric, partition): (&'a mut Fabric, &'a mut PartitionState),
+        host: &'a mut Host,
+        now: Time,
+    ) -> Nic<'a> {
+        Nic { fabric, partition, host, now, sender: None }
     }
 
     /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`). Neither of `self` nor of a packet, whose parts would
     /// have to lie in memory for that, whatever the interface.
     #[cold]
     #[inline(never)]
-    fn emit_closely(
-        (fabric, lane, host): (&mut Fabric, &mut Lane, &mut Host),
+    fn emit_slow(
+        (fabric, partition, host): (&mut Fabric, &mut PartitionState, &mut Host),
         (now, sender): (Time, Option<&TcpConfig>),
         (template, extra): (&Packet, Option<&Extra>),
         fill: impl Fn(&mut Packet),
@@ -57,18 +61,18 @@ impl<'a> Nic<'a> {
             let drawn = host.ways.next_u64() as u16;
             packet.hash = fabric.fib().redrawn(drawn, packet.hash);
         }
-        fabric.send_closely(lane, host.nic, (now, late), &packet, extra);
-        host.arm_interface(fabric.ports[host.nic].next_start(), lane);
+        fabric.send_slow(partition, host.nic, (now, late), &packet, extra);
+        host.arm_interface(fabric.ports[host.nic].next_start(), partition);
     }
 
     #[inline(always)]
     fn send(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
-        match self.fabric.send(self.lane, self.host.nic, self.now, template, extra, &fill) {
+        match self.fabric.send(self.partition, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
-            Err(Refusal::Dropped) => self.lane.lose(template),
-            Err(Refusal::Closely) => {
+            Err(Refusal::Dropped) => self.partition.lose(template),
+            Err(Refusal::SlowPath) => {
                 let (host, sender) = (&mut *self.host, self.sender);
-                Nic::emit_closely((self.fabric, self.lane, host), (self.now, sender), (template, extra), fill);
+                Nic::emit_slow((self.fabric, self.partition, host), (self.now, sender), (template, extra), fill);
             }
         }
     }
@@ -76,12 +80,12 @@ impl<'a> Nic<'a> {
 
 impl Host {
     /// The next transmission starts at `start`: a timer is set for it, unless there is one.
-    pub(super) fn arm_interface(&mut self, start: Option<Time>, lane: &mut Lane) {
+    pub(super) fn arm_interface(&mut self, start: Option<Time>, partition: &mut PartitionState) {
         if let Some(time) = start.filter(|_| !self.interface_armed) {
             self.interface_armed = true;
             let order = self.next_order(time);
             self.add(time, order, Wake::Interface);
-            lane.wheel.mark(self.node, time);
+            partition.calendar.mark(self.node, time);
         }
     }
 }
@@ -95,7 +99,7 @@ impl Wire for Nic<'_> {
     fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
         let order = self.host.next_order(time);
         self.host.add(time, order, Wake::Law { conn, generation });
-        self.lane.wheel.mark(self.host.node, time);
+        self.partition.calendar.mark(self.host.node, time);
     }
 
     fn departure(&self) -> Time {

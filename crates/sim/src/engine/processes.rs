@@ -3,10 +3,10 @@
 //! when it has something to do next. So all know which window comes next, and what is between windows is done by each for itself, in the same order. At the
 //! end the first one gets all rows and makes the report (`core/remains.rs`).
 
-use super::core::{Apps, Core, called};
 use super::encoding::Encode;
-use super::parts::Parts;
+use super::partition::Partitions;
 use super::ranks::Ranks;
+use super::state::{Apps, SimState, lock_app};
 use forebay_experiment::report::Cut;
 use forebay_units::TimeOrNever;
 
@@ -21,7 +21,7 @@ pub(super) struct Processes {
 }
 
 /// What a process says of a window that it has run.
-pub(super) struct Ended {
+pub(super) struct WindowReport {
     /// When it has something to do next.
     pub next: TimeOrNever,
     /// Messages begun less messages acknowledged, and messages finished.
@@ -50,15 +50,15 @@ impl Processes {
     }
 
     /// The run has been divided.
-    pub(super) fn divide(&mut self, core: &mut Core, parts: &Parts<'_>, apps: &Apps) {
-        core.hold_only(self.ranks.own(), parts.rank_of());
-        self.undivided = apps.iter().map(|a| called(a).left()).collect();
+    pub(super) fn divide(&mut self, core: &mut SimState, parts: &Partitions<'_>, apps: &Apps) {
+        core.set_ranks(self.ranks.own(), parts.rank_of());
+        self.undivided = apps.iter().map(|a| lock_app(a).left()).collect();
         self.left = self.undivided.clone();
     }
 
     /// Whether no application will write anything more by itself.
     pub(super) fn finished(&self, apps: &Apps) -> bool {
-        self.left.iter().all(|left| *left == 0) && apps.iter().all(|a| called(a).next_arrival().is_none())
+        self.left.iter().all(|left| *left == 0) && apps.iter().all(|a| lock_app(a).next_arrival().is_none())
     }
 
     /// Packet transmissions of the other processes, as of their last look.
@@ -70,23 +70,23 @@ impl Processes {
     /// next, and how the run is to end, if somebody wants that.
     pub(super) fn end_window(
         &mut self,
-        whole: &mut Core,
-        parts: &Parts<'_>,
+        whole: &mut SimState,
+        parts: &Partitions<'_>,
         apps: &Apps,
-        own: &Ended,
+        own: &WindowReport,
     ) -> (TimeOrNever, Option<Cut>) {
-        let Ended { mut next, open, done, hops, wish } = *own;
-        let changes = apps.iter().zip(&self.undivided).map(|(a, then)| called(a).left().wrapping_sub(*then));
+        let WindowReport { mut next, open, done, hops, wish } = *own;
+        let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).left().wrapping_sub(*then));
         let changes: Vec<u64> = changes.collect();
         let errands = whole.pack_errands(apps);
         self.ranks.tell(|rank, to| {
             (next, (open, done)).put(to);
             (hops, wish.map(|cut| cut == Cut::Keep)).put(to);
             changes.iter().for_each(|change| change.put(to));
-            whole.put_handovers(rank, &errands, to);
-            parts.put_mail(rank, to);
+            whole.encode_effects(rank, &errands, to);
+            parts.encode_batches(rank, to);
         });
-        parts.mail_is_gone();
+        parts.clear_batches();
         self.left = self.undivided.iter().zip(&changes).map(|(then, change)| then.wrapping_add(*change)).collect();
         self.hops = 0;
         let mut wishes: Vec<Cut> = wish.into_iter().collect();
@@ -98,8 +98,8 @@ impl Processes {
             self.hops += hops;
             wishes.extend(wish.map(|keep| if keep { Cut::Keep } else { Cut::Abandon }));
             self.left.iter_mut().for_each(|left| *left = left.wrapping_add(u64::get(from)));
-            whole.take_handovers(apps, from);
-            parts.take_mail(rank, from);
+            whole.decode_effects(apps, from);
+            parts.decode_batches(rank, from);
         });
         let cut = if wishes.contains(&Cut::Abandon) { Some(Cut::Abandon) } else { wishes.first().copied() };
         (next, cut)

@@ -1,9 +1,9 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
-mod packed;
+mod flow_rows;
 
-use self::packed::Packed;
+use self::flow_rows::FlowRows;
 use crate::net::packet::{Codepoint, Packet, flag};
 use forebay_experiment::observe::Observe;
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
@@ -20,7 +20,7 @@ pub(super) type Stalled = (usize, Stalls, Option<u64>);
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]
 pub(super) struct Recorder {
-    flows: Packed,
+    flows: FlowRows,
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
     timeouts: Series<TimeoutRow>,
@@ -43,7 +43,7 @@ impl Recorder {
     }
 
     /// An empty one for a part of the run.
-    pub(super) fn of_part(&self) -> Recorder {
+    pub(super) fn for_partition(&self) -> Recorder {
         Recorder {
             series: self.series.clone(),
             wants_timeouts: self.wants_timeouts,
@@ -53,7 +53,7 @@ impl Recorder {
     }
 
     /// Takes over what a part has recorded. Returns how much later its rows of messages stand from now on.
-    pub(super) fn absorb(&mut self, part: &mut Recorder) -> usize {
+    pub(super) fn merge(&mut self, part: &mut Recorder) -> usize {
         let before = self.flows.len();
         self.flows.append(&mut part.flows);
         self.stalled.extend(part.stalled.drain(..).map(|(row, stalls, rtt)| (before + row, stalls, rtt)));
@@ -62,7 +62,7 @@ impl Recorder {
     }
 
     /// The same of series, when the run is over.
-    pub(super) fn absorb_series(&mut self, part: &mut Recorder) {
+    pub(super) fn merge_series(&mut self, part: &mut Recorder) {
         self.samples.append(part.take_samples());
         self.timeouts.append(part.take_timeouts());
     }

@@ -1,17 +1,17 @@
 //! The main loop: window by window, node by node.
 
-use super::core::{Apps, Core, called};
 use super::fabric::Fabric;
-use super::lane::Lane;
 #[cfg(debug_assertions)]
-use super::nodes::Nodes;
-use super::pace::Pace;
-use super::parts::Parts;
-use super::processes::{Ended, Processes};
+use super::node_set::NodeSet;
+use super::partition::Partitions;
+use super::partition::state::PartitionState;
+use super::partition::tuning::ThreadTuning;
+use super::processes::{Processes, WindowReport};
 use super::progress_timer::ProgressTimer;
 use super::ranks::Ranks;
 use super::recorder::Recorder;
 use super::schedule::{Schedule, Scheduled};
+use super::state::{Apps, SimState, lock_app};
 use super::tiers::Tier;
 use crate::cores::Cores;
 use crate::exchange::Exchange;
@@ -30,13 +30,13 @@ use std::thread;
 use std::time::Instant;
 
 /// Most node activations between two progress reports, in most networks some ten milliseconds; [`ProgressTimer`] bounds the time.
-const ACTIVATIONS_PER_LOOK: u64 = 100_000;
+const ACTIVATIONS_PER_REPORT: u64 = 100_000;
 
 /// The same before the first look, which sees only whether the run is busy.
-const FIRST_LOOK: u64 = ACTIVATIONS_PER_LOOK / 10;
+const FIRST_REPORT: u64 = ACTIVATIONS_PER_REPORT / 10;
 
 /// Transmissions in a window from which on several cores are faster than one.
-const ENOUGH: u64 = 200;
+const BUSY_HOPS: u64 = 200;
 
 /// Messages or datagrams of one workload that begin in a window on average at the most, which bounds the memory and the time that it takes. Our choice: more
 /// than the shortest delay of a link lets through in any usual scenario.
@@ -45,7 +45,7 @@ const ARRIVALS_PER_WINDOW: f64 = 65_536.0;
 /// A simulation ready to run.
 pub(crate) struct Simulation {
     /// Everything but the applications.
-    core: Core,
+    core: SimState,
     apps: Arc<Apps>,
     duration: Option<Time>,
     /// Events of the whole run.
@@ -61,7 +61,7 @@ pub(crate) struct Simulation {
     passed: Time,
     /// Time of the next progress report; activations at the next report by count; transmissions at the last one, and windows since then.
     progress_timer: ProgressTimer,
-    next_look: u64,
+    next_report: u64,
     seen: u64,
     windows: u64,
     /// Transmissions in a window, as of the last look.
@@ -92,8 +92,8 @@ impl Simulation {
             fabric.ports[series.port()].observe(series);
         }
         let recorder = Recorder::new(&config.observe);
-        let lane = Lane::new(network.nodes.len(), lookahead(&config, &tcp));
-        let mut core = Core::new(fabric, lane, &config, tcp, seed, recorder);
+        let partition = PartitionState::new(network.nodes.len(), lookahead(&config, &tcp));
+        let mut core = SimState::new(fabric, partition, &config, tcp, seed, recorder);
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in config.workloads.ids() {
@@ -120,8 +120,8 @@ impl Simulation {
             due: TimeOrNever::NEVER,
             stop: TimeOrNever::NEVER,
             passed: Time::ZERO,
-            progress_timer: ProgressTimer::new(FIRST_LOOK),
-            next_look: FIRST_LOOK,
+            progress_timer: ProgressTimer::new(FIRST_REPORT),
+            next_report: FIRST_REPORT,
             windows: 0,
             seen: 0,
             hops_per_window: 0,
@@ -135,7 +135,7 @@ impl Simulation {
             core,
         };
         simulation.injection = simulation.next_injection();
-        simulation.look_ahead();
+        simulation.update_due();
         Ok(simulation)
     }
 
@@ -158,7 +158,7 @@ impl Simulation {
     /// Runs to the end, or to that of the window in which `progress` ends it.
     pub(crate) fn run(&mut self, cores: Cores, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         if self.processes.is_some() {
-            self.run_in_parts(cores.most(), Pace::new(cores.at_once()), progress)?;
+            self.run_partitioned(cores.most(), ThreadTuning::new(cores.at_once()), progress)?;
             return self.ended();
         }
         let most = if self.can_be_divided() { cores.most() } else { 1 };
@@ -172,7 +172,7 @@ impl Simulation {
             over = self.end_window(progress)?;
         }
         if !over {
-            self.run_in_parts(most, Pace::new(cores.at_once()), progress)?;
+            self.run_partitioned(most, ThreadTuning::new(cores.at_once()), progress)?;
         }
         self.ended()
     }
@@ -185,30 +185,30 @@ impl Simulation {
     }
 
     /// As `run`, from here on on so many cores.
-    fn run_in_parts(
+    fn run_partitioned(
         &mut self,
         threads: usize,
-        mut pace: Pace,
+        mut pace: ThreadTuning,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> ControlFlow<Cut> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
         let place = self.processes.as_ref().map_or((0, 1), Processes::place);
         // SAFETY: `self.core` is used by this thread alone, between windows.
-        let parts = unsafe { Parts::divide(&mut self.core, threads, place, &apps, tiers.as_ref()) };
+        let parts = unsafe { Partitions::divide(&mut self.core, threads, place, &apps, tiers.as_ref()) };
         if let Some(processes) = &mut self.processes {
             processes.divide(&mut self.core, &parts, &apps);
         }
         let flow = thread::scope(|scope| {
             for number in 1..threads {
                 let parts = &parts;
-                scope.spawn(move || parts.follow_rounds(number));
+                scope.spawn(move || parts.run_rounds(number));
             }
             let _end = parts.ending();
             let mut next = TimeOrNever::NEVER;
             let run = |simulation: &mut Simulation, together: bool| {
                 // SAFETY: as above.
                 unsafe { parts.follow(&mut simulation.core) };
-                parts.hand_out(&mut simulation.core);
+                parts.distribute_marks(&mut simulation.core);
                 let own = parts.run(&mut simulation.core, together);
                 simulation.activations += own.activations;
                 own
@@ -231,7 +231,7 @@ impl Simulation {
                 let mut cut = None;
                 if let Some(processes) = &mut self.processes {
                     let (open, done) = (open + own.open, done + own.done);
-                    let ended = Ended { next, open, done, hops: self.seen, wish: self.wish };
+                    let ended = WindowReport { next, open, done, hops: self.seen, wish: self.wish };
                     (next, cut) = processes.end_window(&mut self.core, &parts, &apps, &ended);
                 }
                 self.cores = place.1 * if pace.pays() { threads } else { 1 };
@@ -256,27 +256,27 @@ impl Simulation {
 
     /// Whether windows hold enough for several cores.
     fn is_busy(&self) -> bool {
-        self.hops_per_window >= ENOUGH
+        self.hops_per_window >= BUSY_HOPS
     }
 
     /// Moves to the next window: false if there is none. `others` is the time of the next event outside of the core's calendar. If
     /// events are scheduled inside the window, `run` runs it up to the last of them.
     #[inline(always)]
     fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
-        let wheel = self.core.calendar();
-        if !wheel.advance(self.stop.min(others)) {
+        let calendar = self.core.calendar();
+        if !calendar.advance(self.stop.min(others)) {
             return false;
         }
         if let Some(d) = self.duration {
-            if wheel.start >= d {
-                wheel.start = d;
-                wheel.end = d;
+            if calendar.start >= d {
+                calendar.start = d;
+                calendar.end = d;
                 return false;
             }
-            wheel.end = wheel.end.min(d);
+            calendar.end = calendar.end.min(d);
         }
-        let end = wheel.end;
-        if self.due < end.into() && !self.meet_due(others, run) {
+        let end = calendar.end;
+        if self.due < end.into() && !self.handle_due_events(others, run) {
             return false;
         }
         self.passed = end;
@@ -287,41 +287,41 @@ impl Simulation {
     /// there are no other events and the run has no duration: it ended with the previous window.
     #[cold]
     #[inline(never)]
-    fn meet_due(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
-        let wheel = self.core.calendar();
-        let end = wheel.end;
-        if self.duration.is_none() && self.injection.min(others).min(wheel.next()).is_never() {
-            (wheel.start, wheel.end) = (self.passed, self.passed);
+    fn handle_due_events(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
+        let calendar = self.core.calendar();
+        let end = calendar.end;
+        if self.duration.is_none() && self.injection.min(others).min(calendar.next()).is_never() {
+            (calendar.start, calendar.end) = (self.passed, self.passed);
             return false;
         }
         if self.injection < end.into() {
             for app in self.apps.iter() {
-                called(app).inject(&mut self.core, end);
+                lock_app(app).inject(&mut self.core, end);
             }
             self.injection = self.next_injection();
         }
         let mut reached = self.core.now();
         while let Some((time, what)) = self.schedule.before(end) {
             if time > reached {
-                self.core.calendar().run_part(time);
+                self.core.calendar().shorten_window(time);
                 run(self);
                 reached = time;
             }
-            self.take_effect(what, reached);
+            self.apply_event(what, reached);
         }
-        self.core.calendar().run_rest(end);
-        self.look_ahead();
+        self.core.calendar().resume_window(end);
+        self.update_due();
         true
     }
 
     /// Lets a scheduled event take effect at `now`, after all earlier events and before all later ones. Deliveries may have been due earlier if no packet
     /// has moved since.
-    fn take_effect(&mut self, what: Scheduled, now: Time) {
+    fn apply_event(&mut self, what: Scheduled, now: Time) {
         let processes = &mut self.processes;
         let next = match what {
             Scheduled::EndOfWarmup => {
                 if let Some(processes) = processes {
-                    self.core.tell_all(processes.ranks());
+                    self.core.exchange_receivers(processes.ranks());
                 }
                 self.core.begin_measuring(now);
                 TimeOrNever::NEVER
@@ -343,7 +343,7 @@ impl Simulation {
     }
 
     /// Finds the next times that are not in the calendar.
-    fn look_ahead(&mut self) {
+    fn update_due(&mut self) {
         // At the end of the run, or behind it, nothing takes effect. The last window may end before such a time and contain it all the same: it would be run
         // again and again.
         let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
@@ -372,7 +372,7 @@ impl Simulation {
     fn are_finished(&self) -> bool {
         match &self.processes {
             Some(processes) => processes.finished(&self.apps),
-            None => self.apps.iter().all(|a| called(a).finished()),
+            None => self.apps.iter().all(|a| lock_app(a).finished()),
         }
     }
 
@@ -381,27 +381,27 @@ impl Simulation {
     #[inline(never)]
     fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
-        if self.activations < self.next_look {
+        if self.activations < self.next_report {
             // Due by time alone, which must not influence the run.
-            self.progress_timer.set(self.next_look);
+            self.progress_timer.set(self.next_report);
             return progress(now);
         }
         let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
         self.hops_per_window = (own - self.seen) / self.windows;
         (self.seen, self.windows) = (own, 0);
-        if self.activations < ACTIVATIONS_PER_LOOK {
-            self.next_look = ACTIVATIONS_PER_LOOK;
-            self.progress_timer.set(self.next_look);
+        if self.activations < ACTIVATIONS_PER_REPORT {
+            self.next_report = ACTIVATIONS_PER_REPORT;
+            self.progress_timer.set(self.next_report);
             return ControlFlow::Continue(());
         }
-        self.next_look = self.activations + ACTIVATIONS_PER_LOOK;
-        self.progress_timer.set(self.next_look);
+        self.next_report = self.activations + ACTIVATIONS_PER_REPORT;
+        self.progress_timer.set(self.next_report);
         progress(now)
     }
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.
     fn next_injection(&self) -> TimeOrNever {
-        self.apps.iter().filter_map(|a| called(a).next_arrival()).min().into()
+        self.apps.iter().filter_map(|a| lock_app(a).next_arrival()).min().into()
     }
 
     /// What the run leaves behind. Of several processes the first one has it.
@@ -420,7 +420,7 @@ impl Simulation {
             end: self.duration,
             packet_hops: self.core.hops() + self.processes.as_ref().map_or(0, Processes::hops),
             done: self.core.messages_done(),
-            total: self.apps.iter().map(|a| called(a).expected()).sum(),
+            total: self.apps.iter().map(|a| lock_app(a).expected()).sum(),
             cores: self.cores,
             to_report: self.core.bytes_to_report(),
         }
@@ -450,13 +450,13 @@ impl Simulation {
                 self.activations += 1;
                 let node = NodeId::new((word as u32) << 6 | bit);
                 match &self.tiers {
-                    Some(tiers) => self.core.run_group(&self.apps, Nodes::one(node), tiers[node]),
+                    Some(tiers) => self.core.run_group(&self.apps, NodeSet::one(node), tiers[node]),
                     None => self.core.run_one(&self.apps, node),
                 }
             }
         }
         self.core.calendar().finish();
-        self.core.run_by(None);
+        self.core.set_running(None);
     }
 }
 

@@ -5,7 +5,7 @@
 //! before. It must not matter that packets are taken out of rings at one switch before another has added to its own, so no two of them are
 //! neighbours: switches at the same distance from hosts mostly are not.
 
-use super::nodes::Nodes;
+use super::node_set::NodeSet;
 use forebay_experiment::network::Network;
 #[cfg(doc)]
 use forebay_experiment::topology::Fib;
@@ -61,7 +61,7 @@ fn distances(network: &Network, special: impl Fn(NodeId) -> bool) -> IndexVec<No
 
 /// Takes the next nodes of one tier out of `bits`, those of word `word` of a bitmap of nodes: at least one.
 #[inline]
-pub(super) fn take_group(tiers: &IndexVec<NodeId, Tier>, word: usize, bits: &mut u64) -> (Nodes, Tier) {
+pub(super) fn take_group(tiers: &IndexVec<NodeId, Tier>, word: usize, bits: &mut u64) -> (NodeSet, Tier) {
     let (all, mut count, mut tier) = (*bits, 0, Tier::ALONE);
     while *bits != 0 && count < GROUP {
         let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
@@ -73,5 +73,5 @@ pub(super) fn take_group(tiers: &IndexVec<NodeId, Tier>, word: usize, bits: &mut
         *bits &= *bits - 1;
         count += 1;
     }
-    (Nodes::new(word, all & !*bits), tier)
+    (NodeSet::new(word, all & !*bits), tier)
 }

@@ -1,7 +1,7 @@
 //! Receive windows that a shim sets (`shim/window.rs`): what the receiving hosts know. A run in which no transport has such a shim pays for one
 //! flag.
 
-use crate::net::owned::Owned;
+use crate::net::per_host::PerHost;
 use crate::shim::windows::Hosts;
 use crate::tcp::config::TcpConfig;
 use forebay_units::NodeId;
@@ -10,21 +10,21 @@ use forebay_units::NodeId;
 pub(super) struct WindowShims {
     any: bool,
     /// By node; empty until the first connection that has one.
-    hosts: Owned<NodeId, Hosts>,
+    hosts: PerHost<NodeId, Hosts>,
 }
 
 impl WindowShims {
     /// None has seen a connection yet.
     pub(super) fn new(tcp: &[TcpConfig]) -> WindowShims {
-        WindowShims { any: tcp.iter().any(|c| c.shims.window.is_some()), hosts: Owned::new() }
+        WindowShims { any: tcp.iter().any(|c| c.shims.window.is_some()), hosts: PerHost::new() }
     }
 
     /// The same for one part of a run.
     ///
     /// # Safety
-    /// As [`Owned::share`].
+    /// As [`PerHost::share`].
     pub(super) unsafe fn share(&mut self) -> WindowShims {
-        // SAFETY: the caller's promise is that of `Owned::share`.
+        // SAFETY: the caller's promise is that of `PerHost::share`.
         WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
     }
 
@@ -47,9 +47,9 @@ impl WindowShims {
         &mut self.hosts[node]
     }
 
-    /// See [`Owned::run_by`].
+    /// See [`PerHost::set_running`].
     #[cfg(debug_assertions)]
-    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
-        self.hosts.run_by(node);
+    pub(super) fn set_running(&mut self, node: Option<NodeId>) {
+        self.hosts.set_running(node);
     }
 }

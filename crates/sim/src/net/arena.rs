@@ -18,7 +18,7 @@
 //! The parts of a run on several cores (`engine/parts.rs`) see the same items through [`Arena::share`]: each item is touched by one part alone
 //! while a window runs, and nothing is added but between windows. Debug builds check that for what belongs to hosts (`net/owned.rs`).
 
-use super::huge;
+use super::huge_pages;
 use forebay_units::Id;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
@@ -41,7 +41,7 @@ impl<I: Id, T> Arena<I, T> {
     /// Takes over `items`, whose positions become the identifiers.
     pub(crate) fn new(items: Vec<T>) -> Arena<I, T> {
         let mut arena = Arena { first: NonNull::dangling(), len: 0, memory: items, id: PhantomData };
-        arena.look_up();
+        arena.refresh_pointer();
         arena
     }
 
@@ -51,17 +51,17 @@ impl<I: Id, T> Arena<I, T> {
     /// Until it is used for the last time, the items are neither dropped, nor moved by adding others, and none is touched by two threads, or
     /// through two arenas at once.
     pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
-        debug_assert!(self.keeps(), "items are shared by who keeps them");
+        debug_assert!(self.owns_memory(), "items are shared by who keeps them");
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }
 
     /// Whether the items are its own.
-    fn keeps(&self) -> bool {
+    fn owns_memory(&self) -> bool {
         self.memory.len() == self.len
     }
 
     /// The memory may lie elsewhere now.
-    fn look_up(&mut self) {
+    fn refresh_pointer(&mut self) {
         self.len = self.memory.len();
         // SAFETY: a vector's pointer is not null.
         self.first = unsafe { NonNull::new_unchecked(self.memory.as_mut_ptr()) };
@@ -69,17 +69,17 @@ impl<I: Id, T> Arena<I, T> {
 
     /// Makes room for exactly `more` items, on huge pages where they fill any.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
-        debug_assert!(self.keeps());
+        debug_assert!(self.owns_memory());
         self.memory.reserve_exact(more);
-        huge::advise(self.memory.spare_capacity_mut());
-        self.look_up();
+        huge_pages::advise(self.memory.spare_capacity_mut());
+        self.refresh_pointer();
     }
 
     /// Appends an item.
     pub(crate) fn push(&mut self, item: T) {
-        debug_assert!(self.keeps());
+        debug_assert!(self.owns_memory());
         self.memory.push(item);
-        self.look_up();
+        self.refresh_pointer();
     }
 
     /// The identifier that the next appended item gets.

@@ -3,12 +3,10 @@
 pub(crate) mod arena;
 pub mod backlog;
 pub mod bit_errors;
-pub mod buffered;
 pub mod generation;
-pub(crate) mod huge;
-mod levels;
-pub(crate) mod owned;
+pub(crate) mod huge_pages;
 pub mod packet;
+pub(crate) mod per_host;
 pub mod port;
 pub(crate) mod prefetch;
 pub(crate) mod ring;

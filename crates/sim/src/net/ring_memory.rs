@@ -4,7 +4,7 @@
 //!
 //! Blocks stay with the process: the rings of the next run lie in them. Rings are made and grow rarely, so that one lock serves all threads.
 
-use super::huge;
+use super::huge_pages;
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of the first block. The others are as large as all before them together, so that small networks take little.
 const FIRST: usize = 64 << 10;
 /// Bytes from which on a block has huge pages: of the last one, which is not used up, no more than an eighth is taken in vain.
-const HUGE: usize = 8 * huge::PAGE;
+const HUGE: usize = 8 * huge_pages::PAGE;
 /// Rings hold two to the power of less than this slots.
 const CLASSES: usize = 32;
 
@@ -60,13 +60,13 @@ impl Pool {
 
 /// The address of a new block.
 fn block(bytes: usize) -> usize {
-    let align = if bytes >= HUGE { huge::PAGE } else { 64 };
+    let align = if bytes >= HUGE { huge_pages::PAGE } else { 64 };
     let layout = Layout::from_size_align(bytes, align).unwrap_or_else(|_| panic!("rings of {bytes} bytes"));
     // SAFETY: the size is not zero.
     let block = NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
     if bytes >= HUGE {
         // SAFETY: the whole block, to which nobody has written.
-        huge::advise(unsafe { std::slice::from_raw_parts_mut(block.as_ptr().cast::<MaybeUninit<u8>>(), bytes) });
+        huge_pages::advise(unsafe { std::slice::from_raw_parts_mut(block.as_ptr().cast::<MaybeUninit<u8>>(), bytes) });
     }
     block.as_ptr().expose_provenance()
 }

@@ -4,8 +4,8 @@
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
 use crate::net::generation::Generation;
-use crate::net::owned::Owned;
 use crate::net::packet::{Extra, Packet, Wire};
+use crate::net::per_host::PerHost;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{ConnSlot, NodeId, Time};
@@ -38,10 +38,10 @@ struct Host<T> {
 pub struct Layer<S: EndpointShim> {
     rules: Arc<S::Rules>,
     /// By node.
-    hosts: Owned<NodeId, Host<S::Host>>,
+    hosts: PerHost<NodeId, Host<S::Host>>,
     /// By slot, as far as slots were used by this transport.
-    senders: Owned<ConnSlot, Entry<S::Sender>>,
-    receivers: Owned<ConnSlot, Entry<S::Receiver>>,
+    senders: PerHost<ConnSlot, Entry<S::Sender>>,
+    receivers: PerHost<ConnSlot, Entry<S::Receiver>>,
 }
 
 /// Runs `$call` with `$end`, the end of a connection that `$side` and `$slot` name.
@@ -69,20 +69,20 @@ impl<S: EndpointShim> Layer<S> {
         for p in &network.ports {
             rates[p.from.index()].get_or_insert(p.rate);
         }
-        let mut hosts = Owned::new();
+        let mut hosts = PerHost::new();
         for (node, rate) in network.nodes.ids().zip(rates) {
             let (state, phase) = (S::host(&rules, rate), phase(node, S::period(&rules)));
             hosts.put(node, node, Host { state, senders: Vec::new(), receivers: Vec::new(), phase, armed: false });
         }
-        Layer { rules: Arc::new(rules), hosts, senders: Owned::new(), receivers: Owned::new() }
+        Layer { rules: Arc::new(rules), hosts, senders: PerHost::new(), receivers: PerHost::new() }
     }
 
     /// The same for one part of a run.
     ///
     /// # Safety
-    /// As [`Owned::share`].
+    /// As [`PerHost::share`].
     pub(crate) unsafe fn share(&mut self) -> Layer<S> {
-        // SAFETY: the caller's promise is that of `Owned::share`.
+        // SAFETY: the caller's promise is that of `PerHost::share`.
         unsafe {
             Layer {
                 rules: self.rules.clone(),
@@ -194,11 +194,11 @@ impl<S: EndpointShim> Layer<S> {
         S::receiver_row(&self.receivers[slot].end, first, row);
     }
 
-    /// See [`Owned::run_by`].
+    /// See [`PerHost::set_running`].
     #[cfg(debug_assertions)]
-    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
-        self.hosts.run_by(node);
-        self.senders.run_by(node);
-        self.receivers.run_by(node);
+    pub(crate) fn set_running(&mut self, node: Option<NodeId>) {
+        self.hosts.set_running(node);
+        self.senders.set_running(node);
+        self.receivers.set_running(node);
     }
 }

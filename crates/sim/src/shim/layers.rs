@@ -134,9 +134,9 @@ impl Layers {
         each!(self, l => l.receiver_row(slot, first, row));
     }
 
-    /// See `Owned::run_by`.
+    /// See `PerHost::set_running`.
     #[cfg(debug_assertions)]
-    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
-        each!(self, l => l.run_by(node));
+    pub(crate) fn set_running(&mut self, node: Option<NodeId>) {
+        each!(self, l => l.set_running(node));
     }
 }

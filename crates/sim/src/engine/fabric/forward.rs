@@ -1,9 +1,9 @@
 //! A switch in one window: packets are gathered from its busy inputs, put in order, and given to the ports of their ways.
 
 use super::{Fabric, WORD};
-use crate::engine::handoff::{Handoff, PORT_BITS, doubled, sort_across_ports};
-use crate::engine::lane::Lane;
-use crate::engine::nodes::Nodes;
+use crate::engine::arrival_order::{GatheredPacket, PORT_BITS, doubled, sort_across_ports};
+use crate::engine::node_set::NodeSet;
+use crate::engine::partition::state::PartitionState;
 use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
@@ -17,66 +17,66 @@ impl Fabric {
     /// Forwards all packets that reach some switches in the current window, and marks each for the next one that waits. `WIDE` says how packets
     /// of this network are to be read ([`Fib::is_wide`](forebay_experiment::topology::Fib::is_wide)).
     #[inline(never)]
-    pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, lane: &mut Lane, switches: Nodes) {
+    pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, partition: &mut PartitionState, switches: NodeSet) {
         debug_assert_eq!(WIDE, self.fib.is_wide());
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
-        let mut list = std::mem::take(&mut lane.handoffs);
-        let start = lane.wheel.start;
+        let mut list = std::mem::take(&mut partition.packets);
+        let start = partition.calendar.start;
         for node in switches {
-            lane.activations += 1;
+            partition.activations += 1;
             let (count, mut next);
-            (list, count, next) = self.gather::<WIDE>(lane, node, (list, 0));
-            let handoffs = &mut list[..count];
+            (list, count, next) = self.gather::<WIDE>(partition, node, (list, 0));
+            let packets = &mut list[..count];
             if self.nodes[node].special {
-                next = next.min(self.forward_special(lane, node, handoffs));
+                next = next.min(self.forward_special(partition, node, packets));
             } else {
-                lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
-                for m in &*handoffs {
-                    self.hop(lane, m, start);
+                partition.sorter.sort(packets, partition.calendar.length(), self.ties);
+                for m in &*packets {
+                    self.hop(partition, m, start);
                 }
             }
             if let Some(next) = next.get() {
-                lane.wheel.mark_ahead(node, next);
+                partition.calendar.mark_ahead(node, next);
             }
         }
-        lane.handoffs = list;
+        partition.packets = list;
     }
 
     /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
     #[inline(never)]
-    pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, lane: &mut Lane, group: Nodes) {
+    pub(in crate::engine) fn forward_group<const WIDE: bool>(&mut self, partition: &mut PartitionState, group: NodeSet) {
         for node in group {
-            lane.activations += 1;
+            partition.activations += 1;
             self.each_busy_input(node, prefetch);
         }
         for node in group {
             self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
         }
-        let mut list = std::mem::take(&mut lane.handoffs);
+        let mut list = std::mem::take(&mut partition.packets);
         let mut gathered = [(0, TimeOrNever::NEVER); GROUP];
         let mut count = 0;
         for (node, gathered) in group.zip(&mut gathered) {
             let next;
-            (list, count, next) = self.gather::<WIDE>(lane, node, (list, count));
+            (list, count, next) = self.gather::<WIDE>(partition, node, (list, count));
             *gathered = (count, next);
         }
         for m in &list[..count] {
             self.ports[m.to()].prefetch_queue();
         }
-        let start = lane.wheel.start;
+        let start = partition.calendar.start;
         let mut first = 0;
         for (node, &(end, next)) in group.zip(&gathered) {
-            let handoffs = &mut list[first..end];
-            lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
-            for m in &*handoffs {
-                self.hop(lane, m, start);
+            let packets = &mut list[first..end];
+            partition.sorter.sort(packets, partition.calendar.length(), self.ties);
+            for m in &*packets {
+                self.hop(partition, m, start);
             }
             if let Some(next) = next.get() {
-                lane.wheel.mark_ahead(node, next);
+                partition.calendar.mark_ahead(node, next);
             }
             first = end;
         }
-        lane.handoffs = list;
+        partition.packets = list;
     }
 
     #[inline(always)]
@@ -98,39 +98,39 @@ impl Fabric {
 
     /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs. When the next transmission of those starts.
     #[inline(never)]
-    fn forward_special(&mut self, lane: &mut Lane, node: NodeId, handoffs: &mut [Handoff]) -> TimeOrNever {
-        let (start, end) = (lane.wheel.start, lane.wheel.end);
+    fn forward_special(&mut self, partition: &mut PartitionState, node: NodeId, packets: &mut [GatheredPacket]) -> TimeOrNever {
+        let (start, end) = (partition.calendar.start, partition.calendar.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
-            sort_across_ports(handoffs, self.lots);
+            sort_across_ports(packets, self.ties);
         } else {
-            lane.sorter.sort(handoffs, lane.wheel.length(), self.lots);
+            partition.sorter.sort(packets, partition.calendar.length(), self.ties);
         }
         let looks = self.nodes[node].shared.is_some() || !self.nodes[node].erring.is_empty();
-        for m in &*handoffs {
-            if (!looks || self.gets_by(lane, node, m, start)) && !self.queue_closely(lane, m) {
-                self.hop(lane, m, start);
+        for m in &*packets {
+            if (!looks || self.is_admitted(partition, node, m, start)) && !self.enqueue_slow(partition, m) {
+                self.hop(partition, m, start);
             }
         }
-        self.serve_waiting(lane, node, end)
+        self.serve_waiting(partition, node, end)
     }
 
     /// Whether a gathered packet was not damaged, and the switch's memory has space for it. If not, it ends here.
     #[inline(always)]
-    fn gets_by(&mut self, lane: &mut Lane, node: NodeId, m: &Handoff, start: Time) -> bool {
-        if !self.nodes[node].erring.is_empty() && self.is_damaged(lane, node, m) {
+    fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
+        if !self.nodes[node].erring.is_empty() && self.is_damaged(partition, node, m) {
             return false;
         }
-        let admits = self.pool_admits(lane, node, m.packet, m.to(), start + m.after());
+        let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.after());
         if !admits {
-            self.refuse(lane, m);
+            self.refuse(partition, m);
         }
         admits
     }
 
     /// Makes the transmissions of switch `node` that start before `end`, of ports with buffered disciplines. When the next one starts.
     #[inline]
-    fn serve_waiting(&mut self, lane: &mut Lane, node: NodeId, end: Time) -> TimeOrNever {
+    fn serve_waiting(&mut self, partition: &mut PartitionState, node: NodeId, end: Time) -> TimeOrNever {
         let n = &self.nodes[node];
         let (first, words) = (n.waiting_first, (n.buffered.len() as u32).div_ceil(WORD));
         let mut next = TimeOrNever::NEVER;
@@ -141,7 +141,7 @@ impl Fabric {
                 bits &= bits - 1;
                 let port = self.waiter[(first + word) * WORD + bit];
                 if self.ports[port].starts_before(end) {
-                    self.serve_here(lane, port, end);
+                    self.serve_here(partition, port, end);
                 }
                 match self.ports[port].next_start() {
                     Some(start) => next = next.min(start.into()),
@@ -156,12 +156,12 @@ impl Fabric {
     /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]
-    fn is_damaged(&mut self, lane: &mut Lane, node: NodeId, m: &Handoff) -> bool {
+    fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
         for i in 0..self.nodes[node].erring.len() {
             let port = self.nodes[node].erring[i];
             if self.ports[port].is_damaged(m.packet) {
                 // SAFETY: as in `hop`.
-                lane.lose(unsafe { &*m.packet });
+                partition.lose(unsafe { &*m.packet });
                 return true;
             }
         }
@@ -174,11 +174,11 @@ impl Fabric {
     #[inline(always)]
     fn gather<const WIDE: bool>(
         &mut self,
-        lane: &Lane,
+        partition: &PartitionState,
         node: NodeId,
-        (mut list, filled): (Box<[Handoff]>, usize),
-    ) -> (Box<[Handoff]>, usize, TimeOrNever) {
-        let (start, end) = (lane.wheel.start, lane.wheel.end);
+        (mut list, filled): (Box<[GatheredPacket]>, usize),
+    ) -> (Box<[GatheredPacket]>, usize, TimeOrNever) {
+        let (start, end) = (partition.calendar.start, partition.calendar.end);
         let n = &self.nodes[node];
         let (mut first, mut word, behind) = (n.in_first, n.busy_first, n.busy_first + n.busy_words);
         let route = self.fib.at(node);
@@ -208,7 +208,7 @@ impl Fabric {
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found = Handoff { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
+                    let found = GatheredPacket { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
                     // Not `Vec::push`, which takes 2.3 to 4.9 instructions a transmission more (`net/arena.rs` names the cases).
                     // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
@@ -241,49 +241,56 @@ impl Fabric {
 
     /// Copies a packet, gathered in this window, to its egress port.
     #[inline(always)]
-    fn hop(&mut self, lane: &mut Lane, m: &Handoff, start: Time) {
-        // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
+    fn hop(&mut self, partition: &mut PartitionState, m: &GatheredPacket, start: Time) {
+        // SAFETY: see `GatheredPacket::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
         let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), None), p, extra, |_| {}) {
-            self.not_queued(lane, m, why);
+        if let Err(why) = self.enqueue::<false>(partition, m.to(), (start + m.after(), None), p, extra, |_| {}) {
+            self.refused(partition, m, why);
         }
     }
 
     /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
-    fn refuse(&mut self, lane: &mut Lane, m: &Handoff) {
-        let (to, now) = (m.to(), lane.wheel.start + m.after());
+    fn refuse(&mut self, partition: &mut PartitionState, m: &GatheredPacket) {
+        let (to, now) = (m.to(), partition.calendar.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
         let p = &mut self.ports[to];
         if p.backlog().is_some() {
             let memory = Some(p.queued_bytes());
-            self.admit(lane, to, now, packet, extra, memory);
+            self.admit(partition, to, now, packet, extra, memory);
             self.note_waiting(to);
         } else {
             p.refuse(now, packet);
-            lane.lose(packet);
+            partition.lose(packet);
         }
     }
 
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
     /// to date, and these only where it is short.
     #[inline(always)]
-    fn pool_admits(&mut self, lane: &mut Lane, node: NodeId, packet: *const Packet, to: PortId, now: Time) -> bool {
-        // SAFETY: see `Handoff::packet`.
+    fn pool_admits(
+        &mut self,
+        partition: &mut PartitionState,
+        node: NodeId,
+        packet: *const Packet,
+        to: PortId,
+        now: Time,
+    ) -> bool {
+        // SAFETY: see `GatheredPacket::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let n = &mut self.nodes[node];
         let Some(pool) = n.shared else { return true };
         // What fits beside all that has come since the queues were added up fits beside less, too.
         let fits = pool.admits(n.shared_most, self.ports[to].queued_bytes(), wire);
         n.shared_most += wire;
-        fits || self.pool_admits_closely(lane, node, (pool, wire), to, now)
+        fits || self.pool_admits_slow(partition, node, (pool, wire), to, now)
     }
 
     /// As [`Fabric::pool_admits`], where the queues must be added up.
     #[inline(never)]
-    fn pool_admits_closely(
+    fn pool_admits_slow(
         &mut self,
-        lane: &mut Lane,
+        partition: &mut PartitionState,
         node: NodeId,
         (pool, wire): (SharedBuffer, u64),
         to: PortId,
@@ -296,7 +303,7 @@ impl Fabric {
             return true;
         }
         for i in 0..self.nodes[node].buffered.len() {
-            self.serve(lane, self.nodes[node].buffered[i], now);
+            self.serve(partition, self.nodes[node].buffered[i], now);
         }
         let mut used = 0;
         for &p in &self.nodes[node].shared_ports {

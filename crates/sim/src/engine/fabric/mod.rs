@@ -1,15 +1,15 @@
 //! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
 //!
-//! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
+//! Inside one node, packets are taken in order of arrival, and at the same instant as `TieBreaker` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
 mod forward;
 
-use super::handoff::{Handoff, Lots, PORT_BITS};
-use super::lane::Lane;
+use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
+use super::partition::state::PartitionState;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
-use crate::net::huge;
+use crate::net::huge_pages;
 use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
@@ -46,7 +46,7 @@ pub(super) struct NodePorts {
     special: bool,
 }
 
-/// All ports, and who feeds whom. What a thread produces while it works on them is in its [`Lane`].
+/// All ports, and who feeds whom. What a thread produces while it works on them is in its [`PartitionState`].
 pub(crate) struct Fabric {
     /// Egress ports.
     pub(crate) ports: Arena<PortId, Port>,
@@ -60,7 +60,7 @@ pub(crate) struct Fabric {
     /// What each bit of `waiting` stands for.
     waiter: Arena<u32, PortId>,
     fib: Arc<Fib>,
-    lots: Lots,
+    ties: TieBreaker,
 }
 
 impl Fabric {
@@ -111,7 +111,7 @@ impl Fabric {
             Port::new(c, network.nodes[c.from].host, input_of[id], Draws::Queue.stream(seed, &[id as u64]))
         };
         let mut ports: Vec<Port> = Vec::with_capacity(network.ports.len());
-        huge::advise(ports.spare_capacity_mut());
+        huge_pages::advise(ports.spare_capacity_mut());
         ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
             let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
@@ -128,7 +128,7 @@ impl Fabric {
             waiting: Arena::new(vec![0; waiting as usize]),
             waiter: Arena::new(waiter),
             fib: Arc::new(fib),
-            lots: Lots::new(seed),
+            ties: TieBreaker::new(seed),
         }
     }
 
@@ -147,7 +147,7 @@ impl Fabric {
                 waiting: self.waiting.share(),
                 waiter: self.waiter.share(),
                 fib: self.fib.clone(),
-                lots: self.lots,
+                ties: self.ties,
             }
         }
     }
@@ -198,13 +198,13 @@ impl Fabric {
 
     /// Brings a packet to the far half of a link.
     #[inline]
-    pub(super) fn bring(&mut self, lane: &mut Lane, port: PortId, packet: &Packet, extra: Option<&Extra>) {
+    pub(super) fn bring(&mut self, partition: &mut PartitionState, port: PortId, packet: &Packet, extra: Option<&Extra>) {
         let p = &mut self.ports[port];
         if p.bring(packet, extra) {
             let (node, input) = (p.to, p.input);
             self.set_busy(input);
             // Possibly in this very window: it was sent in the one before.
-            lane.wheel.mark(node, packet.arrival);
+            partition.calendar.mark(node, packet.arrival);
         }
     }
 
@@ -214,9 +214,9 @@ impl Fabric {
     }
 
     /// The link behind `port` goes down at `at`, in this direction.
-    pub(super) fn cut(&mut self, lane: &mut Lane, port: PortId, at: Time) {
+    pub(super) fn cut(&mut self, partition: &mut PartitionState, port: PortId, at: Time) {
         let p = &mut self.ports[port];
-        p.cut(at, |lost| lane.lose(lost));
+        p.cut(at, |lost| partition.lose(lost));
         if p.ring.is_empty() {
             self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
         }
@@ -225,22 +225,22 @@ impl Fabric {
     /// As [`Fabric::send`], of a complete packet that leaves `late` after its turn, to a port that asked to be treated so.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_closely(
+    pub(super) fn send_slow(
         &mut self,
-        lane: &mut Lane,
+        partition: &mut PartitionState,
         port: PortId,
         (now, late): (Time, Time),
         packet: &Packet,
         extra: Option<&Extra>,
     ) {
         if self.ports[port].backlog().is_some() {
-            return self.admit(lane, port, now, packet, extra, None);
+            return self.admit(partition, port, now, packet, extra, None);
         }
-        self.ports[port].unwatch();
-        if self.enqueue::<true>(lane, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
-            lane.lose(packet);
+        self.ports[port].release();
+        if self.enqueue::<true>(partition, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
+            partition.lose(packet);
         }
-        self.ports[port].watch();
+        self.ports[port].intercept();
     }
 
     /// The forwarding tables.
@@ -257,20 +257,20 @@ impl Fabric {
     #[inline(always)]
     pub(super) fn send(
         &mut self,
-        lane: &mut Lane,
+        partition: &mut PartitionState,
         port: PortId,
         now: Time,
         packet: &Packet,
         extra: Option<&Extra>,
         fill: impl Fn(&mut Packet),
     ) -> Result<(), Refusal> {
-        self.enqueue::<true>(lane, port, (now, None), packet, extra, fill)
+        self.enqueue::<true>(partition, port, (now, None), packet, extra, fill)
     }
 
     #[inline(always)]
     fn enqueue<const HOST: bool>(
         &mut self,
-        lane: &mut Lane,
+        partition: &mut PartitionState,
         port: PortId,
         (now, late): (Time, Option<Time>),
         packet: &Packet,
@@ -284,7 +284,7 @@ impl Fabric {
             p.ring.push_extra(extra);
         }
         if idle {
-            self.announce(lane, port, arrival);
+            self.announce(partition, port, arrival);
         }
         Ok(())
     }
@@ -292,24 +292,24 @@ impl Fabric {
     /// The egress port did not queue a packet as a FIFO does.
     #[cold]
     #[inline(never)]
-    fn not_queued(&mut self, lane: &mut Lane, m: &Handoff, why: Refusal) {
+    fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
         match why {
             // SAFETY: as in `hop`.
-            Refusal::Dropped => lane.lose(unsafe { &*m.packet }),
-            Refusal::Closely => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
+            Refusal::Dropped => partition.lose(unsafe { &*m.packet }),
+            Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
         }
     }
 
     /// Hands a gathered packet to a port with a buffered discipline. If not, it is for [`Fabric::hop`], after the transmissions that start
     /// before.
     #[inline(always)]
-    fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) -> bool {
-        let (to, now) = (m.to(), lane.wheel.start + m.after());
+    fn enqueue_slow(&mut self, partition: &mut PartitionState, m: &GatheredPacket) -> bool {
+        let (to, now) = (m.to(), partition.calendar.start + m.after());
         if self.ports[to].backlog().is_none() {
             return false;
         }
         if self.ports[to].starts_before(now) {
-            self.serve(lane, to, now);
+            self.serve(partition, to, now);
         }
         let p = &mut self.ports[to];
         let busy = p.is_busy(now);
@@ -320,15 +320,15 @@ impl Fabric {
                 return false;
             }
             let idle = p.ring.is_empty();
-            let arrival = p.enqueue_alone(now, packet, extra);
+            let arrival = p.enqueue_idle(now, packet, extra);
             if idle {
-                self.announce(lane, to, arrival);
+                self.announce(partition, to, arrival);
             }
         } else if busy {
-            p.line_up(now, packet, extra(), |lost| lane.lose(lost));
+            p.enqueue_busy(now, packet, extra(), |lost| partition.lose(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| lane.lose(lost)) {
-            self.announce(lane, to, arrival);
+        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.lose(lost)) {
+            self.announce(partition, to, arrival);
         }
         true
     }
@@ -342,34 +342,42 @@ impl Fabric {
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
     #[inline(never)]
-    pub(super) fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
-        self.serve_here(lane, port, until);
+    pub(super) fn serve(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
+        self.serve_here(partition, port, until);
     }
 
     /// As [`Fabric::serve`].
     #[inline(always)]
-    fn serve_here(&mut self, lane: &mut Lane, port: PortId, until: Time) {
+    fn serve_here(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
-            self.announce(lane, port, arrival);
+        if let Some(arrival) = p.serve(until, |lost| partition.lose(lost)) {
+            self.announce(partition, port, arrival);
         }
     }
 
     /// Hands a packet to a port with a buffered discipline.
     #[inline(never)]
-    fn admit(&mut self, lane: &mut Lane, port: PortId, now: Time, packet: &Packet, extra: Option<&Extra>, memory: Option<u64>) {
+    fn admit(
+        &mut self,
+        partition: &mut PartitionState,
+        port: PortId,
+        now: Time,
+        packet: &Packet,
+        extra: Option<&Extra>,
+        memory: Option<u64>,
+    ) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| lane.lose(lost)) {
-            self.announce(lane, port, arrival);
+        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| partition.lose(lost)) {
+            self.announce(partition, port, arrival);
         }
     }
 
     /// The link behind `port`, idle so far, will bring a packet at `arrival`, behind the window.
     #[inline(always)]
-    fn announce(&mut self, lane: &mut Lane, port: PortId, arrival: Time) {
+    fn announce(&mut self, partition: &mut PartitionState, port: PortId, arrival: Time) {
         let (node, input) = (self.ports[port].to, self.ports[port].input);
         self.set_busy(input);
-        lane.wheel.mark_ahead(node, arrival);
+        partition.calendar.mark_ahead(node, arrival);
     }
 
     #[inline(always)]

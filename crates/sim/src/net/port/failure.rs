@@ -1,6 +1,6 @@
 //! Links that go down and come back.
 
-use super::{Alert, Order, Port, order_of};
+use super::{Port, QueueKind, Threshold, kind_of};
 use crate::net::packet::Packet;
 use forebay_queues::{Queue, QueueState};
 use forebay_units::Time;
@@ -10,7 +10,7 @@ impl Port {
     /// comes until [`Port::join`] is refused.
     pub fn cut(&mut self, at: Time, mut lost: impl FnMut(&Packet)) {
         self.settle(at);
-        self.bring_up(at);
+        self.flush_observer(at);
         let mut count = 0;
         let take = |port: &mut Port, p: &Packet, before: bool| {
             let wire = u64::from(p.wire);
@@ -63,28 +63,28 @@ impl Port {
                 lost(packet);
             }
         }
-        self.order = Order::Down(count);
+        self.kind = QueueKind::Down(count);
         (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
-        self.alert = Alert::default();
+        self.threshold = Threshold::default();
         self.record(at);
     }
 
     /// The link is up again, with `queue`, which has been started, in its initial state. Returns how many packets the failure has cost.
     pub fn join(&mut self, queue: Queue) -> u64 {
         let lost = self.lost();
-        (self.quiet, self.step, self.order, self.backlog) = order_of(queue);
+        (self.fast_limit, self.step, self.kind, self.backlog) = kind_of(queue);
         if self.errors.is_some() {
-            (self.quiet, self.step) = (QueueState::default(), false);
+            (self.fast_limit, self.step) = (QueueState::default(), false);
         }
-        self.set_alert();
-        if self.watched {
-            self.watch();
+        self.update_threshold();
+        if self.intercepted {
+            self.intercept();
         }
         lost
     }
 
     /// Packets that the failure has cost so far that the link is down for.
     pub fn lost(&self) -> u64 {
-        if let Order::Down(lost) = self.order { lost } else { 0 }
+        if let QueueKind::Down(lost) = self.kind { lost } else { 0 }
     }
 }

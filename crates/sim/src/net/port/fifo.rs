@@ -1,6 +1,6 @@
 //! How a packet gets into a FIFO port: at once where nothing can be in its way, otherwise after a closer look; and what becomes of it if not.
 
-use super::{Alert, Order, Port, Refusal, serving};
+use super::{Port, QueueKind, Refusal, Threshold, serving};
 use crate::net::backlog::facts;
 use crate::net::bit_errors::BitErrors;
 use crate::net::packet::{Codepoint, Extra, Packet};
@@ -39,10 +39,10 @@ impl Port {
     ) -> Result<Time, Refusal> {
         let wire = u64::from(packet.wire);
         let mut mark = Codepoint::NotEct;
-        if !HOST && self.levels.are_on() {
-            if self.busy_until < now && self.queue.packets == 1 && self.alert.packets > 0 {
+        if !HOST && self.occupancy.is_on() {
+            if self.busy_until < now && self.queue.packets == 1 && self.threshold.packets > 0 {
                 // SAFETY: as in `settle_counted`.
-                unsafe { self.levels.renew(self.busy_until, now) };
+                unsafe { self.occupancy.renew(self.busy_until, now) };
                 self.departed = self.ring.tail();
                 self.queue.bytes = wire;
             } else {
@@ -51,21 +51,21 @@ impl Port {
                 } else {
                     self.settle_busy(now);
                 }
-                if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                if self.queue.packets >= self.threshold.packets || self.queue.bytes + wire > u64::from(self.threshold.bytes) {
                     mark = self.examine(now, packet)?;
                 }
                 // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
-                unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+                unsafe { self.occupancy.grow(self.queue.packets, now + self.delay) };
                 self.queue.packets += 1;
                 self.queue.bytes += wire;
             }
         } else if self.busy_until >= now {
-            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+            if self.queue.packets >= self.threshold.packets || self.queue.bytes + wire > u64::from(self.threshold.bytes) {
                 mark = self.examine(now, packet)?;
             }
             self.queue.packets += 1;
             self.queue.bytes += wire;
-        } else if self.alert.packets > 0 {
+        } else if self.threshold.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
             self.queue = QueueState { packets: 1, bytes: wire };
@@ -95,11 +95,11 @@ impl Port {
 
     /// As [`Port::enqueue`] of a packet that passes ([`Port::passes`]), and of which nobody keeps a record.
     #[inline(always)]
-    pub(crate) fn enqueue_alone<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
-        debug_assert!(self.busy_until < now && self.alert.packets > 0 && !self.counts());
+    pub(crate) fn enqueue_idle<'a>(&mut self, now: Time, packet: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) -> Time {
+        debug_assert!(self.busy_until < now && self.threshold.packets > 0 && !self.counts());
         self.departed = self.ring.tail();
         self.queue = QueueState::default();
-        self.count_plainly(u64::from(packet.wire));
+        self.count_arrival_fast(u64::from(packet.wire));
         self.transmit((now, now), packet, extra, Codepoint::NotEct);
         self.busy_until + self.delay
     }
@@ -139,17 +139,17 @@ impl Port {
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        if !matches!(self.order, Order::Fifo(_)) {
-            return Err(self.turn_away(packet));
+        if !matches!(self.kind, QueueKind::Fifo(_)) {
+            return Err(self.refuse_at_down(packet));
         }
-        if self.quiet.packets == 0 { self.examine_each(now, packet) } else { self.examine_some(now, packet) }
+        if self.fast_limit.packets == 0 { self.examine_each(now, packet) } else { self.examine_some(now, packet) }
     }
 
     /// What becomes of a packet at a port that is no FIFO now.
     #[cold]
     #[inline(never)]
-    fn turn_away(&mut self, packet: &Packet) -> Refusal {
-        let Order::Down(lost) = &mut self.order else { return Refusal::Closely };
+    fn refuse_at_down(&mut self, packet: &Packet) -> Refusal {
+        let QueueKind::Down(lost) = &mut self.kind else { return Refusal::SlowPath };
         *lost += 1;
         self.events.cut_waiting += 1;
         self.events.cut_bytes += u64::from(packet.wire);
@@ -161,9 +161,9 @@ impl Port {
     fn examine_some(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         self.settle_inline(now);
         self.record(now);
-        let (queue, quiet) = (self.queue, self.quiet);
+        let (queue, fast_limit) = (self.queue, self.fast_limit);
         let fits = queue.fits(u32::from(packet.wire), self.limit);
-        let mark = if fits && queue.packets < quiet.packets && queue.bytes < quiet.bytes {
+        let mark = if fits && queue.packets < fast_limit.packets && queue.bytes < fast_limit.bytes {
             Codepoint::NotEct
         } else if !fits || !self.step {
             self.ask(now, packet)?
@@ -173,7 +173,7 @@ impl Port {
         } else {
             Codepoint::NotEct
         };
-        self.note_longer();
+        self.update_longest();
         Ok(mark)
     }
 
@@ -189,14 +189,14 @@ impl Port {
             self.record(now);
         }
         let mark = self.ask(now, packet)?;
-        self.note_longer();
+        self.update_longest();
         Ok(mark)
     }
 
     /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(always)]
     pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Closely) };
+        let QueueKind::Fifo(discipline) = &mut self.kind else { return Err(Refusal::SlowPath) };
         let (serving, idle_since) = (serving(&self.ring, self.departed), self.busy_until);
         let state = PortState { now, queue: self.queue, limit: self.limit, memory: None, serving, idle_since };
         let mark = match discipline.decide(&Asked { state, packet }) {
@@ -217,7 +217,7 @@ impl Port {
     /// Drops a packet for which the shared memory has no space. The discipline of a settled FIFO is notified, as of a full buffer.
     pub fn refuse(&mut self, now: Time, packet: &Packet) {
         let state = self.state(now, Some(self.queue.bytes));
-        if let Order::Fifo(discipline) = &mut self.order {
+        if let QueueKind::Fifo(discipline) = &mut self.kind {
             let _ = discipline.on_arrival(&state, &facts(packet));
         }
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
@@ -239,7 +239,7 @@ impl Port {
     pub fn err(&mut self, errors: BitErrors) {
         self.errors = Some(Box::new(errors));
         // Every packet is looked at.
-        (self.quiet, self.step, self.alert) = (QueueState::default(), false, Alert::default());
+        (self.fast_limit, self.step, self.threshold) = (QueueState::default(), false, Threshold::default());
     }
 
     /// What damages packets, if anything.

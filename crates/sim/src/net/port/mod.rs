@@ -4,16 +4,17 @@
 //! when it will arrive, so a hop costs one event, its arrival.
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 
-mod books;
+mod buffered_queue;
+mod counters;
 mod failure;
 mod fifo;
+mod occupancy;
 mod queue;
 
-pub use books::{PortEvents, PortStats};
+pub use counters::{PortEvents, PortStats};
 
 use super::backlog::Backlog;
 use super::bit_errors::BitErrors;
-use super::levels::Levels;
 use super::packet::{Codepoint, Extra, Packet};
 use super::prefetch;
 use super::ring::Ring;
@@ -22,10 +23,11 @@ use forebay_experiment::occupancy::Occupancy;
 use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
 use forebay_sampling::Rng;
 use forebay_units::{NodeId, Rate, Time};
+use occupancy::OccupancyTimes;
 
 /// From here on an arrival is looked at closely.
 #[derive(Debug, Clone, Copy, Default)]
-struct Alert {
+struct Threshold {
     packets: u32,
     /// At most the limit in bytes: a closer look is never wrong.
     bytes: u32,
@@ -44,29 +46,29 @@ pub struct Port {
     pub(super) busy_until: Time,
     pub(super) delay: Time,
     ps_per_byte: u64,
-    /// Upper bound of the queue; exact after `settle`, and always where `levels` are counted.
+    /// Upper bound of the queue; exact after `settle`, and always where `occupancy` are counted.
     pub(super) queue: QueueState,
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
-    alert: Alert,
+    threshold: Threshold,
     /// Place among the inputs of all nodes.
     pub(crate) input: u32,
     /// How long the queue had which length, for `observer`, while the port is a FIFO without a series of samples.
-    levels: Levels,
+    occupancy: OccupancyTimes,
     /// Packets queued for transmission since the start or the end of the warm-up.
     pub(super) sent_pkts: u64,
     /// Lower half of their `sojourn`. Between two sums that would be added to as one vector, in six instructions instead of two.
-    waited: u64,
+    sojourn_low: u64,
     /// Wire bytes of those packets.
     pub(super) sent_bytes: u64,
     /// Upper half of it.
-    waited_high: u64,
+    sojourn_high: u64,
     /// In which order packets leave, and who decides.
-    order: Order,
-    /// What waits at a port with a buffered discipline, whose order is [`Order::Buffered`]. Not there while the discipline runs.
+    kind: QueueKind,
+    /// What waits at a port with a buffered discipline, whose order is [`QueueKind::Buffered`]. Not there while the discipline runs.
     pub(super) backlog: Option<Box<Backlog>>,
     limit: QueueState,
-    /// `quiet_below` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
-    quiet: QueueState,
+    /// `fast_path_limit` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
+    fast_limit: QueueState,
     /// How long a port with a buffered discipline was idle before packets that passed without the discipline's knowledge (`Buffered::passed`).
     pub(super) passed: Time,
     /// Counters of rare events.
@@ -79,40 +81,40 @@ pub struct Port {
     errors: Option<Box<BitErrors>>,
     /// `is_step` of a FIFO's discipline.
     step: bool,
-    /// Whether [`Port::watch`] is in force.
-    watched: bool,
+    /// Whether [`Port::intercept`] is in force.
+    intercepted: bool,
     /// Whether it is a host's.
     host: bool,
     /// Of a port with a buffered discipline: its place among all of them.
     pub(crate) place: u32,
 }
 
-const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, waited_high) == 128);
+const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, sojourn_high) == 128);
 
 /// The two kinds of ports, and those whose link is down.
-enum Order {
+enum QueueKind {
     /// Packets leave in order of arrival: they go to the ring at once.
     Fifo(FifoDiscipline),
     /// Packets wait in a backlog until their transmission starts.
     Buffered,
     /// A FIFO that refuses packets at first, so that whoever sends them does something with them.
-    Watched(FifoDiscipline),
+    Intercepted(FifoDiscipline),
     /// The link is down, and has cost so many packets.
     Down(u64),
 }
 
-/// `quiet` and `step` of a port, its order of packets, and its backlog.
-fn order_of(queue: Queue) -> (QueueState, bool, Order, Option<Box<Backlog>>) {
+/// `fast_limit` and `step` of a port, its order of packets, and its backlog.
+fn kind_of(queue: Queue) -> (QueueState, bool, QueueKind, Option<Box<Backlog>>) {
     match queue {
-        Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline), None),
+        Queue::Fifo(discipline) => (discipline.fast_path_limit(), discipline.is_step(), QueueKind::Fifo(discipline), None),
         Queue::Buffered(discipline) => {
-            (quiet_if(discipline.lets_pass()), false, Order::Buffered, Some(Box::new(Backlog::new(discipline))))
+            (fast_limit_if(discipline.lets_pass()), false, QueueKind::Buffered, Some(Box::new(Backlog::new(discipline))))
         }
     }
 }
 
-/// `quiet` of a port with a buffered discipline.
-fn quiet_if(passing: bool) -> QueueState {
+/// `fast_limit` of a port with a buffered discipline.
+fn fast_limit_if(passing: bool) -> QueueState {
     if passing { QueueState { packets: 1, bytes: u64::MAX } } else { QueueState::default() }
 }
 
@@ -121,8 +123,8 @@ fn quiet_if(passing: bool) -> QueueState {
 pub enum Refusal {
     /// It was dropped, and counted.
     Dropped,
-    /// It is for others to decide: this port's discipline is buffered ([`Port::admit`]), or the port is watched ([`Port::watch`]).
-    Closely,
+    /// It is for others to decide: this port's discipline is buffered ([`Port::admit`]), or the port is watched ([`Port::intercept`]).
+    SlowPath,
 }
 impl Port {
     /// What waits at it and what flies on its link.
@@ -144,7 +146,7 @@ impl Port {
     pub fn new(c: &PortConfig, host: bool, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
-        let (quiet, step, order, backlog) = order_of(queue);
+        let (fast_limit, step, kind, backlog) = kind_of(queue);
         Port {
             ring: Ring::new(8),
             departed: 0,
@@ -152,18 +154,18 @@ impl Port {
             ps_per_byte: c.rate.ps_per_byte_q16(),
             delay: c.delay,
             queue: QueueState::default(),
-            alert: Alert::default(),
-            levels: Levels::OFF,
+            threshold: Threshold::default(),
+            occupancy: OccupancyTimes::OFF,
             sent_pkts: 0,
             sent_bytes: 0,
-            waited: 0,
-            waited_high: 0,
+            sojourn_low: 0,
+            sojourn_high: 0,
             input,
             to: c.to,
-            quiet,
+            fast_limit,
             passed: Time::ZERO,
             step,
-            order,
+            kind,
             backlog,
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
@@ -172,7 +174,7 @@ impl Port {
             served: Time::ZERO,
             observer: None,
             errors: None,
-            watched: false,
+            intercepted: false,
             place: 0,
             host,
         }
@@ -210,21 +212,21 @@ impl Port {
         idle
     }
 
-    /// From now on packets are refused with [`Refusal::Closely`] until [`Port::unwatch`], unless the port is down.
-    pub fn watch(&mut self) {
-        self.watched = true;
-        self.alert = Alert::default();
-        debug_assert!(self.total_sent() == 0 || !self.levels.are_on(), "a port is watched from the start");
-        self.levels = Levels::OFF;
-        if let Order::Fifo(discipline) = &mut self.order {
-            self.order = Order::Watched(std::mem::take(discipline));
+    /// From now on packets are refused with [`Refusal::SlowPath`] until [`Port::release`], unless the port is down.
+    pub fn intercept(&mut self) {
+        self.intercepted = true;
+        self.threshold = Threshold::default();
+        debug_assert!(self.total_sent() == 0 || !self.occupancy.is_on(), "a port is watched from the start");
+        self.occupancy = OccupancyTimes::OFF;
+        if let QueueKind::Fifo(discipline) = &mut self.kind {
+            self.kind = QueueKind::Intercepted(std::mem::take(discipline));
         }
     }
 
-    /// Packets are taken in until [`Port::watch`].
-    pub fn unwatch(&mut self) {
-        if let Order::Watched(discipline) = &mut self.order {
-            self.order = Order::Fifo(std::mem::take(discipline));
+    /// Packets are taken in until [`Port::intercept`].
+    pub fn release(&mut self) {
+        if let QueueKind::Intercepted(discipline) = &mut self.kind {
+            self.kind = QueueKind::Fifo(std::mem::take(discipline));
         }
     }
 
@@ -240,11 +242,11 @@ impl Port {
         self.backlog.as_deref()
     }
 
-    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] or [`Port::enqueue_alone`] must follow. For a port with
+    /// Whether a packet that meets nobody at `now` passes as at a FIFO; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a port with
     /// a backlog, which is empty.
     #[inline(always)]
     pub(crate) fn passes(&mut self, now: Time) -> bool {
-        let passes = self.alert.packets > 0;
+        let passes = self.threshold.packets > 0;
         if passes {
             self.passed += now - self.busy_until;
         }
@@ -254,7 +256,7 @@ impl Port {
     /// From now on it is so, or not.
     #[inline(always)]
     pub(in crate::net) fn set_passing(&mut self, passing: bool) {
-        if (self.quiet.packets > 0) != passing {
+        if (self.fast_limit.packets > 0) != passing {
             self.change_passing(passing);
         }
     }
@@ -263,8 +265,8 @@ impl Port {
     #[inline(never)]
     fn change_passing(&mut self, passing: bool) {
         if self.errors.is_none() {
-            self.quiet = quiet_if(passing);
-            self.set_alert();
+            self.fast_limit = fast_limit_if(passing);
+            self.update_threshold();
         }
     }
 

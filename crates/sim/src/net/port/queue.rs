@@ -1,11 +1,11 @@
 //! How long a port's queue is: counted late, or with every change for those who want to know.
 //!
 //! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
-//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
+//! a port whose upper bound is below `threshold` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
 //! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
-use super::{Alert, Order, Port};
-use crate::net::levels::Levels;
+use super::occupancy::OccupancyTimes;
+use super::{Port, QueueKind, Threshold};
 use crate::net::ring::Ring;
 use forebay_experiment::occupancy::{Counters, Occupancy};
 use forebay_queues::QueueState;
@@ -48,7 +48,7 @@ impl Port {
             return;
         }
         if self.observer.is_some() {
-            self.note_leaving();
+            self.observe_departure();
         }
         self.queue.packets -= 1;
         self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
@@ -57,16 +57,16 @@ impl Port {
     }
 
     #[inline(never)]
-    fn note_leaving(&mut self) {
-        if self.levels.are_on() {
+    fn observe_departure(&mut self) {
+        if self.occupancy.is_on() {
             // SAFETY: as in `settle_counted`.
-            unsafe { self.levels.shrink(self.queue.packets - 1, self.ring.packet(self.departed).arrival) };
+            unsafe { self.occupancy.shrink(self.queue.packets - 1, self.ring.packet(self.departed).arrival) };
         } else {
-            self.tell(self.busy_until);
+            self.notify_observer(self.busy_until);
         }
     }
 
-    /// As `settle`, for a port whose `levels` are counted.
+    /// As `settle`, for a port whose `occupancy` are counted.
     #[inline(never)]
     pub(super) fn settle_counted(&mut self, now: Time) {
         let horizon = now + self.delay;
@@ -94,7 +94,7 @@ impl Port {
             let packet = self.ring.packet(position);
             packets -= 1;
             // SAFETY: as in `depart_counted`.
-            unsafe { self.levels.shrink(packets, packet.arrival) };
+            unsafe { self.occupancy.shrink(packets, packet.arrival) };
             position = Ring::behind(position, packet);
         }
         debug_assert_eq!(packets, 0);
@@ -106,13 +106,13 @@ impl Port {
         let arrival = self.ring.packet(self.departed).arrival;
         self.depart();
         // SAFETY: the port counts; it has made room for its longest queue (`set_longest`).
-        unsafe { self.levels.shrink(self.queue.packets, arrival) };
+        unsafe { self.occupancy.shrink(self.queue.packets, arrival) };
     }
 
-    /// As `settle`, for a port with a recorder, which sees every change unless `levels` are counted.
+    /// As `settle`, for a port with a recorder, which sees every change unless `occupancy` are counted.
     #[inline(never)]
     fn settle_observed(&mut self, now: Time) {
-        if self.levels.are_on() {
+        if self.occupancy.is_on() {
             return self.settle_counted(now);
         }
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
@@ -124,35 +124,35 @@ impl Port {
     /// Starts recording the queue.
     pub fn observe(&mut self, observer: Occupancy) {
         self.observer = Some(Box::new(observer));
-        self.alert = Alert::default();
-        self.count_levels(Time::ZERO);
+        self.threshold = Threshold::default();
+        self.start_occupancy(Time::ZERO);
     }
 
-    /// From `now` on, when the queue is settled, the time at each length is counted in `levels`, if there is a recorder and it needs no more.
-    /// The queues of hosts are recorded where somebody asks for it, which few do: their packets do not look for `levels`.
-    pub(super) fn count_levels(&mut self, now: Time) {
-        self.levels = Levels::OFF;
-        let plain = !self.host && matches!(self.order, Order::Fifo(_) | Order::Buffered) && self.errors.is_none();
+    /// From `now` on, when the queue is settled, the time at each length is counted in `occupancy`, if there is a recorder and it needs no more.
+    /// The queues of hosts are recorded where somebody asks for it, which few do: their packets do not look for `occupancy`.
+    pub(super) fn start_occupancy(&mut self, now: Time) {
+        self.occupancy = OccupancyTimes::OFF;
+        let plain = !self.host && matches!(self.kind, QueueKind::Fifo(_) | QueueKind::Buffered) && self.errors.is_none();
         if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
             // Times of changes are those of arrivals at the other end, which are in the ring: all later by the delay.
-            self.levels = Levels::new(now + self.delay, self.queue.packets, self.events.max_pkts);
+            self.occupancy = OccupancyTimes::new(now + self.delay, self.queue.packets, self.events.max_pkts);
         }
     }
 
     /// Whether the time at each length is counted.
     #[inline(always)]
     pub(crate) fn counts(&self) -> bool {
-        self.levels.are_on()
+        self.occupancy.is_on()
     }
 
     /// Hands what was counted up to `now`, when the queue is settled, over to the recorder, which goes on from there.
     #[inline(never)]
-    pub(super) fn record_levels(&mut self, now: Time) {
-        let times = self.levels.times(now + self.delay, self.queue.packets);
+    pub(super) fn flush_occupancy(&mut self, now: Time) {
+        let times = self.occupancy.times(now + self.delay, self.queue.packets);
         if let Some(o) = &mut self.observer {
             o.add(now, &times);
         }
-        self.levels = Levels::OFF;
+        self.occupancy = OccupancyTimes::OFF;
     }
 
     /// The recorder, if any.
@@ -168,13 +168,13 @@ impl Port {
     #[inline(always)]
     pub(in crate::net) fn record(&mut self, now: Time) {
         if self.observer.is_some() {
-            self.tell(now);
+            self.notify_observer(now);
         }
     }
 
     #[inline(never)]
-    pub(super) fn tell(&mut self, now: Time) {
-        if !self.levels.are_on()
+    pub(super) fn notify_observer(&mut self, now: Time) {
+        if !self.occupancy.is_on()
             && let Some(o) = &mut self.observer
         {
             let c = Counters {
@@ -188,9 +188,9 @@ impl Port {
     }
 
     /// Brings the recorder to `now`, when the queue is settled; it sees every change from then on.
-    pub(super) fn bring_up(&mut self, now: Time) {
-        if self.levels.are_on() {
-            self.record_levels(now);
+    pub(super) fn flush_observer(&mut self, now: Time) {
+        if self.occupancy.is_on() {
+            self.flush_occupancy(now);
         } else {
             self.record(now);
         }
@@ -198,24 +198,24 @@ impl Port {
 
     /// Whether one more packet would be for a recorder, or for the greatest length so far.
     #[inline(always)]
-    pub(in crate::net) fn is_closely_kept(&self) -> bool {
-        self.observer.is_some() || self.levels.are_on() || self.queue.packets >= self.events.max_pkts
+    pub(in crate::net) fn updates_records(&self) -> bool {
+        self.observer.is_some() || self.occupancy.is_on() || self.queue.packets >= self.events.max_pkts
     }
 
     /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
     #[inline(always)]
-    pub(in crate::net) fn count_in(&mut self, now: Time, wire: u64) {
-        self.note_longer();
-        if self.levels.are_on() {
+    pub(in crate::net) fn count_arrival(&mut self, now: Time, wire: u64) {
+        self.update_longest();
+        if self.occupancy.is_on() {
             // SAFETY: as in `settle_counted`.
-            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+            unsafe { self.occupancy.grow(self.queue.packets, now + self.delay) };
         }
-        self.count_plainly(wire);
+        self.count_arrival_fast(wire);
     }
 
-    /// As [`Port::count_in`], unless the port [is closely kept](Port::is_closely_kept).
+    /// As [`Port::count_arrival`], unless the port [is closely kept](Port::is_closely_kept).
     #[inline(always)]
-    pub(in crate::net) fn count_plainly(&mut self, wire: u64) {
+    pub(in crate::net) fn count_arrival_fast(&mut self, wire: u64) {
         self.queue.packets += 1;
         self.queue.bytes += wire;
         self.sent_pkts += 1;
@@ -223,18 +223,18 @@ impl Port {
     }
 
     /// A packet of `wire` bytes leaves the settled queue at `now` without having been sent.
-    pub(in crate::net) fn shorten(&mut self, now: Time, wire: u64) {
+    pub(in crate::net) fn count_removal(&mut self, now: Time, wire: u64) {
         self.queue.packets -= 1;
         self.queue.bytes -= wire;
-        if self.levels.are_on() {
+        if self.occupancy.is_on() {
             // SAFETY: as in `settle_counted`.
-            unsafe { self.levels.shrink(self.queue.packets, now + self.delay) };
+            unsafe { self.occupancy.shrink(self.queue.packets, now + self.delay) };
         }
     }
 
     /// One more packet is to join the queue, which may never have been so long.
     #[inline(always)]
-    pub(super) fn note_longer(&mut self) {
+    pub(super) fn update_longest(&mut self) {
         if self.queue.packets >= self.events.max_pkts {
             self.set_longest(self.queue.packets + 1);
         }
@@ -243,23 +243,24 @@ impl Port {
     /// The queue has never been so long.
     pub(super) fn set_longest(&mut self, packets: u32) {
         self.events.max_pkts = packets;
-        if self.levels.are_on() {
-            self.levels.reserve(packets);
+        if self.occupancy.is_on() {
+            self.occupancy.reserve(packets);
         }
-        self.set_alert();
+        self.update_threshold();
     }
 
-    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `levels` do not serve wants to see
+    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `occupancy` do not serve wants to see
     /// everything. What waits in a host's backlog is not looked after before every packet, as at switches.
-    pub(super) fn set_alert(&mut self) {
-        if !matches!(self.order, Order::Fifo(_)) && (self.host || !matches!(self.order, Order::Buffered)) {
+    pub(super) fn update_threshold(&mut self) {
+        if !matches!(self.kind, QueueKind::Fifo(_)) && (self.host || !matches!(self.kind, QueueKind::Buffered)) {
             return;
         }
-        let bytes = self.limit.bytes.min(self.quiet.bytes);
+        let bytes = self.limit.bytes.min(self.fast_limit.bytes);
         // Where bytes are so few, even a single packet may be too large.
-        let packets = if bytes < u64::from(u16::MAX) { 0 } else { self.limit.packets.min(self.quiet.packets) };
-        if self.observer.is_none() || self.levels.are_on() {
-            self.alert = Alert { packets: packets.min(self.events.max_pkts), bytes: u32::try_from(bytes).unwrap_or(u32::MAX) };
+        let packets = if bytes < u64::from(u16::MAX) { 0 } else { self.limit.packets.min(self.fast_limit.packets) };
+        if self.observer.is_none() || self.occupancy.is_on() {
+            self.threshold =
+                Threshold { packets: packets.min(self.events.max_pkts), bytes: u32::try_from(bytes).unwrap_or(u32::MAX) };
         }
     }
 }

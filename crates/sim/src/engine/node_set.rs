@@ -1,0 +1,44 @@
+//! Some nodes out of 64 with consecutive numbers.
+
+use forebay_units::NodeId;
+
+/// The nodes whose bits are set in one word of a bitmap of nodes, in order of their numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeSet {
+    word: u32,
+    bits: u64,
+}
+
+impl NodeSet {
+    /// Those of `bits` in word number `word`.
+    #[inline(always)]
+    pub(super) fn new(word: usize, bits: u64) -> NodeSet {
+        NodeSet { word: word as u32, bits }
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub(super) fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+
+    /// One node.
+    #[cfg(debug_assertions)]
+    pub(super) fn one(node: NodeId) -> NodeSet {
+        NodeSet { word: node.get() >> 6, bits: 1 << (node.get() & 63) }
+    }
+}
+
+impl Iterator for NodeSet {
+    type Item = NodeId;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<NodeId> {
+        if self.bits == 0 {
+            return None;
+        }
+        let bit = self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        Some(NodeId::new(self.word << 6 | bit))
+    }
+}

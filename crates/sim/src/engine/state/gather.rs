@@ -1,0 +1,151 @@
+//! What each process of a run knows at its end, and how the first one gets all of it. What several know belongs to one: rows of messages to the
+//! process of the sender, numbers of a port to that of its node, and others have nothing of it, or zero.
+
+use crate::engine::encoding::{Bytes, Encode, record};
+use crate::engine::ranks::Ranks;
+use crate::engine::recorder::Stalled;
+use forebay_experiment::rows::{FlowRow, PortRow, QueueRow, TcpRow, TimeoutRow};
+use forebay_experiment::series::{Series, SeriesRow};
+use forebay_experiment::waits::Stalls;
+use forebay_traffic::QueryStart;
+use forebay_units::{GroupId, Id, IndexVec, NodeId, PortId, SumId};
+use std::io;
+use std::mem;
+
+/// Rows that travel at a time. Our choice: some megabytes.
+const PIECE: usize = 1 << 14;
+/// Most numbers of a row of a series.
+const WORDS: usize = 16;
+
+/// What a process knows at the end of a run.
+pub(super) struct RunResults {
+    /// Messages in the order in which they were recorded,
+    pub flows: Vec<FlowRow>,
+    /// and what some of them had waited for.
+    pub stalled: Vec<Stalled>,
+    /// Mean wait in each port, ps.
+    pub waits: IndexVec<PortId, u128>,
+    /// Payload that has arrived after the warm-up.
+    pub arrived: IndexVec<GroupId, u64>,
+    /// Payload that has arrived.
+    pub delivered: IndexVec<SumId, u64>,
+    pub ports: Vec<PortRow>,
+    pub queries: Vec<QueryStart>,
+    pub timeouts: Series<TimeoutRow>,
+    pub tcp: Series<TcpRow>,
+    pub queue: Series<QueueRow>,
+    /// Packet transmissions.
+    pub hops: u64,
+    /// Running hashes of hosts.
+    pub fingerprints: IndexVec<NodeId, u64>,
+}
+
+record!(Stalls { timeout, probe, syn, delayed_ack, behind });
+record!(FlowRow {
+    flow_id, conn_id, workload, group, src, dst, size_bytes, start, end, acked, ideal, bytes_acked, bytes_measured, segs_sent, segs_retx, rtos, rtos_head,
+    rtos_tail, tlps, syn_rtos, fast_retx, ecn_cuts, loss_cuts, cut_alpha, ce_acked_bytes, cwnd_max, rtt_min, rtt_mean, query_id, deadline, ecmp, opens, fits,
+} later { waited, shim });
+record!(PortRow {
+    port,
+    arrived_pkts,
+    arrived_bytes,
+    sent_pkts,
+    sent_bytes,
+    dropped_overflow,
+    dropped_shared,
+    dropped_early,
+    marked,
+    cut_waiting,
+    cut_flying,
+    corrupted,
+    queue_mean_pkts,
+    queue_max_pkts,
+    queue_percentiles,
+    busy,
+});
+
+impl Ranks {
+    /// The first process gets what all know: whether this is it. `is_local`: whether it runs the node that a port is of.
+    pub(super) fn gather(&mut self, all: &mut RunResults, is_local: impl Fn(PortId) -> bool) -> bool {
+        let RunResults { flows, stalled, waits, arrived, delivered, ports, queries, timeouts, tcp, queue, hops, fingerprints } =
+            all;
+        // Places of rows of messages count from the first row of their process.
+        let counts = self.gather_by_rank(mem::take(flows));
+        let before = |rank: usize| counts[..rank].iter().map(Vec::len).sum();
+        let firsts: Vec<usize> = (0..counts.len()).map(before).collect();
+        *flows = counts.into_iter().flatten().collect();
+        let waited = mem::take(stalled).into_iter().map(|(row, stalls, rtt)| (row as u64, (stalls, rtt))).collect();
+        for (first, list) in firsts.into_iter().zip(self.gather_by_rank::<(u64, (Stalls, Option<u64>))>(waited)) {
+            stalled.extend(list.into_iter().map(|(row, (stalls, rtt))| (first + row as usize, stalls, rtt)));
+        }
+        *queries = self.gather_by_rank(mem::take(queries)).into_iter().flatten().collect();
+        let own: Vec<(PortRow, u128)> =
+            mem::take(ports).into_iter().zip(waits.iter().copied()).filter(|(p, _)| is_local(p.port)).collect();
+        let mut rows: Vec<(PortRow, u128)> = self.gather_by_rank(own).into_iter().flatten().collect();
+        rows.sort_by_key(|(p, _)| p.port);
+        *waits = rows.iter().map(|(_, wait)| *wait).collect();
+        *ports = rows.into_iter().map(|(p, _)| p).collect();
+        self.sum_list(arrived);
+        self.sum_list(delivered);
+        self.sum_list(fingerprints);
+        self.sum(std::slice::from_mut(hops));
+        self.gather_series(timeouts);
+        self.gather_series(tcp);
+        self.gather_series(queue);
+        self.is_first()
+    }
+
+    fn sum_list<I: Id>(&mut self, list: &mut IndexVec<I, u64>) {
+        let mut numbers = mem::take(list).into_vec();
+        self.sum(&mut numbers);
+        *list = numbers.into();
+    }
+
+    /// What each process has in its list: for the first one; the others have nothing then.
+    fn gather_by_rank<T: Encode>(&mut self, own: Vec<T>) -> Vec<Vec<T>> {
+        let mut all: Vec<Vec<T>> = (0..self.count()).map(|_| Vec::new()).collect();
+        if self.is_first() {
+            all[0] = own;
+        } else {
+            for piece in own.chunks(PIECE) {
+                let mut bytes = Vec::new();
+                piece.iter().for_each(|it| it.put(&mut bytes));
+                self.pass(&bytes, |_, _| {});
+            }
+        }
+        while self.pass(&[], |rank, from| {
+            while !from.is_empty() {
+                all[rank].push(T::get(from));
+            }
+        }) {}
+        all
+    }
+
+    /// The same for rows of a series, which become part of that of the first process.
+    fn gather_series<T: SeriesRow>(&mut self, series: &mut Series<T>) {
+        let mut all: Vec<Series<T>> = (0..self.count()).map(|_| Series::default()).collect();
+        if !self.is_first() {
+            let own = mem::take(series);
+            let read: io::Result<()> = own.pieces(PIECE, &mut |rows| {
+                let mut bytes = Vec::with_capacity(rows.len() * T::WORDS * 8);
+                for row in rows {
+                    let mut words = [0; WORDS];
+                    row.store(&mut words[..T::WORDS]);
+                    words[..T::WORDS].iter().for_each(|w| w.put(&mut bytes));
+                }
+                self.pass(&bytes, |_, _| {});
+                Ok(())
+            });
+            assert!(read.is_ok(), "rows of a series cannot be read: {read:?}");
+        }
+        let mut take = |rank: usize, from: &mut Bytes<'_>| {
+            while !from.is_empty() {
+                let mut words = [0; WORDS];
+                words[..T::WORDS].iter_mut().for_each(|w| *w = u64::get(from));
+                all[rank].push(T::load(&words[..T::WORDS]));
+            }
+        };
+        while self.pass(&[], &mut take) {}
+        all.into_iter().for_each(|part| series.append(part));
+    }
+}

@@ -1,0 +1,212 @@
+//! A run on several processes (`engine/ranks.rs`): each has this whole core and keeps up all that is changed between windows, but runs only some of
+//! the hosts and switches. What the others do to those, and what they know of receivers, comes from them as bytes.
+
+use super::{Apps, SimState, lock_app};
+use crate::engine::connection::ReceivedRanges;
+use crate::engine::encoding::{Bytes, Encode, record};
+use crate::engine::host::Wake;
+use crate::engine::partition::state::DeferredEffect;
+use crate::engine::ranks::Ranks;
+use forebay_traffic::Errand;
+use forebay_units::{ConnSlot, IndexVec, NodeId, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What an endless flow has written until it stops.
+pub(super) const ENDLESS: u64 = u64::MAX / 4;
+
+/// What this process runs, and what others have told it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remote {
+    /// The process that runs each node; `None`: this one all of them.
+    rank_of: Option<Arc<IndexVec<NodeId, u16>>>,
+    /// This process.
+    own: u16,
+    /// Receivers of connections that are sent here and received elsewhere, as they were when all told each other last.
+    receivers: BTreeMap<ConnSlot, RemoteReceiver>,
+}
+
+/// A receiver, as its process tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RemoteReceiver {
+    pub held: ReceivedRanges,
+    /// The stream offset that it expects next.
+    pub rcv_nxt: u64,
+}
+
+record!(ReceivedRanges { in_order, beyond });
+record!(RemoteReceiver { held, rcv_nxt });
+
+impl Encode for Box<[(u64, u64)]> {
+    fn put(&self, to: &mut Vec<u8>) {
+        self.to_vec().put(to);
+    }
+    fn get(from: &mut Bytes<'_>) -> Box<[(u64, u64)]> {
+        Vec::get(from).into()
+    }
+}
+
+/// Kinds of what is handed over; 0: there is no more.
+mod kind {
+    pub(super) const TIMER: u8 = 1;
+    pub(super) const EXPECT: u8 = 2;
+    pub(super) const STOPPED: u8 = 3;
+    pub(super) const DELIVERED: u8 = 4;
+    pub(super) const LATE_ACK: u8 = 5;
+    pub(super) const CLOSED: u8 = 6;
+}
+
+impl SimState {
+    /// Whether this process runs `node`.
+    #[inline]
+    pub(in crate::engine) fn is_local(&self, node: NodeId) -> bool {
+        self.remote.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.remote.own)
+    }
+
+    /// Whether process `rank`, another one, runs `node`.
+    fn runs_on(&self, rank: usize, node: NodeId) -> bool {
+        self.remote.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
+    }
+
+    /// From now on the processes in `rank_of` run the nodes, of which this is number `own`.
+    pub(in crate::engine) fn set_ranks(&mut self, own: usize, rank_of: IndexVec<NodeId, u16>) {
+        (self.remote.own, self.remote.rank_of) = (own as u16, Some(Arc::new(rank_of)));
+        self.partition.mark_shared();
+        for conn in self.streams.ids() {
+            self.expect_endless(conn);
+        }
+    }
+
+    /// Of a connection that is sent elsewhere this process knows how much was written: finite messages are announced, and an endless one is known.
+    pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
+        let s = &self.streams[conn];
+        if s.live && s.endless && !self.is_local(s.src) {
+            self.senders[conn].written = ENDLESS;
+        }
+    }
+
+    /// What the receiver of `conn`, which is elsewhere, had when all told each other last.
+    pub(super) fn remote_receiver(&self, conn: ConnSlot) -> RemoteReceiver {
+        self.remote.receivers.get(&conn).cloned().unwrap_or_default()
+    }
+
+    /// All processes tell each other what the receivers have whose senders are elsewhere.
+    pub(in crate::engine) fn exchange_receivers(&mut self, ranks: &mut Ranks) {
+        ranks.tell(|rank, to| {
+            for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.is_local(s.dst) && self.runs_on(rank, s.src))
+            {
+                (conn, RemoteReceiver { held: self.held(conn), rcv_nxt: self.receivers[conn].rcv_nxt() }).put(to);
+            }
+        });
+        self.remote.receivers.clear();
+        ranks.hear(|_, from| {
+            while !from.is_empty() {
+                let (conn, told) = Encode::get(from);
+                self.remote.receivers.insert(conn, told);
+            }
+        });
+    }
+
+    /// What timers that were set in this window for hosts elsewhere take there, in their order.
+    pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
+        let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
+            DeferredEffect::Timer { host, wake: Wake::App { app, tag }, .. } if !self.is_local(*host) => Some((*app, *tag)),
+            _ => None,
+        });
+        away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
+    }
+
+    /// Tells process `rank` what the hosts here did to its own in this window, and what all must know of it.
+    pub(in crate::engine) fn encode_effects(&self, rank: usize, errands: &[Errand], to: &mut Vec<u8>) {
+        let has = |node| self.runs_on(rank, node);
+        let mut errands = errands.iter();
+        for (from, what) in self.partition.effects() {
+            match *what {
+                DeferredEffect::Timer { host, time, order, wake } => {
+                    let Wake::App { app, tag } = wake else { unreachable!("a host sets timers of others for applications only") };
+                    let away = if self.is_local(host) { None } else { errands.next() };
+                    let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
+                    (kind::TIMER, *from).put(to);
+                    ((host, time), (order, (app, errand))).put(to);
+                }
+                DeferredEffect::Expect { conn, end, query, start } if has(self.streams[conn].dst) => {
+                    (kind::EXPECT, *from).put(to);
+                    ((conn, end), (query, start)).put(to);
+                }
+                DeferredEffect::Stopped { conn, written } if has(self.streams[conn].dst) => {
+                    (kind::STOPPED, *from).put(to);
+                    (conn, written).put(to);
+                }
+                DeferredEffect::Delivered { conn, time } if has(self.streams[conn].src) => {
+                    (kind::DELIVERED, *from).put(to);
+                    (conn, time).put(to);
+                }
+                DeferredEffect::LateAck { conn, time, held } if has(self.streams[conn].src) => {
+                    (kind::LATE_ACK, *from).put(to);
+                    (conn, (time, held)).put(to);
+                }
+                DeferredEffect::Closed { conn, written } => {
+                    (kind::CLOSED, *from).put(to);
+                    (conn, written).put(to);
+                }
+                DeferredEffect::Row { conn, .. } => {
+                    debug_assert!(self.is_local(self.streams[conn].dst), "such runs are not divided")
+                }
+                DeferredEffect::Expect { .. }
+                | DeferredEffect::Stopped { .. }
+                | DeferredEffect::Delivered { .. }
+                | DeferredEffect::LateAck { .. } => {}
+            }
+        }
+        0_u8.put(to);
+        self.partition.asked().to_vec().put(to);
+    }
+
+    /// Takes over what [`SimState::encode_effects`] of another process said.
+    pub(in crate::engine) fn decode_effects(&mut self, apps: &Apps, from: &mut Bytes<'_>) {
+        loop {
+            let what = u8::get(from);
+            if what == 0 {
+                break;
+            }
+            let node: NodeId = Encode::get(from);
+            let what = match what {
+                kind::TIMER => {
+                    let ((host, time), (order, (app, errand))) = Encode::get(from);
+                    let errand: Errand = errand;
+                    let tag = if self.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
+                    DeferredEffect::Timer { host, time, order, wake: Wake::App { app, tag } }
+                }
+                kind::EXPECT => {
+                    let ((conn, end), (query, start)) = Encode::get(from);
+                    let s = &self.streams[conn];
+                    lock_app(&apps[s.app]).written_elsewhere(s.tag, start);
+                    DeferredEffect::Expect { conn, end, query, start }
+                }
+                kind::STOPPED => {
+                    let (conn, written) = Encode::get(from);
+                    DeferredEffect::Stopped { conn, written }
+                }
+                kind::DELIVERED => {
+                    let (conn, time) = Encode::get(from);
+                    DeferredEffect::Delivered { conn, time }
+                }
+                kind::LATE_ACK => {
+                    let (conn, (time, held)) = Encode::get(from);
+                    DeferredEffect::LateAck { conn, time, held }
+                }
+                kind::CLOSED => {
+                    let (conn, written) = Encode::get(from);
+                    DeferredEffect::Closed { conn, written }
+                }
+                other => {
+                    panic!("another process of the run handed over something of kind {other}: all must run the same program")
+                }
+            };
+            self.partition.defer(node, what);
+        }
+        for (time, spec) in Vec::<(Time, _)>::get(from) {
+            self.partition.ask(time, spec);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Where the engine asks shims. The ways between an endpoint and the interface of its host are two: straight, or through the shim of its
+//! transport. What happens on the way is written once, generic over [`EndpointPath`]. Which one it is says the check of a packet's generation, which
+//! every packet goes through anyway ([`Generation`](crate::net::generation::Generation)): connections without shim pay nothing.
+
+use super::SimState;
+use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};
+use crate::engine::host::Wake;
+use crate::engine::nic::Nic;
+use crate::net::packet::{Packet, Wire, flag};
+use crate::shim::endpoint::Side;
+use forebay_units::{ConnSlot, GroupId, NodeId, Time};
+
+/// A way between endpoints and the interfaces of their hosts.
+pub(super) trait EndpointPath {
+    /// Whether it is that through the shim.
+    const SHIM: bool;
+
+    /// Where the endpoint hands its packets over.
+    type Wire<'a>: Wire;
+
+    /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
+    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
+
+    /// The way out. It ends at what `nic` makes, at its place, as it is in use for every packet.
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
+
+    /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
+    fn settle(core: &mut SimState, at: Endpoint, now: Time);
+}
+
+/// Straight to the interface.
+pub(super) struct Direct;
+
+/// Through the shim.
+pub(super) struct Shimmed;
+
+impl EndpointPath for Direct {
+    const SHIM: bool = false;
+
+    type Wire<'a> = Nic<'a>;
+
+    #[inline(always)]
+    fn ingress<'p>(_: &mut EndpointShims, _: Endpoint, p: &'p Packet, _: &'p mut Packet) -> Option<&'p Packet> {
+        Some(p)
+    }
+
+    #[inline(always)]
+    fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Nic<'a> {
+        nic()
+    }
+
+    #[inline(always)]
+    fn settle(_core: &mut SimState, _at: Endpoint, _now: Time) {}
+}
+
+impl EndpointPath for Shimmed {
+    const SHIM: bool = true;
+
+    type Wire<'a> = ShimNic<'a>;
+
+    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {
+        *copy = *p;
+        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), p.arrival, copy));
+        passes.then_some(copy)
+    }
+
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> ShimNic<'a> {
+        ShimNic::new(shims, at, nic())
+    }
+
+    fn settle(core: &mut SimState, at: Endpoint, now: Time) {
+        let generation = match at.side {
+            Side::Sender => core.senders[at.conn].generation(),
+            Side::Receiver => core.receivers[at.conn].generation(),
+        };
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
+        core.set_shim_timer(at.node, at.group, tick);
+    }
+}
+
+/// Does what connections without shim never come to, away from their path.
+#[cold]
+#[inline(never)]
+pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
+    f()
+}
+
+impl SimState {
+    fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
+        if let Some(time) = time {
+            self.set_timer(node, node, time, Wake::Shim { group });
+        }
+    }
+
+    /// The timer of a host's shim came due.
+    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: Time) {
+        let Some(layers) = self.endpoint_shims.of(group) else { return };
+        let host = &mut self.hosts[node];
+        // As `is_of_sender` and `is_of_receiver`.
+        let (generations, streams, senders) = (&self.generations, &self.streams, &self.senders);
+        let of_sender = |conn, g| generations[conn] == g && streams[conn].src == node && senders[conn].generation() == g;
+        let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, &self.tcp[group]);
+        layers.tick(Side::Sender, node, now, of_sender, &mut nic);
+        let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), host, now);
+        layers.tick(Side::Receiver, node, now, |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
+        let next = layers.rearm(node, now);
+        self.set_shim_timer(node, group, next);
+    }
+
+    /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
+    #[cold]
+    pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
+        if self.tcp[group].shims.window.is_none() {
+            return;
+        }
+        let back = self.small_packet_latency(dst, src, group);
+        let rate = self.network.ports[self.hosts[dst].fed_by].rate;
+        if let Some(window) = &mut self.receivers[conn].window_shim {
+            self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
+        }
+    }
+
+    /// Connection `conn` has ended.
+    pub(super) fn leave_window_shim(&mut self, conn: ConnSlot) {
+        if !self.window_shims.any() {
+            return;
+        }
+        let host = self.streams[conn].dst;
+        let hosts = self.window_shims.of(host);
+        if let (Some(hosts), Some(window)) = (hosts, self.receivers[conn].window_shim.take()) {
+            hosts.leave(&window);
+        }
+    }
+
+    /// A packet of the data direction reached `node`; its endpoint has not seen it yet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
+        let Some(hosts) = self.window_shims.of(node) else { return };
+        let now = p.arrival;
+        hosts.packet_arrived(now, u64::from(p.wire));
+        let generation = self.generations[p.conn];
+        let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
+        if current
+            && let Some(window) = &mut self.receivers[p.conn].window_shim
+            && p.len > 0
+            && p.flags & (flag::SYN | flag::PROBE) == 0
+        {
+            let forward = now.since(p.ts);
+            hosts.data_arrived(window, now, u64::from(p.len), forward);
+        }
+    }
+}

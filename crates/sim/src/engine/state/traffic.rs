@@ -1,0 +1,58 @@
+//! The simulation as the host of applications ([`forebay_traffic::Host`]).
+
+use super::SimState;
+use crate::engine::host;
+use crate::tcp::datagram::Datagram;
+use forebay_traffic::{Host, Job, OpenSpec, QueryStart, Wake};
+use forebay_units::{ConnSlot, GroupId, NodeId, Time};
+
+impl Host for SimState {
+    /// Growing by doubling leaves holes that the allocator keeps.
+    fn reserve(&mut self, connections: usize) {
+        self.make_room(connections);
+    }
+
+    fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
+        self.connect(time, spec)
+    }
+
+    fn earliest_open(&self) -> Time {
+        self.soonest()
+    }
+
+    fn open_later(&mut self, time: Time, spec: OpenSpec) {
+        self.ask(time, spec);
+    }
+
+    fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+        self.source(spec, datagram)
+    }
+
+    #[inline]
+    fn write(&mut self, conn: ConnSlot, now: Time, job: Job) {
+        self.write_message(conn, now, job);
+    }
+
+    fn stop(&mut self, conn: ConnSlot, now: Time) {
+        self.stop_writing(conn, now);
+    }
+
+    #[inline]
+    fn send_datagram(&mut self, conn: ConnSlot, now: Time) {
+        self.datagram(conn, now);
+    }
+
+    #[inline]
+    fn wake(&mut self, wake: Wake) {
+        let Wake { app, tag, origin, host, time } = wake;
+        self.set_timer(origin, host, time, host::Wake::App { app, tag });
+    }
+
+    fn begin_query(&mut self, start: QueryStart) {
+        self.recorder.query(start);
+    }
+
+    fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
+        self.small_packet_latency(from, to, group)
+    }
+}

@@ -1,0 +1,142 @@
+//! What belongs to one host and is touched by it alone while a window runs: the two ends of a connection lie in different lists, and reach each
+//! other by packets, or by what is handed over at the end of the window (`engine/lane.rs`). Debug builds check it at every access; the others
+//! pay nothing.
+
+use super::arena::Arena;
+use forebay_units::{Id, NodeId};
+use std::ops::{Index, IndexMut};
+
+/// Items by identifiers of kind `I`, each with the host that owns it.
+#[derive(Debug)]
+pub(crate) struct PerHost<I, T> {
+    items: Arena<I, T>,
+    #[cfg(debug_assertions)]
+    owners: Arena<I, NodeId>,
+    /// The host whose packets and timers are being worked off; `None` between windows, where everything may be touched.
+    #[cfg(debug_assertions)]
+    running: Option<NodeId>,
+}
+
+impl<I: Id, T> PerHost<I, T> {
+    /// No items.
+    pub(crate) fn new() -> PerHost<I, T> {
+        PerHost {
+            items: Arena::new(Vec::new()),
+            #[cfg(debug_assertions)]
+            owners: Arena::new(Vec::new()),
+            #[cfg(debug_assertions)]
+            running: None,
+        }
+    }
+
+    /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
+    pub(crate) fn put(&mut self, id: I, owner: NodeId, item: T) {
+        if id.index() == self.items.len() {
+            self.items.push(item);
+            #[cfg(debug_assertions)]
+            self.owners.push(owner);
+        } else {
+            self.items[id] = item;
+            #[cfg(debug_assertions)]
+            {
+                self.owners[id] = owner;
+            }
+        }
+        // Release builds do not look at it.
+        let _ = owner;
+    }
+
+    /// Another way to the same items, for one part of a run.
+    ///
+    /// # Safety
+    /// As [`Arena::share`].
+    pub(crate) unsafe fn share(&mut self) -> PerHost<I, T> {
+        // SAFETY: the caller's promise is that of `Arena::share`.
+        unsafe {
+            PerHost {
+                items: self.items.share(),
+                #[cfg(debug_assertions)]
+                owners: self.owners.share(),
+                #[cfg(debug_assertions)]
+                running: None,
+            }
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Makes room for exactly `more` items.
+    pub(crate) fn reserve_exact(&mut self, more: usize) {
+        self.items.reserve_exact(more);
+        #[cfg(debug_assertions)]
+        self.owners.reserve_exact(more);
+    }
+
+    /// An item whoever is run, to ask the cache for it and no more.
+    #[inline(always)]
+    pub(crate) fn look(&self, id: I) -> &T {
+        &self.items[id]
+    }
+
+    /// All items in order of their numbers. Between windows only.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        #[cfg(debug_assertions)]
+        assert!(self.running.is_none(), "all items are looked at between windows only");
+        self.items.iter()
+    }
+
+    /// From now on host `node` is run; `None`: the window is over.
+    #[cfg(debug_assertions)]
+    pub(crate) fn set_running(&mut self, node: Option<NodeId>) {
+        self.running = node;
+    }
+
+    #[inline(always)]
+    fn check(&self, id: I) {
+        #[cfg(debug_assertions)]
+        if let Some(node) = self.running {
+            let owner = self.owners[id];
+            assert!(owner == node, "host {node} touches {} {} of host {owner}", std::any::type_name::<T>(), id.index());
+        }
+        let _ = id;
+    }
+}
+
+impl<I: Id, T> Index<I> for PerHost<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, id: I) -> &T {
+        self.check(id);
+        &self.items[id]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for PerHost<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        self.check(id);
+        &mut self.items[id]
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use super::*;
+    use forebay_units::ConnSlot;
+
+    #[test]
+    #[should_panic(expected = "host 3 touches i32 1 of host 4")]
+    fn a_foreign_half_is_not_to_be_touched() {
+        let (own, foreign) = (ConnSlot::new(0), ConnSlot::new(1));
+        let mut halves = PerHost::new();
+        halves.put(own, NodeId::new(3), 10);
+        halves.put(foreign, NodeId::new(4), 11);
+        halves[foreign] = 12;
+        halves.set_running(Some(NodeId::new(3)));
+        halves[own] += 1;
+        halves[foreign] += 1;
+    }
+}

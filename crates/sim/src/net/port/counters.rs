@@ -1,0 +1,131 @@
+//! What a port counts.
+
+use super::Port;
+use crate::net::backlog::Backlog;
+use crate::net::packet::Codepoint;
+use forebay_units::Time;
+
+/// Counters of a port since the start or the end of the warm-up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PortStats {
+    /// Packets queued for transmission.
+    pub sent_pkts: u64,
+    /// Wire bytes of those.
+    pub sent_bytes: u64,
+    /// Sum over queued packets of the time from arrival to departure, ps. By Little's law this is the integral of the queue.
+    pub sojourn: u128,
+}
+
+/// Counters of rare events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PortEvents {
+    /// Drops by reason: overflow, shared buffer, early.
+    pub dropped: [u64; 3],
+    /// Wire bytes dropped.
+    pub dropped_bytes: u64,
+    /// CE marks set.
+    pub marked: u64,
+    /// Packets that were not sent because the link was down, or went down while they waited.
+    pub cut_waiting: u64,
+    /// Wire bytes of those.
+    pub cut_bytes: u64,
+    /// Packets that were on the wire when the link went down.
+    pub cut_flying: u64,
+    /// Packets damaged on the link.
+    pub damaged: u64,
+    /// Largest queue after an arrival, packets.
+    pub max_pkts: u32,
+}
+
+impl Port {
+    /// Sums over packets.
+    pub fn stats(&self) -> PortStats {
+        PortStats { sent_pkts: self.sent_pkts, sent_bytes: self.sent_bytes, sojourn: self.sojourn() }
+    }
+
+    pub(super) fn sojourn(&self) -> u128 {
+        u128::from(self.sojourn_high) << 64 | u128::from(self.sojourn_low)
+    }
+
+    pub(super) fn set_sojourn(&mut self, sum: u128) {
+        (self.sojourn_low, self.sojourn_high) = (sum as u64, (sum >> 64) as u64);
+    }
+
+    /// Adds to the time from arrival to departure of packets.
+    #[inline(always)]
+    pub(in crate::net) fn add_sojourn(&mut self, time: Time) {
+        let (sum, over) = self.sojourn_low.overflowing_add(time.0);
+        self.sojourn_low = sum;
+        if over {
+            self.sojourn_high += 1;
+        }
+    }
+
+    /// Counts a mark on a packet that has had this codepoint before.
+    #[inline(always)]
+    pub(in crate::net) fn count_mark(&mut self, before: Codepoint) {
+        self.events.marked += u64::from(before != Codepoint::Ce);
+    }
+
+    /// Packets queued since the start of the simulation, except those thrown out of the queue.
+    pub fn total_sent(&self) -> u64 {
+        self.before + self.sent_pkts
+    }
+
+    /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
+    /// part of the sojourn that lies in the future.
+    pub fn close(&mut self, now: Time) -> u128 {
+        self.settle(now);
+        self.flush_observer(now);
+        if let Some(backlog) = &mut self.backlog {
+            let waited = backlog.settle(now);
+            self.set_sojourn(self.sojourn() + waited);
+        }
+        let mut future = 0;
+        let mut position = self.departed;
+        while position != self.ring.tail() {
+            future += u128::from((self.ring.packet(position).arrival - self.delay - now).0);
+            position = self.ring.next(position);
+        }
+        future
+    }
+
+    /// Checks that the queue's counts are those of its packets.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub fn audit(&self) {
+        let (mut packets, mut bytes, mut position) = (0, 0, self.departed);
+        while position != self.ring.tail() {
+            packets += 1;
+            bytes += u64::from(self.ring.packet(position).wire);
+            position = self.ring.next(position);
+        }
+        for p in self.backlog().into_iter().flat_map(Backlog::packets) {
+            packets += 1;
+            bytes += u64::from(p.wire);
+        }
+        assert_eq!(
+            (packets, bytes),
+            (self.queue.packets, self.queue.bytes),
+            "conservation: a port's queue does not match its packets"
+        );
+    }
+
+    /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
+    pub fn restart_stats(&mut self, now: Time) {
+        let future = self.close(now);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.restart();
+        }
+        self.before += self.sent_pkts;
+        (self.sent_pkts, self.sent_bytes) = (0, 0);
+        self.set_sojourn(future);
+        self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
+        if let Some(o) = &mut self.observer {
+            o.restart(now);
+        }
+        self.start_occupancy(now);
+        self.update_threshold();
+    }
+}

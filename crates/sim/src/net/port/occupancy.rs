@@ -1,0 +1,196 @@
+//! How long a queue had each of its lengths, at one addition a change.
+//!
+//! With t the time of a change, a queue that grows from length n adds t to sum n, and one that shrinks to length n subtracts t from it. The
+//! time spent at length n is sum n less sum n - 1: a stay there begins with growth from n - 1 or with shrinking from n + 1, and ends with one
+//! of these the other way round. It does not matter in which order changes are added, nor that the sums wrap, nor whether all times are later
+//! by the same: what was is known when it is asked for ([`OccupancyTimes::times`]).
+
+use forebay_units::Time;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null_mut};
+
+/// Words before the sums: how many sums there are, the time of the first length, and that length.
+const HEAD: usize = 3;
+/// Words at the start: two cache lines.
+const FIRST: usize = 16;
+
+/// The sums of one queue, in one piece of memory behind a thin pointer, so that a change touches one cache line beside those of its port.
+pub(super) struct OccupancyTimes {
+    words: *mut u64,
+    owned: PhantomData<Box<[u64]>>,
+}
+
+// SAFETY: the memory is its own.
+unsafe impl Send for OccupancyTimes {}
+
+impl OccupancyTimes {
+    /// Of a queue that is not counted.
+    pub(super) const OFF: OccupancyTimes = OccupancyTimes { words: null_mut(), owned: PhantomData };
+
+    /// Of a queue of `length`, from `time` on, with room for growth to `most`.
+    pub(super) fn new(time: Time, length: u32, most: u32) -> OccupancyTimes {
+        let mut occupancy = OccupancyTimes { words: zeroed(FIRST), owned: PhantomData };
+        occupancy.head_mut().copy_from_slice(&[(FIRST - HEAD) as u64, time.0, u64::from(length)]);
+        occupancy.reserve(most.max(length));
+        occupancy
+    }
+
+    /// Whether the queue is counted.
+    #[inline(always)]
+    pub(super) fn is_on(&self) -> bool {
+        !self.words.is_null()
+    }
+
+    /// The queue grows from `length`, for which there is room, at `time`.
+    ///
+    /// # Safety
+    /// The queue is counted, and has not been longer than the argument of [`OccupancyTimes::reserve`].
+    #[inline(always)]
+    pub(super) unsafe fn grow(&mut self, length: u32, time: Time) {
+        // SAFETY: by the caller.
+        let sum = unsafe { &mut *self.words.add(HEAD + length as usize) };
+        *sum = sum.wrapping_add(time.0);
+    }
+
+    /// The queue shrinks to `length` at `time`.
+    ///
+    /// # Safety
+    /// As for [`OccupancyTimes::grow`].
+    #[inline(always)]
+    pub(super) unsafe fn shrink(&mut self, length: u32, time: Time) {
+        // SAFETY: by the caller.
+        let sum = unsafe { &mut *self.words.add(HEAD + length as usize) };
+        *sum = sum.wrapping_sub(time.0);
+    }
+
+    /// The queue shrinks to nothing at one time and grows to one packet at another.
+    ///
+    /// # Safety
+    /// As for [`OccupancyTimes::grow`], of 0.
+    #[inline(always)]
+    pub(super) unsafe fn renew(&mut self, shrinks: Time, grows: Time) {
+        // SAFETY: by the caller.
+        let sum = unsafe { &mut *self.words.add(HEAD) };
+        *sum = sum.wrapping_add((grows - shrinks).0);
+    }
+
+    /// Makes room for growth to `most`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reserve(&mut self, most: u32) {
+        let (Some(count), most) = (self.sums().map(<[u64]>::len), most as usize) else { return };
+        if most <= count {
+            return;
+        }
+        let words = (HEAD + most).next_power_of_two();
+        let grown = zeroed(words);
+        // SAFETY: both pieces hold as many words, and are not the same.
+        unsafe { grown.copy_from_nonoverlapping(self.words, HEAD + count) };
+        *self = OccupancyTimes { words: grown, owned: PhantomData };
+        self.head_mut()[0] = (words - HEAD) as u64;
+    }
+
+    /// The time at each length up to `time`, when it is `length`; empty where the queue is not counted.
+    ///
+    /// # Panics
+    /// If a change was added outside the interval from the first length to `time`, because the differences overflow then.
+    pub(super) fn times(&self, time: Time, length: u32) -> Vec<u64> {
+        let Some(sums) = self.sums() else { return Vec::new() };
+        let mut below = 0;
+        let mut times: Vec<u64> = sums.iter().chain([&0]).map(|&s| s.wrapping_sub(std::mem::replace(&mut below, s))).collect();
+        // SAFETY: the head of what is counted.
+        let (since, first) = unsafe { (*self.words.add(1), *self.words.add(2)) };
+        times[first as usize] = times[first as usize].wrapping_sub(since);
+        times[length as usize] = times[length as usize].wrapping_add(time.0);
+        let span = time.0.checked_sub(since);
+        assert!(
+            span.is_some_and(|span| times.iter().all(|&t| t <= span)),
+            "a change of a queue lies outside the interval from {since} to {} ps",
+            time.0
+        );
+        times
+    }
+
+    fn sums(&self) -> Option<&[u64]> {
+        // SAFETY: the first word holds the number of those behind the head.
+        self.is_on().then(|| unsafe { std::slice::from_raw_parts(self.words.add(HEAD), *self.words as usize) })
+    }
+
+    fn head_mut(&mut self) -> &mut [u64] {
+        // SAFETY: called where the queue is counted.
+        unsafe { std::slice::from_raw_parts_mut(self.words, HEAD) }
+    }
+}
+
+impl Drop for OccupancyTimes {
+    fn drop(&mut self) {
+        if let Some(words) = self.sums().map(|s| s.len() + HEAD) {
+            // SAFETY: allocated by `zeroed` with this layout.
+            unsafe { dealloc(self.words.cast(), layout(words)) };
+        }
+    }
+}
+
+/// Whole cache lines.
+fn layout(words: usize) -> Layout {
+    Layout::array::<u64>(words).and_then(|l| l.align_to(64)).unwrap_or_else(|_| panic!("a queue of {words} packets"))
+}
+
+fn zeroed(words: usize) -> *mut u64 {
+    let layout = layout(words);
+    // SAFETY: the size is not zero.
+    let place = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+    place.cast().as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_sampling::Rng;
+
+    #[test]
+    fn times_are_those_of_every_stay() {
+        let mut rng = Rng::stream(3, &[]);
+        for first in [0, 2, 40] {
+            let mut occupancy = OccupancyTimes::new(Time(100), first, first);
+            let (mut expected, mut length, mut most, mut now, mut last) = (vec![0; 5_000], first, first, 100, 100);
+            for _ in 0..20_000 {
+                now += rng.below(50);
+                expected[length as usize] += now - last;
+                last = now;
+                // Longer and longer, then back.
+                if length == 0 || rng.below(100) < 51 {
+                    most = most.max(length + 1);
+                    occupancy.reserve(most);
+                    // SAFETY: there is room.
+                    unsafe { occupancy.grow(length, Time(now)) };
+                    length += 1;
+                } else {
+                    length -= 1;
+                    // SAFETY: there is room.
+                    unsafe { occupancy.shrink(length, Time(now)) };
+                }
+            }
+            let mut times = occupancy.times(Time(now + 7), length);
+            expected[length as usize] += 7;
+            times.resize(expected.len(), 0);
+            assert_eq!(times, expected);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 200 ps")]
+    fn change_before_the_start_panics() {
+        let mut occupancy = OccupancyTimes::new(Time(100), 0, 4);
+        // SAFETY: there is room.
+        unsafe { occupancy.grow(0, Time(50)) };
+        occupancy.times(Time(200), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 50 ps")]
+    fn end_before_the_start_panics() {
+        OccupancyTimes::new(Time(100), 0, 4).times(Time(50), 0);
+    }
+}
