@@ -4,7 +4,7 @@ use crate::script::Options;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Ecn, Idle, Recovery, Transport};
 use forebay_param::{Kind, Param, Value, Values, nearest};
-use forebay_sim::cc::{self, LawEntry};
+use forebay_sim::cc::{self, CcEntry};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use std::ops::RangeInclusive;
@@ -288,7 +288,7 @@ fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Resul
 
 /// The same as a scenario has it.
 fn transport_of(stack: &str, law: &str, transport: &[(String, String)]) -> Result<Transport, String> {
-    let entry: &LawEntry = cc::find(law).ok_or_else(|| format!("no congestion control `{law}`"))?;
+    let entry: &CcEntry = cc::find(law).ok_or_else(|| format!("no congestion control `{law}`"))?;
     let name = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
     let keys: Vec<&str> = PARAMS.iter().chain(entry.entry.params).map(|p| p.key).collect();
     for (key, _) in transport {

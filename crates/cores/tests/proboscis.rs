@@ -11,7 +11,7 @@ use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, Wire, flag};
 use forebay_sim::shim::endpoint::{End, EndpointShim};
 use forebay_sim::shim::proboscis::{Config, Host, Proboscis, ReceiverShim, Rules, SenderShim, State, Verdict};
-use forebay_sim::shim::{ShimConfig, build, layers};
+use forebay_sim::shim::{ShimConfig, build, endpoint_shims};
 use forebay_units::{Bytes, NodeId, Rate, Time};
 
 const CONNECTIONS: u64 = 20_000;
@@ -57,7 +57,7 @@ fn draw(rng: &mut Rng) -> (Transport, Config) {
         ("peer-has-shim", Value::Bool(below(3) > 0)),
     ]);
     let shim = Chosen { name: "proboscis", values: Values(values) };
-    let Ok(ShimConfig::Endpoint(layers::Config::Proboscis(config))) = build(&shim) else { panic!("{shim:?}") };
+    let Ok(ShimConfig::Endpoint(endpoint_shims::Config::Proboscis(config))) = build(&shim) else { panic!("{shim:?}") };
     let mut stack = defaults(Profile::Linux);
     stack.ack_every = 1 + below(2) as u32;
     stack.mss = [536, 1_460][below(2) as usize];
@@ -182,7 +182,7 @@ impl Pair {
             Verdict::Severe => 2,
             Verdict::Insufficient => 3,
             Verdict::Unprobed => 4,
-            Verdict::Recent => panic!("the guest has none: {}", self.at),
+            Verdict::TrainCache => panic!("the guest has none: {}", self.at),
         };
         let waits = u64::from(self.receiver.waiting());
         let simulated = [waits, r.window.unwrap_or(u64::MAX), r.held.0, verdict, r.swallowed, 0];

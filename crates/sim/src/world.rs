@@ -1,6 +1,6 @@
 //! The simulator as a world.
 
-use crate::cc::{self, Law};
+use crate::cc::{self, Cc};
 use crate::engine::path::empty_path;
 use crate::run::Cores;
 use crate::shim;
@@ -109,7 +109,7 @@ impl World for Simulator {
             }
             let mut law = tcp.law.start();
             law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
-            if let Law::Trim(trim) = &law {
+            if let Cc::Trim(trim) = &law {
                 let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
                 lines.push(format!("`{}` from {} to {}: {}", group.name, node(from), node(to), trim.summary()));
             }

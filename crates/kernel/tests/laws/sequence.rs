@@ -8,7 +8,7 @@ use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Ack, Event, Law, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
-use forebay_sim::shim::tagger::Tagger;
+use forebay_sim::shim::tag_shims::Tagger;
 use forebay_sim::shim::{self, Shims};
 use forebay_units::{Bytes, QueueLen, Rate, Time, TimeOrNever};
 

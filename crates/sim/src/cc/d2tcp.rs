@@ -1,8 +1,8 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
 //! deadlines it is DCTCP.
 
-use super::whole;
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
+use super::fixed_point;
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Dctcp, Event, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, choices, optional};
 use forebay_units::{Time, TimeOrNever};
@@ -66,23 +66,23 @@ impl D2tcp {
 
 impl D2tcp {
     /// The imminence in fixed point, times in whole microseconds.
-    fn imminence_whole(&self, cwnd: f64) -> u32 {
-        let Some(&(end, Some(deadline))) = self.messages.front() else { return whole::ONE };
+    fn imminence_fixed_point(&self, cwnd: f64) -> u32 {
+        let Some(&(end, Some(deadline))) = self.messages.front() else { return fixed_point::ONE };
         let (now, deadline) = (self.now.as_us(), deadline.as_us());
         if deadline <= now {
-            return whole::fixed(self.c.missed);
+            return fixed_point::fixed(self.c.missed);
         }
-        let per_trip = 3 * u64::from(whole::segments(cwnd).max(1)) * u64::from(self.mss.max(1));
+        let per_trip = 3 * u64::from(fixed_point::segments(cwnd).max(1)) * u64::from(self.mss.max(1));
         let left = u64::from((end - self.una) as u32);
         let trips = ((left << 18) / per_trip).min((1 << 36) - 1);
         let needed = trips * self.srtt.get().map_or(0, Time::as_us).min((1 << 27) - 1);
-        let least_and_most = (u64::from(whole::fixed(self.c.d_min)), u64::from(whole::fixed(self.c.d_max)));
+        let least_and_most = (u64::from(fixed_point::fixed(self.c.d_min)), u64::from(fixed_point::fixed(self.c.d_max)));
         (needed / (deadline - now)).clamp(least_and_most.0, least_and_most.1) as u32
     }
 
     /// A message ends at `end`; of two that become one the earlier deadline counts.
     fn write(&mut self, end: u64, deadline: Option<Time>) {
-        if self.marks.is_whole()
+        if self.marks.is_fixed_point()
             && self.messages.len() >= MESSAGES
             && let Some(newest) = self.messages.back_mut()
         {
@@ -113,15 +113,15 @@ impl CongestionControl for D2tcp {
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
-        if self.marks.is_whole() {
-            let imminence = self.imminence_whole(w.cwnd);
-            return dctcp::weighted_whole(w, cut, &mut self.marks, imminence, self.c.min_cwnd).into();
+        if self.marks.is_fixed_point() {
+            let imminence = self.imminence_fixed_point(w.cwnd);
+            return dctcp::weighted_fixed_point(w, cut, &mut self.marks, imminence, self.c.min_cwnd).into();
         }
         // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
         dctcp::weighted(w, cut, &self.marks, || self.imminence(w.cwnd), self.c.min_cwnd).into()
     }
 
-    fn loss_outweighs_marks(&self) -> bool {
+    fn reduces_on_loss_after_ecn(&self) -> bool {
         // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never cut by more than a loss does.
         true
     }
@@ -149,7 +149,7 @@ enum Missed {
 
 const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::Neutral)];
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "d2tcp",
         summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
@@ -157,7 +157,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
-            whole::ARITHMETIC,
+            fixed_point::ARITHMETIC,
             optional("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
             optional("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
             optional(
@@ -175,7 +175,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     adjust: None,
     build: |v| {
         let d_max = v.float("d-max");
-        LawConfig::D2tcp(Config {
+        CcConfig::D2tcp(Config {
             marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
             d_min: v.float("d-min"),
@@ -193,8 +193,8 @@ mod tests {
     use super::super::testing::ACK;
     use super::*;
     use crate::cc::Trigger;
+    use crate::cc::fixed_point::Arithmetic;
     use crate::cc::testing::cut as reduction;
-    use crate::cc::whole::Arithmetic;
 
     const W: Window = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
     const US: Time = Time::from_us(1);

@@ -1,8 +1,8 @@
 //! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
 
+use super::fixed_point::{self, Arithmetic, CwndGrowth};
 use super::newreno::halve;
-use super::whole::{self, Arithmetic, Steps};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round, Threshold, Trigger, Window};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Round, Threshold, Trigger, Window};
 use forebay_experiment::transport::{Ecn, Profile, Transport};
 use forebay_param::{Entry, Kind, Param, Value, Values, optional};
 use forebay_sampling::math;
@@ -34,9 +34,9 @@ impl Config {
         Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: linux, whole: linux }, alpha }
     }
 
-    /// Of the parameters [`G`], [`ALPHA`] and [`whole::ARITHMETIC`].
+    /// Of the parameters [`G`], [`ALPHA`] and [`fixed_point::ARITHMETIC`].
     pub(super) fn of(v: &Values) -> Config {
-        Config::estimate(v.float("g"), v.float("alpha"), v.choice("arithmetic", whole::WORDS))
+        Config::estimate(v.float("g"), v.float("alpha"), v.choice("arithmetic", fixed_point::WORDS))
     }
 }
 
@@ -56,18 +56,18 @@ pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl
 }
 
 /// The same in whole numbers, with the exponent in fixed point.
-pub(super) fn weighted_whole(w: &Window, cut: Reduction, marks: &mut Dctcp, exponent: u32, floor: f64) -> f64 {
-    marks.steps.reduced();
+pub(super) fn weighted_fixed_point(w: &Window, cut: Reduction, marks: &mut Dctcp, exponent: u32, floor: f64) -> f64 {
+    marks.growth.reduced();
     match cut.trigger {
-        Trigger::Ecn => cut_whole(w, whole::power((marks.alpha * 65_536.0) as u32, exponent)),
-        Trigger::Loss | Trigger::Timeout => whole::halve(cut.from),
+        Trigger::Ecn => reduce_fixed_point(w, fixed_point::power((marks.alpha * 65_536.0) as u32, exponent)),
+        Trigger::Loss | Trigger::Timeout => fixed_point::halve(cut.from),
     }
     .max(floor.floor())
 }
 
 /// Half of the window times `penalty`, in fixed point, is cut away.
-fn cut_whole(w: &Window, penalty: u32) -> f64 {
-    let cwnd = whole::segments(w.cwnd);
+fn reduce_fixed_point(w: &Window, penalty: u32) -> f64 {
+    let cwnd = fixed_point::segments(w.cwnd);
     f64::from(cwnd - ((u64::from(cwnd) * u64::from(penalty)) >> 17) as u32)
 }
 
@@ -95,7 +95,7 @@ pub struct Dctcp {
     marked: u32,
     /// The observation window (which ends at DCTCP.WindowEnd).
     window: Round,
-    pub(super) steps: Steps,
+    pub(super) growth: CwndGrowth,
 }
 
 impl Dctcp {
@@ -104,18 +104,18 @@ impl Dctcp {
         // Linux dctcp_alpha_on_init.
         let alpha = if c.rules.whole { (c.alpha * 1024.0).floor() / 1024.0 } else { c.alpha };
         let Rules { g, min_cwnd, no_growth_on_ece, fixed_point, .. } = c.rules;
-        let (window, steps) = (Round::default(), Steps::new(arithmetic));
-        Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, steps }
+        let (window, growth) = (Round::default(), CwndGrowth::new(arithmetic));
+        Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, acked: 0, marked: 0, window, growth }
     }
 
     /// Whether it computes in whole numbers altogether.
-    pub(super) fn is_whole(&self) -> bool {
-        self.steps != Steps::Fractions
+    pub(super) fn is_fixed_point(&self) -> bool {
+        self.growth != CwndGrowth::Fractional
     }
 
     /// Linux dctcp_update_alpha, on every ACK: it counts segments, where RFC 8257 counts bytes. Out of line, so that the hook stays short.
     #[inline(never)]
-    fn count_whole(&mut self, ack: &Ack) {
+    fn count_segments(&mut self, ack: &Ack) {
         let segments = ack.segments_delivered() as u32;
         self.acked += segments;
         if ack.ece {
@@ -156,8 +156,8 @@ impl CongestionControl for Dctcp {
 
     #[inline(always)]
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
-        if self.is_whole() {
-            return self.count_whole(&{ *ack });
+        if self.is_fixed_point() {
+            return self.count_segments(&{ *ack });
         }
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
         self.acked += ack.acked as u32;
@@ -178,14 +178,14 @@ impl CongestionControl for Dctcp {
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         // DCTCP spec 2.3: growth continues on ECE ACKs of a window that has been cut, unless the scenario forbids it.
         if !(ack.ece && self.no_growth_on_ece) {
-            self.steps.reno(w, ack.grow);
+            self.growth.reno(w, ack.grow);
         }
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
-        if self.is_whole() {
+        if self.is_fixed_point() {
             let floor = self.min_cwnd;
-            return weighted_whole(w, cut, self, whole::ONE, floor).into();
+            return weighted_fixed_point(w, cut, self, fixed_point::ONE, floor).into();
         }
         match cut.trigger {
             // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
@@ -203,22 +203,22 @@ impl CongestionControl for Dctcp {
         .into()
     }
 
-    fn loss_outweighs_marks(&self) -> bool {
+    fn reduces_on_loss_after_ecn(&self) -> bool {
         // RFC 8257 section 3.5; Linux dctcp_react_to_loss.
         true
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Counted { ece } = event
-            && self.is_whole()
+            && self.is_fixed_point()
         {
             // Linux counts it when it has updated alpha (tcp_in_ack_event before tcp_fastretrans_alert).
             self.acked += 1;
             self.marked += u32::from(ece);
         }
         if let Event::Timeout { snd_max } = event {
-            self.steps.reduced();
-            if self.is_whole() {
+            self.growth.reduced();
+            if self.is_fixed_point() {
                 // As Linux, where nothing else happens (dctcp_react_to_loss).
                 return;
             }
@@ -236,11 +236,11 @@ impl CongestionControl for Dctcp {
 
 /// The stack of Linux has whole windows.
 fn adjust(c: &mut Transport) {
-    let linux = c.profile == Profile::Linux && c.law.values.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
+    let linux = c.profile == Profile::Linux && c.law.values.choice("arithmetic", fixed_point::WORDS) == Arithmetic::Linux;
     c.law.fill("whole-windows", Value::Bool(linux));
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "dctcp",
         summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
@@ -271,7 +271,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             },
             Param {
                 key: "arithmetic",
-                kind: whole::ARITHMETIC.kind,
+                kind: fixed_point::ARITHMETIC.kind,
                 default: Some("paper"),
                 doc: "real numbers, or the kernel's fixed point with alpha in 1/1024",
             },
@@ -289,7 +289,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     adjust: Some(adjust),
     build: |v| {
-        let fixed_point = v.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
+        let fixed_point = v.choice("arithmetic", fixed_point::WORDS) == Arithmetic::Linux;
         let rules = Rules {
             g: v.float("g"),
             min_cwnd: v.float("min-cwnd"),
@@ -297,7 +297,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             fixed_point,
             whole: fixed_point && v.opt_bool("whole-windows").unwrap_or(false),
         };
-        LawConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
+        CcConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
     },
 };
 

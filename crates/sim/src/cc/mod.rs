@@ -1,45 +1,45 @@
 //! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
 //!
-//! To add a law: one file here, a `mod` line and a line in the list of `laws!`.
+//! To add a law: one file here, a `mod` line and a line in the list of `congestion_controls!`.
 
 #[macro_use]
-mod law;
+mod dispatch;
 
 mod bbr;
 mod bbr3;
+mod congestion_control;
 mod cubic;
 mod d2tcp;
 mod dctcp;
-mod delivery;
-mod hooks;
+mod fixed_point;
 mod l2dct;
 mod newreno;
 mod pfabric;
-mod records;
+mod rate_sample;
 mod reno;
-mod round;
+mod round_trip;
+mod sent_records;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
 mod threshold;
 mod trim;
-mod whole;
 mod windowed_max;
 
-pub use hooks::{
+pub use congestion_control::{
     Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
 };
-pub use law::Hooks;
-pub use round::Round;
+pub use dispatch::Hooks;
+pub use round_trip::Round;
 pub use threshold::Threshold;
 
+use dispatch::OptionalHooks;
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
 use forebay_units::{Rate, TimeOrNever};
-use law::Optional;
-use records::{Keep, Recorded};
+use sent_records::{SegmentHooks, WithSentRecords};
 
-laws! {
+congestion_controls! {
     /// Reno and NewReno: the same window rule; they differ in recovery.
     newreno::NewReno [reno newreno],
     /// CUBIC.
@@ -55,16 +55,16 @@ laws! {
     /// pFabric.
     pfabric::Pfabric [pfabric],
     /// BBR version 1.
-    bbr::Bbr in Recorded [bbr],
+    bbr::Bbr in WithSentRecords [bbr],
     /// BBR version 3.
-    bbr3::Bbr3 in Recorded [bbr3],
+    bbr3::Bbr3 in WithSentRecords [bbr3],
 }
 
 /// A law in the registry.
-pub type LawEntry = forebay_experiment::registry::LawEntry<LawConfig>;
+pub type CcEntry = forebay_experiment::registry::LawEntry<CcConfig>;
 
 /// The entry called `name`.
-pub fn find(name: &str) -> Option<&'static LawEntry> {
+pub fn find(name: &str) -> Option<&'static CcEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
@@ -72,9 +72,9 @@ pub fn find(name: &str) -> Option<&'static LawEntry> {
 ///
 /// # Errors
 /// No law has that name, or it refuses its parameters.
-pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
+pub fn build(law: &Chosen) -> Result<CcConfig, BuildError> {
     if *law == Chosen::NONE {
-        return Ok(LawConfig::NewReno(Default::default()));
+        return Ok(CcConfig::NewReno(Default::default()));
     }
     let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
     let config = (entry.build)(&law.values);
@@ -82,11 +82,11 @@ pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
     Ok(config)
 }
 
-impl LawConfig {
+impl CcConfig {
     /// Refuses values that are legal one by one, but not together.
     fn check(&self) -> Result<(), BuildError> {
         match self {
-            LawConfig::Cubic(c) => c.check(),
+            CcConfig::Cubic(c) => c.check(),
             _ => Ok(()),
         }
     }
@@ -97,14 +97,14 @@ impl LawConfig {
 /// The hooks that every ACK calls get a copy of its facts. Where the hook is inlined the copy costs nothing, and the facts stay in registers;
 /// a reference to the caller's own would put all of them into memory for every law (4 to 11 instructions a transmission in s2 and s3).
 #[allow(missing_docs, reason = "described in the trait")]
-impl Law {
+impl Cc {
     #[inline(always)]
     pub fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.in_ack_event(w, &{ *ack }));
     }
     #[inline(always)]
-    pub fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
-        each!(self, l => l.usual_ack(w, ack, grows));
+    pub fn fast_path_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
+        each!(self, l => l.fast_path_ack(w, ack, grows));
     }
     #[inline(always)]
     pub fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
@@ -131,8 +131,8 @@ impl Law {
     pub fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         each!(self, l => l.undo_cwnd(w, prior))
     }
-    pub fn loss_outweighs_marks(&self) -> bool {
-        each!(self, l => l.loss_outweighs_marks())
+    pub fn reduces_on_loss_after_ecn(&self) -> bool {
+        each!(self, l => l.reduces_on_loss_after_ecn())
     }
     pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())

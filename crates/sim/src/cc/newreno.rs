@@ -1,7 +1,7 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
-use super::whole::{self, Arithmetic, Steps};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window};
+use super::fixed_point::{self, Arithmetic, CwndGrowth};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Values};
 
@@ -14,12 +14,12 @@ pub struct Config {
 /// Additive increase, halving.
 #[derive(Debug, Clone, Copy)]
 pub struct NewReno {
-    steps: Steps,
+    growth: CwndGrowth,
 }
 
 impl NewReno {
     pub(super) fn new(c: &Config) -> NewReno {
-        NewReno { steps: Steps::new(c.arithmetic) }
+        NewReno { growth: CwndGrowth::new(c.arithmetic) }
     }
 }
 
@@ -30,25 +30,25 @@ impl CongestionControl for NewReno {
 
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
-        self.steps.reno(w, ack.grow);
+        self.growth.reno(w, ack.grow);
     }
 
     fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> Threshold {
-        self.steps.reduced();
-        match self.steps {
-            Steps::Fractions => halve(cut),
-            Steps::Whole { .. } => whole::halve(cut.from),
+        self.growth.reduced();
+        match self.growth {
+            CwndGrowth::Fractional => halve(cut),
+            CwndGrowth::WholeSegments { .. } => fixed_point::halve(cut.from),
         }
         .into()
     }
 
     fn window_after_marks(&self, from: f64, threshold: Threshold) -> Threshold {
-        if self.steps == Steps::Fractions { Threshold::at((from / 2.0).max(1.0)) } else { threshold }
+        if self.growth == CwndGrowth::Fractional { Threshold::at((from / 2.0).max(1.0)) } else { threshold }
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { .. } = event {
-            self.steps.reduced();
+            self.growth.reduced();
         }
     }
 }
@@ -59,13 +59,17 @@ pub(super) fn halve(cut: Reduction) -> f64 {
     (cut.from / 2.0).max(2.0)
 }
 
-/// The law of an entry with the parameter [`whole::ARITHMETIC`] alone.
-pub(super) fn build(v: &Values) -> LawConfig {
-    LawConfig::NewReno(Config { arithmetic: v.choice("arithmetic", whole::WORDS) })
+/// The law of an entry with the parameter [`fixed_point::ARITHMETIC`] alone.
+pub(super) fn build(v: &Values) -> CcConfig {
+    CcConfig::NewReno(Config { arithmetic: v.choice("arithmetic", fixed_point::WORDS) })
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
-    entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[whole::ARITHMETIC] },
+pub(super) const ENTRY: CcEntry = CcEntry {
+    entry: Entry {
+        name: "newreno",
+        summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)",
+        params: &[fixed_point::ARITHMETIC],
+    },
     needs_marks: false,
     needs_sack: false,
     ecn: Ecn::Off,

@@ -1,7 +1,7 @@
 //! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3; `proboscis.md` 6): start with a window of one
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Threshold, Window};
 use crate::shim::srpt;
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::{Chosen, Idle, Recovery, RtoRule, Transport};
@@ -57,7 +57,7 @@ fn adjust(c: &mut Transport) {
 
 const REMEMBER: &[(&str, bool)] = &[("slow-start", false), ("threshold", true)];
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "pfabric",
         summary: "pFabric's rate control: slow start from a large first window, reacting to timeouts only; brings shim = \"srpt\", recovery = \"sack\", dup-thresh = 0, rto-rule = \"fixed\", probe-after = 5, init-cwnd = 10; for pfabric queues",
@@ -73,7 +73,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: Some(adjust),
-    build: |v| LawConfig::Pfabric(Config { remember: v.choice("after-timeout", REMEMBER) }),
+    build: |v| CcConfig::Pfabric(Config { remember: v.choice("after-timeout", REMEMBER) }),
 };
 
 #[cfg(test)]

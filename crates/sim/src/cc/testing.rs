@@ -1,6 +1,6 @@
 //! What the tests of several laws share.
 
-use super::delivery::Sent;
+use super::rate_sample::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
 use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;

@@ -4,7 +4,7 @@ use super::nic::Nic;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use crate::shim::endpoint::{Balance, Side};
-use crate::shim::layers::Layers;
+use crate::shim::endpoint_shims::EndpointStates;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
@@ -24,7 +24,7 @@ pub(super) struct Endpoint {
 
 /// An endpoint's way to the network through its shim.
 pub(super) struct ShimNic<'a> {
-    layers: Option<&'a mut Layers>,
+    layers: Option<&'a mut EndpointStates>,
     at: Endpoint,
     nic: Nic<'a>,
 }
@@ -54,7 +54,7 @@ impl Wire for ShimNic<'_> {
 }
 
 /// The endpoint shims of all transports.
-pub(super) struct EndpointShims(IndexVec<GroupId, Option<Layers>>);
+pub(super) struct EndpointShims(IndexVec<GroupId, Option<EndpointStates>>);
 
 impl EndpointShims {
     /// No connection yet.
@@ -78,7 +78,7 @@ impl EndpointShims {
     }
 
     /// That of transport `group`.
-    pub(super) fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
+    pub(super) fn of(&mut self, group: GroupId) -> Option<&mut EndpointStates> {
         self.0[group].as_mut()
     }
 

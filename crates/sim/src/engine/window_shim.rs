@@ -2,7 +2,7 @@
 //! flag.
 
 use crate::net::per_host::PerHost;
-use crate::shim::windows::Hosts;
+use crate::shim::window_shims::Hosts;
 use crate::tcp::config::TcpConfig;
 use forebay_units::NodeId;
 

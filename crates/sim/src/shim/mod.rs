@@ -10,7 +10,7 @@
 //! three lines: its `mod` below, its entry in [`REGISTRY`], and its name in the list of its place.
 
 pub mod endpoint;
-mod layer;
+mod endpoint_state;
 pub mod tag;
 pub mod window;
 
@@ -21,9 +21,9 @@ pub mod proboscis;
 pub mod service;
 pub mod srpt;
 
-pub mod layers;
-pub mod tagger;
-pub mod windows;
+pub mod endpoint_shims;
+pub mod tag_shims;
+pub mod window_shims;
 
 pub use forebay_experiment::registry::Place;
 
@@ -34,22 +34,22 @@ use forebay_experiment::transport::Chosen;
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShimConfig {
     /// Tags data packets at the sender.
-    Tag(tagger::Config),
+    Tag(tag_shims::Config),
     /// Sits between TCP and the network at both ends.
-    Endpoint(layers::Config),
+    Endpoint(endpoint_shims::Config),
     /// Sets the receive window.
-    Window(windows::Config),
+    Window(window_shims::Config),
 }
 
 /// The shims of a transport: at most one in each place.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shims {
     /// Tags data packets at the sender.
-    pub tag: Option<tagger::Config>,
+    pub tag: Option<tag_shims::Config>,
     /// Sits between TCP and the network at both ends.
-    pub endpoint: Option<layers::Config>,
+    pub endpoint: Option<endpoint_shims::Config>,
     /// Sets the receive window.
-    pub window: Option<windows::Config>,
+    pub window: Option<window_shims::Config>,
 }
 
 /// A shim in the registry.

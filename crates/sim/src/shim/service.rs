@@ -58,11 +58,11 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
 mod tests {
     use super::*;
     use crate::net::packet::service;
-    use crate::shim::tagger::{self, Tagger};
+    use crate::shim::tag_shims::{self, Tagger};
 
     #[test]
     fn data_syn_and_fin_have_the_class() {
-        let config = tagger::Config::Service(Config { class: 5 });
+        let config = tag_shims::Config::Service(Config { class: 5 });
         let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);
         let mut at = |offset, una| t.data(&Segment { offset, una, high: offset, mss: 1_000, again: false });

@@ -1,6 +1,6 @@
 //! A transport as the endpoints use it.
 
-use crate::cc::{self, LawConfig};
+use crate::cc::{self, CcConfig};
 use crate::shim::{self, Shims};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::{Stack, Transport};
@@ -12,7 +12,7 @@ pub struct TcpConfig {
     /// Everything but law and shims.
     pub stack: Stack,
     /// Congestion control law.
-    pub law: LawConfig,
+    pub law: CcConfig,
     /// At most one shim in each place.
     pub shims: Shims,
 }

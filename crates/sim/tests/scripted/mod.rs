@@ -119,12 +119,12 @@ pub(crate) fn path() -> Path {
 
 /// A wire that remembers.
 #[derive(Default)]
-pub(crate) struct Tape(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
+pub(crate) struct Capture(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
 
 /// Times at which laws want to be woken, ps.
 pub(crate) type Alarms = BTreeSet<Time>;
 
-impl Wire for Tape {
+impl Wire for Capture {
     fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.0.push((packet, extra.copied()));
     }

@@ -1,12 +1,12 @@
 //! A whole connection: two endpoints, a fixed delay, and a judge who decides what happens to each packet. After every step the
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
-use super::{Alarms, Tape, addresses};
+use super::{Alarms, Capture, addresses};
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
-use forebay_sim::shim::layers;
-use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Recent, Rules, SenderShim};
+use forebay_sim::shim::endpoint_shims;
+use forebay_sim::shim::proboscis::{Budget, Host, ReceiverShim, Rules, SenderShim, TrainCache};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::offered_shift;
 use forebay_sim::tcp::receiver::Receiver;
@@ -117,10 +117,10 @@ pub(crate) struct Pipe<J> {
 
 impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
-        let layers::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
+        let endpoint_shims::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
         let rules = Rules::new(p, c);
         // A link so fast that the budget never matters.
-        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: Recent::default() };
+        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: TrainCache::default() };
         let hosts = [host(), host()];
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }
@@ -183,18 +183,18 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     }
 
     pub(crate) fn open(&mut self) {
-        let mut tape = Tape::default();
-        self.sender.open(&self.c, Time(self.now), &mut tape);
-        self.launch(tape);
+        let mut capture = Capture::default();
+        self.sender.open(&self.c, Time(self.now), &mut capture);
+        self.launch(capture);
     }
 
     pub(crate) fn write(&mut self, bytes: u64, last: bool) {
-        let mut tape = Tape::default();
+        let mut capture = Capture::default();
         let begin = self.sender.written();
         let first = begin + (self.sender.w().cwnd * f64::from(self.c.mss)) as u64;
         self.sender.measure((begin, first, begin + bytes));
-        self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut tape);
-        self.launch(tape);
+        self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut capture);
+        self.launch(capture);
         self.check();
     }
 
@@ -212,27 +212,27 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             }
             assert!(next >= self.now, "a timer in the past");
             self.now = next;
-            let mut tape = Tape::default();
+            let mut capture = Capture::default();
             let (high, probes) = (self.sender.high(), self.sender.timer() == Timer::Probe && packet != next);
             self.check_timer(packet == next);
             if tick == next {
                 self.tick();
             } else if packet == next {
-                self.deliver(&mut tape);
+                self.deliver(&mut capture);
             } else if alarm == next {
                 self.alarms.remove(&Time(next));
-                self.sender.on_alarm(&self.c, Time(next), &mut tape);
+                self.sender.on_alarm(&self.c, Time(next), &mut capture);
             } else if self.sender.timer_due() == Time(next).into() {
-                self.sender.on_timer(&self.c, Time(next), &mut tape);
+                self.sender.on_timer(&self.c, Time(next), &mut capture);
             } else {
-                self.receiver.on_timer(&self.c, Time(next), &mut tape);
+                self.receiver.on_timer(&self.c, Time(next), &mut capture);
             }
-            self.owed = self.owed.filter(|_| !tape.0.iter().any(|(p, _)| p.has(flag::ACK)));
+            self.owed = self.owed.filter(|_| !capture.0.iter().any(|(p, _)| p.has(flag::ACK)));
             // A shim may have set the window for the message that is next.
             if self.sender.high() > high && !probes && self.c.shims.tag.is_none() {
                 self.check_window();
             }
-            self.launch(tape);
+            self.launch(capture);
             self.check();
             steps += 1;
             assert!(steps < 2_000_000, "runs in circles: {:?}", self.sender);
@@ -240,7 +240,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.now = if end == u64::MAX { self.now } else { end };
     }
 
-    fn deliver(&mut self, tape: &mut Tape) {
+    fn deliver(&mut self, capture: &mut Capture) {
         let Some(Reverse((_, _, data, index))) = self.flying.pop() else { return };
         let (mut p, extra) = self.packets[index];
         if data {
@@ -257,35 +257,35 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             if p.len > 0 {
                 self.owed.get_or_insert(self.now);
             }
-            self.receiver.on_packet(&self.c, Time(self.now), &p, tape);
+            self.receiver.on_packet(&self.c, Time(self.now), &p, capture);
             self.check_stream();
         } else {
             if let Some(s) = &mut self.shims {
                 s.sender.ingress(&s.rules, &mut s.hosts[0], Time(self.now), &mut p);
             }
-            self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), tape);
+            self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), capture);
         }
     }
 
     fn tick(&mut self) {
-        let mut tape = Tape::default();
+        let mut capture = Capture::default();
         if let Some(s) = &mut self.shims {
             s.tick = self.now;
-            s.sender.tick(&s.rules, &mut s.hosts[0], Time(self.now), &mut tape);
-            s.receiver.tick(&s.rules, &mut s.hosts[1], Time(self.now), &mut tape);
+            s.sender.tick(&s.rules, &mut s.hosts[0], Time(self.now), &mut capture);
+            s.receiver.tick(&s.rules, &mut s.hosts[1], Time(self.now), &mut capture);
         }
-        self.transmit(tape);
+        self.transmit(capture);
     }
 
     /// What the endpoints sent, through their shims if there are any.
-    fn launch(&mut self, mut tape: Tape) {
-        self.alarms.append(&mut tape.1);
-        for (ack, _) in tape.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
+    fn launch(&mut self, mut capture: Capture) {
+        self.alarms.append(&mut capture.1);
+        for (ack, _) in capture.0.iter().filter(|(p, _)| p.has(flag::ACK) && !p.has(flag::SYN)) {
             self.acked = u64::from(ack.seq.wrapping_sub(self.isn).wrapping_sub(1));
         }
-        let Some(s) = &mut self.shims else { return self.transmit(tape) };
-        let mut below = Tape::default();
-        for (p, extra) in tape.0 {
+        let Some(s) = &mut self.shims else { return self.transmit(capture) };
+        let mut below = Capture::default();
+        for (p, extra) in capture.0 {
             if p.has(flag::ACK) {
                 s.receiver.egress(&s.rules, &mut s.hosts[1], Time(self.now), p, extra.as_ref(), &mut below);
             } else {
@@ -295,8 +295,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.transmit(below);
     }
 
-    fn transmit(&mut self, tape: Tape) {
-        for (p, extra) in tape.0 {
+    fn transmit(&mut self, capture: Capture) {
+        for (p, extra) in capture.0 {
             let data = !p.has(flag::ACK);
             let number = self.counts[usize::from(data)];
             self.counts[usize::from(data)] += 1;

@@ -1,6 +1,6 @@
 //! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
 
-use super::{Tape, US, addresses};
+use super::{Capture, US, addresses};
 use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -13,7 +13,7 @@ pub(crate) struct Script {
     pub(crate) r: Receiver,
     /// us.
     pub(crate) now: u64,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Script {
@@ -27,22 +27,22 @@ impl Script {
 
     pub(crate) fn closed(c: TcpConfig) -> Script {
         let (_, back) = addresses(ISN);
-        Script { r: Receiver::new(&c, back), c, now: 0, tape: Tape::default() }
+        Script { r: Receiver::new(&c, back), c, now: 0, capture: Capture::default() }
     }
 
     /// A SYN with `flags`; the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
         let p = Packet { seq: ISN, ts: (self.now * 1000) as u32, flags: flag::SYN | flags, ..Packet::default() };
-        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
-        assert_eq!(self.tape.0.len(), 1);
-        self.tape.0.pop().unwrap().0
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
+        assert_eq!(self.capture.0.len(), 1);
+        self.capture.0.pop().unwrap().0
     }
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         while self.r.timer_due().has_come(Time(us * US)) {
             let now = self.r.timer_due().or_never();
-            self.r.on_timer(&self.c, now, &mut self.tape);
+            self.r.on_timer(&self.c, now, &mut self.capture);
         }
         self.now = us;
         self
@@ -82,7 +82,7 @@ impl Script {
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()
         };
-        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.capture);
         self
     }
 
@@ -94,7 +94,7 @@ impl Script {
             if offset % mss == 0 { format!("{}", offset / mss) } else { format!("@{offset}") }
         };
         let tokens: Vec<String> = self
-            .tape
+            .capture
             .0
             .drain(..)
             .map(|(p, extra)| {
@@ -116,6 +116,6 @@ impl Script {
 
     /// The ACKs themselves.
     pub(crate) fn packets(&mut self) -> Vec<Packet> {
-        self.tape.0.drain(..).map(|(p, _)| p).collect()
+        self.capture.0.drain(..).map(|(p, _)| p).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment,
 //! `^n` with class of service n, `#n` with rank n, `P` for a probe.
 
-use super::{Tape, US, addresses};
+use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -23,7 +23,7 @@ pub(crate) struct Script {
     pub(crate) rtt: u64,
     /// Window the peer advertises, bytes.
     pub(crate) window: u64,
-    tape: Tape,
+    capture: Capture,
     /// (time in us, token) of everything sent.
     pub(crate) log: Vec<(u64, String)>,
     /// Segments that carried PSH.
@@ -48,11 +48,11 @@ impl Script {
         if c.law.hooks().path() {
             s.enter_path(super::path());
         }
-        let (tape, log, pushed) = (Tape::default(), Vec::new(), Vec::new());
-        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape, log, pushed, repeated_syn: 0 };
-        t.s.open(&t.c, Time::ZERO, &mut t.tape);
-        assert!(t.tape.0[0].0.has(flag::SYN));
-        t.tape.0.clear();
+        let (capture, log, pushed) = (Capture::default(), Vec::new(), Vec::new());
+        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, capture, log, pushed, repeated_syn: 0 };
+        t.s.open(&t.c, Time::ZERO, &mut t.capture);
+        assert!(t.capture.0[0].0.has(flag::SYN));
+        t.capture.0.clear();
         t.now = RTT;
         t
     }
@@ -68,7 +68,7 @@ impl Script {
         p.flags = flag::SYN | flag::ACK | flags;
         p.win = self.window.min(65_535) as u16;
         p.len = u16::from(self.shift());
-        self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.capture);
         self.note();
         // What this leaves is the ACK of the handshake, before any data.
         let ack = if self.c.ecn == Ecn::Dctcp && flags == flag::ECE { "ACKe" } else { "ACK" };
@@ -82,12 +82,12 @@ impl Script {
     /// A message of `segments` that is due at time `deadline` us.
     pub(crate) fn write_until(&mut self, segments: u64, deadline: u64) {
         let bytes = segments * u64::from(self.c.mss);
-        self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.capture);
         self.note();
     }
 
     pub(crate) fn write_bytes(&mut self, bytes: u64, last: bool) {
-        self.s.write(&self.c, Time(self.now * US), bytes, None, last, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, None, last, &mut self.capture);
         self.note();
     }
 
@@ -114,16 +114,16 @@ impl Script {
 
     /// Time of the next timer or alarm.
     fn next(&self) -> Time {
-        self.s.timer_due().or_never().min(self.tape.1.first().copied().unwrap_or(Time::NEVER))
+        self.s.timer_due().or_never().min(self.capture.1.first().copied().unwrap_or(Time::NEVER))
     }
 
     fn fire(&mut self) {
         let now = self.next();
         self.now = now.as_us();
-        if self.tape.1.remove(&now) {
-            self.s.on_alarm(&self.c, now, &mut self.tape);
+        if self.capture.1.remove(&now) {
+            self.s.on_alarm(&self.c, now, &mut self.capture);
         } else {
-            self.s.on_timer(&self.c, now, &mut self.tape);
+            self.s.on_timer(&self.c, now, &mut self.capture);
         }
         self.note();
         self.s.audit();
@@ -168,7 +168,7 @@ impl Script {
         p.flags |= flags;
         let wire = |offset: u64| ISN.wrapping_add(1).wrapping_add(offset as u32);
         let extra = SackBlocks::of(blocks.iter().map(|&(a, b)| (wire(a), wire(b)))).map(Extra::Sack);
-        self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.capture);
         self.note();
         self.s.audit();
         self
@@ -215,7 +215,7 @@ impl Script {
 
     fn note(&mut self) {
         let mss = i64::from(self.c.mss);
-        for (p, _) in self.tape.0.drain(..) {
+        for (p, _) in self.capture.0.drain(..) {
             let offset = i64::from(p.seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
             let fin = p.has(flag::FIN);
             if p.has(flag::SYN) {

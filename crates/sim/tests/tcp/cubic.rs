@@ -4,13 +4,13 @@ use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_experiment::transport::Recovery;
 use forebay_param::Value;
-use forebay_sim::cc::{Ack, Event, Law, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{Ack, Cc, Event, Reduction, Threshold, Trigger, Window};
 use forebay_units::Time;
 
 const RTT: u64 = 100_000_000;
 
 struct Flow {
-    law: Law,
+    law: Cc,
     w: Window,
     now: u64,
     rtt: u64,

@@ -233,9 +233,9 @@ fn stop() {
         let mut t = Script::new(config(stack, "newreno"), 1 << 40);
         let last = t.s.high() / 1000;
         t.sent();
-        let mut tape = crate::scripted::Tape::default();
-        t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut tape);
-        assert_eq!((t.s.written(), t.s.high()), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
+        let mut capture = crate::scripted::Capture::default();
+        t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut capture);
+        assert_eq!((t.s.written(), t.s.high()), (last * 1000, last * 1000 + u64::from(capture.0.len() == 1)), "{stack}");
         t.ack(last);
         t.reply_bytes(last * 1000 + 1, &[], flag::FIN);
         assert_eq!(t.s.phase(), Phase::Done, "{stack}");

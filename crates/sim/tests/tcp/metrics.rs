@@ -1,6 +1,6 @@
 //! What is left of closed connections (Linux net/ipv4/tcp_metrics.c): exact values after the kernel's formulas.
 
-use crate::scripted::{Tape, US, addresses, config};
+use crate::scripted::{Capture, US, addresses, config};
 use forebay_experiment::transport::Metrics;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -16,14 +16,14 @@ fn linux() -> TcpConfig {
 }
 
 /// A sender whose SYN is answered after `rtt` us, with what is remembered.
-fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Tape) {
-    let (mut s, mut tape) = (Sender::new(c, addresses(1).0, None), Tape::default());
+fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Capture) {
+    let (mut s, mut capture) = (Sender::new(c, addresses(1).0, None), Capture::default());
     s.remember(c, path);
-    s.open(c, Time::ZERO, &mut tape);
-    s.write(c, Time::ZERO, 1_000_000, None, false, &mut tape);
+    s.open(c, Time::ZERO, &mut capture);
+    s.write(c, Time::ZERO, 1_000_000, None, false, &mut capture);
     let p = Packet { seq: 2, flags: flag::SYN | flag::ACK, win: 60_000, len: 7, ..Packet::default() };
-    s.on_packet(c, Time(rtt * US), &p, None, &mut tape);
-    (s, tape)
+    s.on_packet(c, Time(rtt * US), &p, None, &mut capture);
+    (s, capture)
 }
 
 /// A connection that has ended with this state.
@@ -63,10 +63,10 @@ fn the_first_timeout_follows_the_remembered_rtt() {
 fn the_estimate_is_the_connections_own() {
     let c = linux();
     let path = after(&c, &[(150_000 * US, 10.0, f64::INFINITY)]);
-    let (mut s, mut tape) = opened(&c, 100, &path);
+    let (mut s, mut capture) = opened(&c, 100, &path);
     assert_eq!(s.rtt().smoothed(), Time(100 * US).into());
     let p = Packet { seq: 2 + 1000, flags: flag::ACK, win: 500, ts: 100_000, ..Packet::default() };
-    s.on_packet(&c, Time(200 * US), &p, None, &mut tape);
+    s.on_packet(&c, Time(200 * US), &p, None, &mut capture);
     assert_eq!(s.rtt().base_rto(), Time::from_ms(201));
 }
 

@@ -1,7 +1,7 @@
 //! Offload (kernel functions at each test): segments joined at the receiver's host, and senders that wait for bursts.
 
 use crate::scripted::receiver::Script;
-use crate::scripted::{MS, Tape, US, addresses, config};
+use crate::scripted::{Capture, MS, US, addresses, config};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
@@ -141,29 +141,29 @@ fn other_stacks_count_segments() {
 struct Host {
     c: TcpConfig,
     s: Sender,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Host {
     fn new(tso: Option<u32>) -> Host {
         let mut c = config("linux", "newreno");
         (c.handshake, c.tsq, c.tso) = (false, false, tso);
-        let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-        h.s.open(&h.c, Time::ZERO, &mut h.tape);
-        h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.tape);
+        let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, capture: Capture::default() };
+        h.s.open(&h.c, Time::ZERO, &mut h.capture);
+        h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.capture);
         assert_eq!(h.sent(), 10);
         h
     }
 
     fn sent(&mut self) -> usize {
-        self.tape.0.drain(..).count()
+        self.capture.0.drain(..).count()
     }
 
     /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `echo` us; how many segments leave.
     fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
         let win = (self.c.rcv_wnd >> 7) as u16;
         let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };
-        self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.capture);
         self.sent()
     }
 }
@@ -237,9 +237,9 @@ fn waiting_is_no_reason_not_to_grow() {
 fn the_last_segment_leaves() {
     let mut c = config("linux", "newreno");
     (c.handshake, c.tsq, c.tso) = (false, false, Some(65_536));
-    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-    h.s.open(&h.c, Time::ZERO, &mut h.tape);
-    h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.tape);
+    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, capture: Capture::default() };
+    h.s.open(&h.c, Time::ZERO, &mut h.capture);
+    h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.capture);
     let (mut acked, mut now) = (0, 0);
     while h.s.una() < 25_500 && now < 10 * MS / US {
         now += 100;

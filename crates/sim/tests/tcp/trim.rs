@@ -3,7 +3,7 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config_with};
 use forebay_param::Value;
-use forebay_sim::cc::Law;
+use forebay_sim::cc::Cc;
 
 const RTO: u64 = 200_000;
 
@@ -28,7 +28,7 @@ fn used(params: &[(&'static str, &str)]) -> Script {
 
 fn k(t: &Script) -> f64 {
     match &t.s.law() {
-        Law::Trim(l) => l.k() / US as f64,
+        Cc::Trim(l) => l.k() / US as f64,
         other => panic!("{other:?}"),
     }
 }

@@ -9,10 +9,10 @@ mod policer;
 #[cfg(test)]
 mod tests;
 
-use super::delivery::{DeliveryRate, Sent};
+use super::rate_sample::{DeliveryRate, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
 use forebay_experiment::transport::Ecn;
@@ -333,7 +333,7 @@ impl CongestionControl for Bbr {
     }
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "bbr",
         summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK. \
@@ -345,5 +345,5 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: None,
-    build: |_| LawConfig::Bbr(Config),
+    build: |_| CcConfig::Bbr(Config),
 };

@@ -2,7 +2,7 @@
 //! of a high loss rate, with about the same delivery rate.
 
 use super::{BW_UNIT, Bbr, Mode, UNIT};
-use crate::cc::delivery::DeliveryRate;
+use crate::cc::rate_sample::DeliveryRate;
 
 /// `bbr_lt_intvl_min_rtts`.
 const MIN_ROUNDS: u32 = 4;

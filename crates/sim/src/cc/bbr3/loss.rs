@@ -3,7 +3,7 @@
 
 use super::{Bbr3, Rs, State};
 use crate::cc::Loss;
-use crate::cc::delivery::Sent;
+use crate::cc::rate_sample::Sent;
 use forebay_units::Time;
 
 /// BBR.LossThresh, percent.
@@ -90,7 +90,7 @@ impl Bbr3 {
     }
 
     /// IsInflightTooHigh: more than 2 % of what was in flight is lost.
-    pub(super) fn too_high(lost: u64, in_flight: u64) -> bool {
+    pub(super) fn inflight_too_high(lost: u64, in_flight: u64) -> bool {
         lost * 100 > in_flight * LOSS_THRESH
     }
 
@@ -105,15 +105,15 @@ impl Bbr3 {
         self.losses.ranges += u32::from(at.start != self.losses.end);
         self.losses.end = at.start + u64::from(at.bytes);
         let lost = self.rate.lost() - sent.lost;
-        if self.cycle.probe_sample && Bbr3::too_high(lost, sent.in_flight) {
+        if self.cycle.probe_sample && Bbr3::inflight_too_high(lost, sent.in_flight) {
             let in_flight = in_flight_at_loss(sent.in_flight, lost, u64::from(at.bytes));
-            self.handle_too_high(in_flight, sent.app_limited(), at.now);
+            self.handle_inflight_too_high(in_flight, sent.app_limited(), at.now);
         }
     }
 
     /// HandleInflightTooHigh.
-    fn handle_too_high(&mut self, in_flight: u64, app_limited: bool, now: Time) {
-        self.cycle.too_high = true;
+    fn handle_inflight_too_high(&mut self, in_flight: u64, app_limited: bool, now: Time) {
+        self.cycle.inflight_too_high = true;
         self.cycle.probe_sample = false;
         if !app_limited {
             self.inflight_longterm = Some(in_flight.max(self.target_inflight() * BETA / 100));

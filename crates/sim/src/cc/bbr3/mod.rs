@@ -11,10 +11,10 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use super::delivery::{DeliveryRate, Sample, Sent};
+use super::rate_sample::{DeliveryRate, RateSample, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
 use cycle::Cycle;
@@ -81,7 +81,7 @@ struct Rs {
     now: Time,
     mss: u64,
     /// The sample, if the ACK delivered anything.
-    sample: Option<Sample>,
+    sample: Option<RateSample>,
     /// RS.delivery_rate, bytes per second; 0: none.
     delivery_rate: u64,
     newly_acked: u64,
@@ -361,7 +361,7 @@ impl CongestionControl for Bbr3 {
     }
 }
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "bbr3",
         summary: "BBR version 3 as draft-ietf-ccwg-bbr: as bbr, with bounds from losses and slower probing; needs SACK",
@@ -373,5 +373,5 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: Some(Recovery::Sack),
     // C.is_cwnd_limited is what the stack finds out for the validation of its windows.
     adjust: Some(|c| c.cwnd_validation = true),
-    build: |_| LawConfig::Bbr3(Config),
+    build: |_| CcConfig::Bbr3(Config),
 };

@@ -125,7 +125,7 @@ fn the_threshold_is_crossed_within_a_segment() {
     use super::loss::in_flight_at_loss;
     assert_eq!(in_flight_at_loss(100_000, 3_000, 1_000), 99_000);
     assert_eq!(in_flight_at_loss(100_000, 2_000, 1_000), 100_000);
-    assert!(!Bbr3::too_high(2_000, 100_000) && Bbr3::too_high(2_001, 100_000));
+    assert!(!Bbr3::inflight_too_high(2_000, 100_000) && Bbr3::inflight_too_high(2_001, 100_000));
 }
 
 /// A buffer of a quarter of what fills the path: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
@@ -135,7 +135,7 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
     // From here on 3 of 100 segments are lost.
     l.loses = |n| n % 33 == 0;
     go(&mut l, State::Down);
-    assert!(l.law.cycle.too_high);
+    assert!(l.law.cycle.inflight_too_high);
     let bound = l.law.inflight_longterm.expect("a bound");
     assert!((BDP * 7 / 10..BDP * 3 / 2).contains(&bound), "{bound}");
     l.loses = |_| false;

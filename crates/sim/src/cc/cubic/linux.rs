@@ -1,7 +1,7 @@
 //! The rules of Linux tcp_cubic.c: times in ticks and 1/1024 s, whole windows.
 
 use super::Config;
-use crate::cc::whole::{Arithmetic, Steps, cube_root, segments};
+use crate::cc::fixed_point::{Arithmetic, CwndGrowth, cube_root, segments};
 use crate::cc::{Ack, Event, Window};
 use forebay_sampling::math::cbrt;
 use forebay_units::Time;
@@ -32,7 +32,7 @@ pub struct Cubic {
     reno: u32,
     /// The window grows by one for so many acknowledged segments (`cnt`).
     per_step: u32,
-    steps: Steps,
+    growth: CwndGrowth,
     /// Smallest delay since the last timeout, us; 0 before the first (`delay_min`).
     delay_us: u64,
 }
@@ -57,7 +57,7 @@ impl Cubic {
             acks: 0,
             reno: 0,
             per_step: 2,
-            steps: Steps::new(Arithmetic::Linux),
+            growth: CwndGrowth::new(Arithmetic::Linux),
             delay_us: 0,
         }
     }
@@ -87,12 +87,12 @@ impl Cubic {
 
     /// Growth by acknowledged segments.
     pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, grow: f64) {
-        let acked = Steps::slow_start(w, grow);
+        let acked = CwndGrowth::slow_start(w, grow);
         if acked == 0 {
             return;
         }
         self.update(segments(w.cwnd), acked, ack);
-        self.steps.step(w, self.per_step, acked);
+        self.growth.step(w, self.per_step, acked);
     }
 
     /// `bictcp_update`.
@@ -125,9 +125,9 @@ impl Cubic {
         if let Some(scale) = self.friendly {
             let step = ((u64::from(cwnd) * u64::from(scale)) >> 3).max(1) as u32;
             // As many whole steps as fit while more than one is left.
-            let steps = self.acks.saturating_sub(1) / step;
-            self.acks -= steps * step;
-            self.reno = self.reno.saturating_add(steps);
+            let growth = self.acks.saturating_sub(1) / step;
+            self.acks -= growth * step;
+            self.reno = self.reno.saturating_add(growth);
             if self.reno > cwnd {
                 self.per_step = self.per_step.min(cwnd / (self.reno - cwnd));
             }
@@ -176,7 +176,7 @@ impl Cubic {
     pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
         let cwnd = segments(w.cwnd);
         self.epoch = None;
-        self.steps.reduced();
+        self.growth.reduced();
         let shrinks = cwnd < self.w_max && self.fast_convergence;
         let part = |of: u32| u64::from(cwnd) * u64::from(of);
         self.w_max = if shrinks { (part(1024 + self.beta) / 2048) as u32 } else { cwnd };
@@ -193,7 +193,7 @@ impl Cubic {
             // bictcp_reset: nothing is known any more.
             Event::Timeout { .. } => {
                 (self.w_max, self.epoch, self.looked, self.delay_us) = (0, None, (0, 0), 0);
-                self.steps.reduced();
+                self.growth.reduced();
             }
             Event::Write { .. }
             | Event::Established { .. }

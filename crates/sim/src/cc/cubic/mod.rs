@@ -3,8 +3,8 @@
 mod linux;
 mod rfc;
 
-use super::whole::{self, Arithmetic};
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
+use super::fixed_point::{self, Arithmetic};
+use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Reduction, Threshold, Window, slow_start};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
@@ -144,7 +144,7 @@ fn adjust(c: &mut Transport) {
 
 const RULES: &[(&str, Rules)] = &[("rfc9438", Rules::Rfc9438), ("linux", Rules::Linux)];
 
-pub(super) const ENTRY: LawEntry = LawEntry {
+pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "cubic",
         summary: "cubic growth around the last window (RFC 9438, or as Linux)",
@@ -177,7 +177,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             },
             optional(
                 "arithmetic",
-                whole::ARITHMETIC.kind,
+                fixed_point::ARITHMETIC.kind,
                 "paper",
                 "with `rules = \"linux\"`: exact cube roots and the connection's smallest RTT, or the kernel's approximate roots and its \
                  smallest delay",
@@ -196,13 +196,13 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     adjust: Some(adjust),
     build: |v| {
-        LawConfig::Cubic(Config {
+        CcConfig::Cubic(Config {
             rules: v.opt_choice("rules", RULES),
             c: v.float("c"),
             beta: v.float("beta"),
             fast_convergence: v.bool("fast-convergence"),
             reno_friendly: v.bool("reno-friendly"),
-            arithmetic: v.choice("arithmetic", whole::WORDS),
+            arithmetic: v.choice("arithmetic", fixed_point::WORDS),
             hz: v.int("hz") as u32,
         })
     },

@@ -155,7 +155,7 @@ impl Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::whole::Arithmetic;
+    use crate::cc::fixed_point::Arithmetic;
     use crate::cc::{Threshold, Trigger};
 
     /// After a loss at 1000 segments the window is back at 1000 after K = cbrt(W_max (1 - beta) / C) seconds (section 4.2).

@@ -1,8 +1,8 @@
 //! Gaps, probes and waits (TRIM 2.5 and 2.6): the state machine of an episode, from the gap to the window for the next data.
 
 use super::Trim;
-use super::entry::Ssthresh;
-use super::whole::{self, Whole};
+use super::config::Ssthresh;
+use super::fixed_point::{self, FixedPoint};
 use crate::cc::{Ack, Opportunity, Window};
 use forebay_units::{Time, TimeOrNever};
 
@@ -103,8 +103,10 @@ impl Trim {
 
     /// The opportunity with the times that the law computes with.
     fn seen(&self, at: &Opportunity) -> Opportunity {
-        match self.whole {
-            Some(_) => Opportunity { now: whole::microseconds(at.now), last_tx: at.last_tx.map(whole::microseconds), ..*at },
+        match self.fixed_point {
+            Some(_) => {
+                Opportunity { now: fixed_point::microseconds(at.now), last_tx: at.last_tx.map(fixed_point::microseconds), ..*at }
+            }
             None => *at,
         }
     }
@@ -121,8 +123,8 @@ impl Trim {
     fn gap(&self, at: &Opportunity) -> bool {
         let Some(last_tx) = at.last_tx else { return false };
         let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));
-        let long = match &self.whole {
-            Some(whole) => whole.is_outlasted_by(pause),
+        let long = match &self.fixed_point {
+            Some(fixed_point) => fixed_point.is_outlasted_by(pause),
             None => self.smooth.is_some_and(|smooth| pause.0 as f64 > smooth),
         };
         long && (self.c.gap_in_flight || at.flight == 0)
@@ -132,8 +134,8 @@ impl Trim {
         self.discard();
         self.episode.state = State::Probing;
         self.episode.saved = w.cwnd;
-        if let Some(whole) = &mut self.whole {
-            whole.forget_fraction();
+        if let Some(fixed_point) = &mut self.fixed_point {
+            fixed_point.forget_fraction();
             self.episode.saved = w.cwnd.floor();
         }
         w.cwnd = self.c.min_cwnd;
@@ -151,7 +153,7 @@ impl Trim {
     /// Uniform in [0, `most`].
     fn random(&mut self, most: Time) -> Time {
         match &mut self.path {
-            Some(p) if self.whole.is_some() => Whole::random(&mut p.rng, most),
+            Some(p) if self.fixed_point.is_some() => FixedPoint::random(&mut p.rng, most),
             Some(p) => Time(p.rng.below(most.0 + 1)),
             None => Time::ZERO,
         }
@@ -160,7 +162,7 @@ impl Trim {
     /// Segments that left while probing are probes.
     pub(super) fn note_probes(&mut self, from: u64, to: u64, at: &Opportunity) {
         let at = &self.seen(at);
-        let smooth = self.whole.map_or_else(|| Time(self.smooth.unwrap_or(0.0) as u64), |whole| whole.smooth());
+        let smooth = self.fixed_point.map_or_else(|| Time(self.smooth.unwrap_or(0.0) as u64), |fixed_point| fixed_point.smooth());
         let e = &mut self.episode;
         if e.state != State::Probing {
             return;
@@ -177,14 +179,14 @@ impl Trim {
 
     /// An ACK advanced during an episode. What follows from it is decided at the opportunity to send that it makes.
     pub(super) fn take_probes(&mut self, ack: &Ack) {
-        let now = if self.whole.is_some() { whole::microseconds(ack.now) } else { ack.now };
+        let now = if self.fixed_point.is_some() { fixed_point::microseconds(ack.now) } else { ack.now };
         let e = &mut self.episode;
         while let Some(&(end, sent)) = e.probes[..e.count].get(e.acked)
             && ack.snd_una >= end
         {
             // Times of handing over (TRIM row 13): the second probe's include its wait in the host's own card.
             let rtt = now - sent;
-            e.rtts += if self.whole.is_some() { whole::sample(rtt) } else { rtt };
+            e.rtts += if self.fixed_point.is_some() { fixed_point::sample(rtt) } else { rtt };
             e.acked += 1;
         }
         if e.count > 0 && e.acked == e.count {
@@ -200,8 +202,8 @@ impl Trim {
         if let (Some(rtt), false) = (mean, late) {
             // TRIM Eq. 1. The saved window of 1 after a timeout is raised to the floor like any other.
             let least = self.min_rtt.or_never();
-            w.cwnd = if self.whole.is_some() {
-                Whole::reuse(e.saved, e.rtts / e.acked as u64, least, floor)
+            w.cwnd = if self.fixed_point.is_some() {
+                FixedPoint::reuse(e.saved, e.rtts / e.acked as u64, least, floor)
             } else {
                 let least = least.0 as f64;
                 (e.saved * (2.0 - rtt.max(least) / least)).max(floor)
@@ -212,23 +214,23 @@ impl Trim {
         } else {
             w.cwnd = floor;
             if self.c.ssthresh >= Ssthresh::Late {
-                let half = if self.whole.is_some() { (e.saved / 2.0).floor() } else { e.saved / 2.0 };
+                let half = if self.fixed_point.is_some() { (e.saved / 2.0).floor() } else { e.saved / 2.0 };
                 w.ssthresh = half.max(2.0).into();
             }
         }
         // The next ACK begins a new round trip.
         self.round.begin(0);
         self.resume(at.now);
-        if let Some(whole) = &mut self.whole {
-            whole.forget_fraction();
+        if let Some(fixed_point) = &mut self.fixed_point {
+            fixed_point.forget_fraction();
         }
         if self.c.wait_after {
             let mean = mean.or(self.smooth).unwrap_or(0.0);
             let probes = if e.acked > 0 { Some(e.rtts / e.acked as u64) } else { None };
-            match self.whole {
-                Some(whole) => {
+            match self.fixed_point {
+                Some(fixed_point) => {
                     let left = at.unsent.div_ceil(u64::from(at.mss));
-                    let most = whole.longest_wait(w, probes.unwrap_or(whole.smooth()), left);
+                    let most = fixed_point.longest_wait(w, probes.unwrap_or(fixed_point.smooth()), left);
                     self.wait_up_to(at.now, most);
                 }
                 None => self.wait_after(w, at, mean),

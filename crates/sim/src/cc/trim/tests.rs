@@ -1,6 +1,6 @@
 //! TRIM 2.4 to 2.8, rule by rule. RTT of the empty path 200 us, 1 Gbps, packets of 1460 B, buffer of 100.
 
-use super::entry::{Cut, Seed, Ssthresh};
+use super::config::{MinRttSource, ReductionMode, Ssthresh};
 use super::probe::State;
 use super::threshold::{Policy, threshold};
 use super::*;
@@ -19,11 +19,11 @@ fn config() -> Config {
         buffer: None,
         policy: Policy::Lower,
         guard: 3.0,
-        cut: Cut::EveryAck,
+        cut: ReductionMode::EveryAck,
         gap_in_flight: true,
         ssthresh: Ssthresh::All,
         additive_only: false,
-        seed: Seed::IdleData,
+        seed: MinRttSource::IdleData,
         ad: false,
         wait_after: false,
         at_start: true,
@@ -298,7 +298,7 @@ fn cuts_above_k() {
 /// A1: ten ACKs of one round trip with 550 us, twice K.
 #[test]
 fn cut_modes() {
-    for (cut, after) in [(Cut::EveryAck, 2.0), (Cut::EachRtt, 15.0), (Cut::Capped, 10.0)] {
+    for (cut, after) in [(ReductionMode::EveryAck, 2.0), (ReductionMode::EachRtt, 15.0), (ReductionMode::Capped, 10.0)] {
         let mut b = Bench::idle(Config { cut, ..config() });
         (b.l.k, b.l.min_rtt) = (275e6, Time(1).into());
         b.nxt = 21;
@@ -319,7 +319,7 @@ fn threshold_modes() {
     for (mode, cut, late, tuned) in [
         (Ssthresh::All, true, true, true),
         (Ssthresh::Late, true, true, false),
-        (Ssthresh::Cut, true, false, false),
+        (Ssthresh::ReductionMode, true, false, false),
         (Ssthresh::None, false, false, false),
     ] {
         let c = Config { ssthresh: mode, ..config() };
@@ -341,7 +341,12 @@ fn threshold_modes() {
 /// A13: an exchange of small packets took 180 us, the first data 240 us.
 #[test]
 fn seeds_of_the_minimum() {
-    for (seed, min) in [(Seed::IdleData, 200), (Seed::Handshake, 203), (Seed::HandshakeRaw, 180), (Seed::FirstSample, 240)] {
+    for (seed, min) in [
+        (MinRttSource::IdleData, 200),
+        (MinRttSource::Handshake, 203),
+        (MinRttSource::HandshakeRaw, 180),
+        (MinRttSource::FirstSample, 240),
+    ] {
         let mut b = Bench::new(Config { seed, ..config() });
         let mut w = b.w;
         b.l.cwnd_event(&mut w, Event::Established { rtt: Some(US * 180) });
@@ -436,11 +441,11 @@ fn wait_at_the_start() {
 #[test]
 fn losses_discard_episodes() {
     let waits = Config { ad: true, wait_after: true, ..config() };
-    for (c, steps) in [(waits, 1), (config(), 1), (waits, 3)] {
+    for (c, growth) in [(waits, 1), (config(), 1), (waits, 3)] {
         for event in [Event::Timeout { snd_max: 9 * 1460 }, Event::Recovery] {
             let mut b = Bench::idle(c);
             b.offer(5000, 9);
-            if steps == 3 {
+            if growth == 3 {
                 b.offer(5260, 9);
                 let una = b.nxt;
                 b.ack_then(5480, una, 220, 7);

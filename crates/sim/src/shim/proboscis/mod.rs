@@ -12,9 +12,9 @@
 mod budget;
 mod config;
 mod receiver;
-mod recent;
 mod row;
 mod sender;
+mod train_cache;
 pub mod window;
 
 #[cfg(test)]
@@ -29,8 +29,8 @@ pub(super) use config::ENTRY;
 pub use budget::Budget;
 pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 pub use receiver::{ReceiverShim, ReceiverStats};
-pub use recent::Recent;
 pub use sender::{SenderShim, SenderStats, State};
+pub use train_cache::TrainCache;
 pub use window::Verdict;
 
 use super::endpoint::EndpointShim;
@@ -44,7 +44,7 @@ pub struct Host {
     /// Probes that it may repeat.
     pub budget: Budget,
     /// What trains said lately.
-    pub recent: Recent,
+    pub recent: TrainCache,
 }
 
 /// The shim as `shim/endpoint.rs` knows it.
@@ -64,7 +64,7 @@ impl EndpointShim for Proboscis {
 
     fn host(rules: &Rules, rate: Option<Rate>) -> Host {
         let budget = Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))));
-        Host { budget, recent: Recent::default() }
+        Host { budget, recent: TrainCache::default() }
     }
 
     fn period(rules: &Rules) -> Time {

@@ -2,9 +2,9 @@
 //! echoes CE in place of a guest that knows no ECN.
 
 use super::config::{EcnMode, Ends, FORGET, HoldOn, Release, Rules};
-use super::recent::KEEPS;
+use super::train_cache::KEEPS;
 use super::window::{Train, limited};
-use super::{Host, Proboscis, Recent, Verdict};
+use super::{Host, Proboscis, TrainCache, Verdict};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::{NodeId, Time};
@@ -184,14 +184,14 @@ impl ReceiverShim {
 
     fn on_syn_ack(&mut self, r: &Rules, host: &mut Host, now: Time, mut p: Packet, out: &mut impl Wire) {
         let recent = if self.train.size == 0 { host.recent.train(now, self.peer) } else { None };
-        let verdict = if recent.is_some() { Verdict::Recent } else { self.verdict(r, now) };
+        let verdict = if recent.is_some() { Verdict::TrainCache } else { self.verdict(r, now) };
         if self.stats.verdict == Verdict::None {
             self.stats.verdict = verdict;
         }
         let hold = match verdict {
             Verdict::Severe => r.c.hold_on == HoldOn::Any,
             Verdict::Insufficient => true,
-            Verdict::None | Verdict::Proportional | Verdict::Recent | Verdict::Unprobed => false,
+            Verdict::None | Verdict::Proportional | Verdict::TrainCache | Verdict::Unprobed => false,
         };
         let waiting = self.held.take();
         self.stats.superseded += u64::from(waiting.is_some());
@@ -203,7 +203,9 @@ impl ReceiverShim {
         let window = match verdict {
             Verdict::Proportional => Some(self.train.window(r)),
             Verdict::Severe => Some(r.least),
-            Verdict::Recent => recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) }),
+            Verdict::TrainCache => {
+                recent.map(|train| if train.verdict(&r.c) == Verdict::Severe { r.least } else { train.window(r) })
+            }
             Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
         self.tell(r, host, now, verdict, &mut p);
@@ -217,7 +219,7 @@ impl ReceiverShim {
 
     /// Keeps the estimate of a train that could be judged, and says so in the SYN-ACK, whose window scale leaves half of its field.
     fn tell(&mut self, r: &Rules, host: &mut Host, now: Time, verdict: Verdict, p: &mut Packet) {
-        if Recent::keeps(r) && !self.told && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
+        if TrainCache::keeps(r) && !self.told && matches!(verdict, Verdict::Proportional | Verdict::Severe) {
             self.told = true;
             host.recent.learn(r, now, self.peer, self.train);
             p.len |= KEEPS;

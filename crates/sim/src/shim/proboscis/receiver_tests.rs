@@ -3,8 +3,8 @@
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
-use super::testing::Tape;
-use super::{Host, Recent};
+use super::testing::Capture;
+use super::{Host, TrainCache};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
@@ -19,7 +19,7 @@ struct Script {
     s: ReceiverShim,
     host: Host,
     now: Time,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Script {
@@ -27,10 +27,10 @@ impl Script {
         let r = Rules { c, mss: u32::from(MSS), probe_size: 64, least: u64::from(MSS) };
         Script {
             s: ReceiverShim::default(),
-            host: Host { budget: Budget::new(&r, Time(1)), recent: Recent::default() },
+            host: Host { budget: Budget::new(&r, Time(1)), recent: TrainCache::default() },
             r,
             now: Time::ZERO,
-            tape: Tape::default(),
+            capture: Capture::default(),
         }
     }
 
@@ -54,18 +54,18 @@ impl Script {
         let mut p = Packet { seq: ISN, flags: flag::SYN, ..Packet::default() };
         assert!(self.s.ingress(&self.r, &mut self.host, self.now, &mut p));
         let answer = Packet { seq: ISN + 1, win: 65_535, len: 5, flags: flag::SYN | flag::ACK, ..Packet::default() };
-        self.s.egress(&self.r, &mut self.host, self.now, answer, None, &mut self.tape);
+        self.s.egress(&self.r, &mut self.host, self.now, answer, None, &mut self.capture);
         self.left()
     }
 
     fn tick(&mut self) -> Option<u16> {
-        self.s.tick(&self.r, &mut self.host, self.now, &mut self.tape);
+        self.s.tick(&self.r, &mut self.host, self.now, &mut self.capture);
         self.left()
     }
 
     fn left(&mut self) -> Option<u16> {
-        assert!(self.tape.0.len() <= 1);
-        self.tape.0.pop().map(|p| p.win)
+        assert!(self.capture.0.len() <= 1);
+        self.capture.0.pop().map(|p| p.win)
     }
 }
 
@@ -173,8 +173,8 @@ fn reuse_with_a_new_isn() {
     let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
     assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
     let answer = Packet { seq: ISN + 100, win: 65_535, flags: flag::SYN | flag::ACK, ..Packet::default() };
-    t.s.egress(&t.r, &mut t.host, Time(0), answer, None, &mut t.tape);
-    assert!(t.tape.0.is_empty() && t.s.waiting());
+    t.s.egress(&t.r, &mut t.host, Time(0), answer, None, &mut t.capture);
+    assert!(t.capture.0.is_empty() && t.s.waiting());
 }
 
 /// ECN in place of a guest that has none: CE is taken out and echoed once, on the next ACK.
@@ -187,8 +187,8 @@ fn echo_for_a_guest_without_ecn() {
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(field), ..Packet::default() };
         assert!(t.s.ingress(&t.r, &mut t.host, Time(0), &mut p));
         assert_eq!(p.ecn(), Codepoint::NotEct);
-        t.s.egress(&t.r, &mut t.host, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
-        flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.capture);
+        flags.push((t.capture.0.pop().unwrap().has(flag::ECE), expected));
     }
     assert!(flags.iter().all(|f| f.0 == f.1));
 }
@@ -202,8 +202,8 @@ fn echo_for_a_guest_with_ecn() {
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
-        t.s.egress(&t.r, &mut t.host, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
-        assert_eq!(t.tape.0.pop().unwrap().flags, flags);
+        t.s.egress(&t.r, &mut t.host, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.capture);
+        assert_eq!(t.capture.0.pop().unwrap().flags, flags);
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!(p.ecn(), field);
@@ -236,7 +236,7 @@ fn a_recent_train_stands_for_the_next_connection() {
     assert_eq!(t.probes(0, 10, 10, 5).syn(), Some(5 * MSS));
     // For 20 ms, and for as long as a SYN-ACK is held.
     assert_eq!(next(&mut t, 28), Some(5 * MSS));
-    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::Recent, 0));
+    assert_eq!((t.s.stats.verdict, t.s.stats.swallowed), (Verdict::TrainCache, 0));
     assert_eq!(next(&mut t, 29), None, "its time is over: it waits for a train");
     t.probes(1, 10, 10, 0);
     assert_eq!(t.at(30).tick(), Some(10 * MSS));

@@ -3,7 +3,7 @@
 
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, FORGET, Rules};
-use super::recent::KEEPS;
+use super::train_cache::KEEPS;
 use super::window::{after, later, limited};
 use super::{Host, Proboscis};
 use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
@@ -105,7 +105,7 @@ impl End<Proboscis> for SenderShim {
                 self.state = State::Open;
                 if p.len & KEEPS != 0 {
                     p.len &= !KEEPS;
-                    host.recent.is_kept(r, self.t_last_probe, self.peer);
+                    host.recent.note_kept_by_peer(r, self.t_last_probe, self.peer);
                 }
                 self.wscale_in = p.len as u8;
                 (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);

@@ -2,10 +2,10 @@
 
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, FORGET, Rules};
-use super::recent::KEEPS;
 use super::sender::{SenderShim, State};
-use super::testing::Tape;
-use super::{Host, Recent};
+use super::testing::Capture;
+use super::train_cache::KEEPS;
+use super::{Host, TrainCache};
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use forebay_units::{ConnSlot, NodeId, Time};
@@ -19,7 +19,7 @@ struct Script {
     s: SenderShim,
     host: Host,
     now: Time,
-    tape: Tape,
+    capture: Capture,
 }
 
 impl Script {
@@ -27,11 +27,11 @@ impl Script {
         let r = Rules { c, mss: MSS, probe_size: 64, least: u64::from(MSS) };
         // A link so fast that the budget does not matter unless the test says so.
         Script {
-            host: Host { budget: Budget::new(&r, Time(1)), recent: Recent::default() },
+            host: Host { budget: Budget::new(&r, Time(1)), recent: TrainCache::default() },
             s: SenderShim::default(),
             r,
             now: Time::ZERO,
-            tape: Tape::default(),
+            capture: Capture::default(),
         }
     }
 
@@ -43,7 +43,7 @@ impl Script {
             Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: shift, ..Packet::default() };
         t.s.ingress(&t.r, &mut t.host, Time(0), &mut p);
         assert_eq!((p.win, t.s.state), (14_600, State::Open));
-        t.tape.0.clear();
+        t.capture.0.clear();
         t
     }
 
@@ -57,13 +57,13 @@ impl Script {
             meta: Meta::new(crate::net::generation::Generation::new(9), Codepoint::NotEct),
             ..Packet::default()
         };
-        self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.tape);
+        self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.capture);
     }
 
     /// The packets since this was last asked: probes by train as `batch:count/size`, SYNs as `S`.
     fn sent(&mut self) -> String {
         let mut out: Vec<(String, u32, u16)> = Vec::new();
-        for p in self.tape.0.drain(..) {
+        for p in self.capture.0.drain(..) {
             if p.has(flag::SYN) {
                 out.push(("S".into(), 0, 0));
                 continue;
@@ -82,7 +82,7 @@ impl Script {
 
     fn tick_at(&mut self, ms: u64) -> String {
         self.now = MS * ms;
-        self.s.tick(&self.r, &mut self.host, self.now, &mut self.tape);
+        self.s.tick(&self.r, &mut self.host, self.now, &mut self.capture);
         self.sent()
     }
 
@@ -90,10 +90,10 @@ impl Script {
     fn data(&mut self, from: u32, n: u32) {
         for i in from..from + n {
             let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, ..Packet::default() };
-            self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.tape);
+            self.s.egress(&self.r, &mut self.host, self.now, p, None, &mut self.capture);
         }
         let ect = if self.r.c.ecn_mode == EcnMode::Shim { Codepoint::Ect0 } else { Codepoint::NotEct };
-        assert!(self.tape.0.drain(..).all(|p| p.ecn() == ect));
+        assert!(self.capture.0.drain(..).all(|p| p.ecn() == ect));
     }
 
     /// An ACK for everything before segment `next`; the window field that the guest gets.
@@ -153,9 +153,9 @@ fn reuse_with_a_new_isn() {
     t.ack(1, 65_535, flag::ECE);
     assert!(t.s.vwnd.is_some());
     let p = Packet { seq: 5, flags: flag::SYN, ..Packet::default() };
-    t.s.egress(&t.r, &mut t.host, Time(9), p, None, &mut t.tape);
-    assert_eq!((t.s.state, t.s.vwnd, t.tape.0.len()), (State::SynSent, None, 11));
-    assert!(t.tape.0.iter().all(|p| p.seq == 5) && t.tape.0[0].len >> 8 == 0);
+    t.s.egress(&t.r, &mut t.host, Time(9), p, None, &mut t.capture);
+    assert_eq!((t.s.state, t.s.vwnd, t.capture.0.len()), (State::SynSent, None, 11));
+    assert!(t.capture.0.iter().all(|p| p.seq == 5) && t.capture.0[0].len >> 8 == 0);
 }
 
 /// A small budget: the trains that the schedule wants at 4, 8 and 12 ms come when the bucket has enough, and SYNs do not wait.
@@ -271,8 +271,8 @@ fn edge_stays_without_shrinking() {
 fn unknown_flows_pass() {
     let mut t = Script::new(Config::default());
     let p = Packet { seq: 5, len: 1000, ..Packet::default() };
-    t.s.egress(&t.r, &mut t.host, Time(0), p, None, &mut t.tape);
-    assert_eq!(t.tape.0, [p]);
+    t.s.egress(&t.r, &mut t.host, Time(0), p, None, &mut t.capture);
+    assert_eq!(t.capture.0, [p]);
     assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
     let mut t = Script::open(Config::default(), 0);
     t.now = FORGET + Time(1);

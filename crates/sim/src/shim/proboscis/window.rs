@@ -45,7 +45,7 @@ pub enum Verdict {
     /// Too few probes arrived, or none was sent.
     Insufficient,
     /// None was sent, because there was a train from the same host lately: its window.
-    Recent,
+    TrainCache,
     /// The peer has no shim, as far as one can see: the window is not touched.
     Unprobed,
 }
@@ -58,7 +58,7 @@ impl Verdict {
             Verdict::Proportional => "proportional",
             Verdict::Severe => "severe",
             Verdict::Insufficient => "insufficient",
-            Verdict::Recent => "recent",
+            Verdict::TrainCache => "recent",
             Verdict::Unprobed => "unprobed",
         }
     }

@@ -16,7 +16,7 @@ mod usual;
 use self::delack::Taken;
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
-use crate::shim::windows;
+use crate::shim::window_shims;
 use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
@@ -84,7 +84,7 @@ pub struct Receiver {
     /// How often its own FIN has been sent, or [`close::WITH_ACK`].
     fins: u8,
     /// The shim that sets its window, if there is one.
-    pub(crate) window_shim: Option<Box<windows::Window>>,
+    pub(crate) window_shim: Option<Box<window_shims::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
     pub(super) adaptive: Option<Box<Adaptive>>,
     /// Segments that its host joins before they come here, if it does.
@@ -121,7 +121,7 @@ impl Receiver {
     }
 
     /// The shim that sets its window, if there is one.
-    pub fn window_shim(&mut self) -> Option<&mut windows::Window> {
+    pub fn window_shim(&mut self) -> Option<&mut window_shims::Window> {
         self.window_shim.as_deref_mut()
     }
 
@@ -151,7 +151,7 @@ impl Receiver {
             Ecn::Dctcp => Echo::Exact { ce: false },
         };
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        let window_shim = windows::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
+        let window_shim = window_shims::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
         let tuned = c.rcv_autotune && window_shim.is_none();
         let window = if tuned { first_window(c) } else { c.rcv_wnd };
         let shift = offered_shift(c);

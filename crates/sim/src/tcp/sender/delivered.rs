@@ -1,6 +1,6 @@
 //! What an ACK tells of the segments that it newly acknowledges or SACKs: to the law, to RACK, and how old they are.
 
-use crate::cc::{Arrival, Law};
+use crate::cc::{Arrival, Cc};
 use crate::tcp::rack::Rack;
 use crate::tcp::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::undo::older;
@@ -23,7 +23,7 @@ impl Ages {
 /// Takes segments as the scoreboard hands them out.
 pub(super) struct Delivered<'a> {
     /// The law that hears of every segment.
-    pub law: Option<&'a mut Law>,
+    pub law: Option<&'a mut Cc>,
     pub rack: &'a mut Rack,
     /// The clock of the scoreboard.
     pub now: Time,

@@ -74,7 +74,7 @@ impl Sender {
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
     /// lets a loss in it rest with that.
     pub(super) fn marks_answered(&self) -> bool {
-        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
+        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.reduces_on_loss_after_ecn()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).

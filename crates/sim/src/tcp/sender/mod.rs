@@ -39,10 +39,10 @@ pub(super) use self::state::Cut;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Hooks, Law, Path, Threshold, Window};
+use crate::cc::{Cc, Hooks, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
-use crate::shim::tagger::Tagger;
+use crate::shim::tag_shims::Tagger;
 use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::HostQueue;
@@ -120,7 +120,7 @@ pub struct Sender {
     /// When the last segment left, a SYN included.
     pub(super) last_tx: TimeOrNever,
     /// The law.
-    pub(crate) law: Law,
+    pub(crate) law: Cc,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
@@ -232,7 +232,7 @@ impl Sender {
     }
 
     /// The law.
-    pub fn law(&self) -> &Law {
+    pub fn law(&self) -> &Cc {
         &self.law
     }
 

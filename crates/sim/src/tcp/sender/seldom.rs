@@ -1,6 +1,6 @@
 //! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
 
-use crate::shim::tagger::Tagger;
+use crate::shim::tag_shims::Tagger;
 use crate::tcp::booking::Behind;
 use crate::tcp::lazy::{Fresh, Lazy};
 use crate::tcp::pacer::Pacer;

@@ -45,7 +45,7 @@ impl Sender {
         } else {
             // As above, where that is all that `grow` does.
             let grows = !(ece && (cuts || c.ecn == Ecn::Classic));
-            self.law.usual_ack(&mut self.w, &facts, grows);
+            self.law.fast_path_ack(&mut self.w, &facts, grows);
         }
         if cuts {
             self.cut_on_ece(c, &{ facts });

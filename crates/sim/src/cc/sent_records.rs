@@ -1,48 +1,48 @@
 //! Laws that remember something of every segment under way: their records, kept beside the scoreboard under its numbers.
 
-use super::hooks::{Arrival, CongestionControl, Departure, Loss};
+use super::congestion_control::{Arrival, CongestionControl, Departure, Loss};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
 /// A law with the records of its segments under way. Boxed, so that connections of other laws stay small.
 #[derive(Debug, Clone)]
-pub struct Recorded<L: CongestionControl>(Box<Parts<L>>);
+pub struct WithSentRecords<L: CongestionControl>(Box<Inner<L>>);
 
 #[derive(Debug, Clone)]
-struct Parts<L: CongestionControl> {
+struct Inner<L: CongestionControl> {
     law: L,
     /// The scoreboard's number of the first record.
     first: u64,
     records: VecDeque<L::Sent>,
 }
 
-impl<L: CongestionControl> From<L> for Recorded<L> {
-    fn from(law: L) -> Recorded<L> {
-        Recorded(Box::new(Parts { law, first: 0, records: VecDeque::new() }))
+impl<L: CongestionControl> From<L> for WithSentRecords<L> {
+    fn from(law: L) -> WithSentRecords<L> {
+        WithSentRecords(Box::new(Inner { law, first: 0, records: VecDeque::new() }))
     }
 }
 
-impl<L: CongestionControl> Deref for Recorded<L> {
+impl<L: CongestionControl> Deref for WithSentRecords<L> {
     type Target = L;
     fn deref(&self) -> &L {
         &self.0.law
     }
 }
 
-impl<L: CongestionControl> DerefMut for Recorded<L> {
+impl<L: CongestionControl> DerefMut for WithSentRecords<L> {
     fn deref_mut(&mut self) -> &mut L {
         &mut self.0.law
     }
 }
 
-impl<L: CongestionControl> Parts<L> {
+impl<L: CongestionControl> Inner<L> {
     fn record(&self, number: u64) -> Option<L::Sent> {
         self.records.get(number.checked_sub(self.first)? as usize).copied()
     }
 }
 
 /// How a law is kept. Segments have the scoreboard's numbers.
-pub(super) trait Keep {
+pub(super) trait SegmentHooks {
     /// Segment `number` left, new or again.
     fn note_sent(&mut self, _number: u64, _at: &Departure) {}
     /// The receiver has segment `number`, as was not known before.
@@ -53,18 +53,18 @@ pub(super) trait Keep {
     fn forget(&mut self, _number: u64) {}
 }
 
-impl<L: CongestionControl> Keep for L {}
+impl<L: CongestionControl> SegmentHooks for L {}
 
-impl<L: CongestionControl> Keep for Recorded<L> {
+impl<L: CongestionControl> SegmentHooks for WithSentRecords<L> {
     fn note_sent(&mut self, number: u64, at: &Departure) {
-        let parts = &mut *self.0;
-        let record = parts.law.segment_sent(at);
-        let place = (number - parts.first) as usize;
-        match parts.records.get_mut(place) {
+        let inner = &mut *self.0;
+        let record = inner.law.segment_sent(at);
+        let place = (number - inner.first) as usize;
+        match inner.records.get_mut(place) {
             Some(old) => *old = record,
-            None => parts.records.push_back(record),
+            None => inner.records.push_back(record),
         }
-        debug_assert!(place < parts.records.len(), "segments are new in the order of their numbers");
+        debug_assert!(place < inner.records.len(), "segments are new in the order of their numbers");
     }
 
     fn note_arrival(&mut self, number: u64, at: &Arrival) {
@@ -80,9 +80,9 @@ impl<L: CongestionControl> Keep for Recorded<L> {
     }
 
     fn forget(&mut self, number: u64) {
-        let parts = &mut *self.0;
-        let acknowledged = (number.saturating_sub(parts.first) as usize).min(parts.records.len());
-        parts.records.drain(..acknowledged);
-        parts.first = number.max(parts.first);
+        let inner = &mut *self.0;
+        let acknowledged = (number.saturating_sub(inner.first) as usize).min(inner.records.len());
+        inner.records.drain(..acknowledged);
+        inner.first = number.max(inner.first);
     }
 }

@@ -319,7 +319,7 @@ pub struct Gate<L> {
 /// Hooks that few laws have are constants: a law has the hook by naming its function, and there is no list beside it to forget.
 pub trait CongestionControl: Sized {
     /// What the law wants to remember of each segment under way: returned when the segment leaves, handed back when it arrives or is
-    /// deemed lost. `()`: nothing, and these hooks are not called. Other laws are listed `in Recorded`, and need a stack with SACK.
+    /// deemed lost. `()`: nothing, and these hooks are not called. Other laws are listed `in WithSentRecords`, and need a stack with SACK.
     type Sent: Copy + Default + Debug;
 
     /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not call it
@@ -370,7 +370,7 @@ pub trait CongestionControl: Sized {
 
     /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
     /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
-    fn loss_outweighs_marks(&self) -> bool {
+    fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }
 

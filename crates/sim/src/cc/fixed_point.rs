@@ -42,42 +42,42 @@ pub(super) fn segments(window: f64) -> u32 {
 
 /// Growth of windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Steps {
+pub(super) enum CwndGrowth {
     /// By fractions of a segment on every ACK.
-    Fractions,
+    Fractional,
     /// By whole segments: acknowledged ones are counted until they are enough for the next step (`snd_cwnd_cnt`).
-    Whole {
+    WholeSegments {
         /// Segments since the last step, plus one: so that there is room for the other variant, and a connection is 8 bytes smaller.
         next: NonZeroU32,
     },
 }
 
-impl Steps {
-    pub(super) fn new(arithmetic: Arithmetic) -> Steps {
+impl CwndGrowth {
+    pub(super) fn new(arithmetic: Arithmetic) -> CwndGrowth {
         match arithmetic {
-            Arithmetic::Paper => Steps::Fractions,
-            Arithmetic::Linux => Steps::whole(0),
+            Arithmetic::Paper => CwndGrowth::Fractional,
+            Arithmetic::Linux => CwndGrowth::whole(0),
         }
     }
 
     /// By whole segments, with so many since the last step.
-    fn whole(counted: u32) -> Steps {
-        Steps::Whole { next: NonZeroU32::MIN.saturating_add(counted) }
+    fn whole(counted: u32) -> CwndGrowth {
+        CwndGrowth::WholeSegments { next: NonZeroU32::MIN.saturating_add(counted) }
     }
 
     /// Slow start below the threshold, one segment a window above (RFC 5681 section 3.1; Linux `tcp_reno_cong_avoid`).
     #[inline(always)]
     pub(super) fn reno(&mut self, w: &mut Window, grow: f64) {
         match self {
-            Steps::Fractions => w.reno(grow),
-            Steps::Whole { .. } => self.reno_whole(w, grow),
+            CwndGrowth::Fractional => w.reno(grow),
+            CwndGrowth::WholeSegments { .. } => self.reno_whole_segments(w, grow),
         }
     }
 
     /// Out of line, so that the growth by fractions stays short.
     #[inline(never)]
-    fn reno_whole(&mut self, w: &mut Window, grow: f64) {
-        let left = Steps::slow_start(w, grow);
+    fn reno_whole_segments(&mut self, w: &mut Window, grow: f64) {
+        let left = CwndGrowth::slow_start(w, grow);
         self.step(w, segments(w.cwnd), left);
     }
 
@@ -85,8 +85,8 @@ impl Steps {
     #[inline]
     pub(super) fn additive(&mut self, w: &mut Window, grow: f64) {
         match self {
-            Steps::Fractions => w.cwnd += grow / w.cwnd,
-            Steps::Whole { .. } => self.step(w, segments(w.cwnd), grow.ceil() as u32),
+            CwndGrowth::Fractional => w.cwnd += grow / w.cwnd,
+            CwndGrowth::WholeSegments { .. } => self.step(w, segments(w.cwnd), grow.ceil() as u32),
         }
     }
 
@@ -101,7 +101,7 @@ impl Steps {
     /// One segment more for every `per_step` acknowledged ones (Linux `tcp_cong_avoid_ai`). Only of whole windows.
     #[inline]
     pub(super) fn step(&mut self, w: &mut Window, per_step: u32, acked: u32) {
-        let Steps::Whole { next } = *self else { return };
+        let CwndGrowth::WholeSegments { next } = *self else { return };
         if acked == 0 {
             return;
         }
@@ -113,16 +113,16 @@ impl Steps {
             cwnd = cwnd.saturating_add(1);
         }
         counted = counted.saturating_add(acked);
-        let steps = counted / per_step;
-        *self = Steps::whole(counted - steps * per_step);
-        w.cwnd = f64::from(cwnd.saturating_add(steps));
+        let growth = counted / per_step;
+        *self = CwndGrowth::whole(counted - growth * per_step);
+        w.cwnd = f64::from(cwnd.saturating_add(growth));
     }
 
     /// A reduction begins (Linux `tcp_init_cwnd_reduction`, `tcp_enter_loss`).
     #[inline]
     pub(super) fn reduced(&mut self) {
-        if *self != Steps::Fractions {
-            *self = Steps::whole(0);
+        if *self != CwndGrowth::Fractional {
+            *self = CwndGrowth::whole(0);
         }
     }
 }
@@ -233,20 +233,20 @@ mod tests {
 
     #[test]
     fn steps_count_acknowledged_segments() {
-        let mut steps = Steps::new(Arithmetic::Linux);
+        let mut growth = CwndGrowth::new(Arithmetic::Linux);
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(12.0) };
         // Slow start to the threshold, and what is left counts.
-        steps.reno(&mut w, 5.0);
-        assert_eq!((w.cwnd, steps), (12.0, Steps::whole(3)));
+        growth.reno(&mut w, 5.0);
+        assert_eq!((w.cwnd, growth), (12.0, CwndGrowth::whole(3)));
         for _ in 0..8 {
-            steps.reno(&mut w, 1.0);
+            growth.reno(&mut w, 1.0);
         }
         assert_eq!(w.cwnd, 12.0);
-        steps.reno(&mut w, 1.0);
-        assert_eq!((w.cwnd, steps), (13.0, Steps::whole(0)));
-        steps.reno(&mut w, 40.0);
-        assert_eq!((w.cwnd, steps), (16.0, Steps::whole(1)));
-        steps.reduced();
-        assert_eq!(steps, Steps::whole(0));
+        growth.reno(&mut w, 1.0);
+        assert_eq!((w.cwnd, growth), (13.0, CwndGrowth::whole(0)));
+        growth.reno(&mut w, 40.0);
+        assert_eq!((w.cwnd, growth), (16.0, CwndGrowth::whole(1)));
+        growth.reduced();
+        assert_eq!(growth, CwndGrowth::whole(0));
     }
 }

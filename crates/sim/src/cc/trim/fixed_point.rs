@@ -2,7 +2,7 @@
 //! leave in 1/65536. Equal to the bit to the C core `crates/kernel/bpf/trim`; which branch is taken is decided beside, for both arithmetics.
 
 use super::threshold::Policy;
-use crate::cc::whole::{ONE, fixed, segments};
+use crate::cc::fixed_point::{ONE, fixed, segments};
 use crate::cc::{Path, Window};
 use forebay_sampling::Rng;
 use forebay_units::Time;
@@ -35,7 +35,7 @@ struct Bottleneck {
 
 /// State of one connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Whole {
+pub(super) struct FixedPoint {
     /// Smoothed RTT in us/16; 0 before the first sample.
     smooth: u64,
     /// Of the window, in 1/65536.
@@ -43,7 +43,7 @@ pub(super) struct Whole {
     bottleneck: Option<Bottleneck>,
 }
 
-impl Whole {
+impl FixedPoint {
     pub(super) fn take_path(&mut self, path: &Path, guard: f64) {
         let packet = 1e12 / path.packets_per_s;
         self.bottleneck = Some(Bottleneck {
@@ -161,9 +161,9 @@ mod tests {
                     buffer,
                     rng: Rng::stream(0, &[]),
                 };
-                let mut whole = Whole::default();
-                whole.take_path(&path, 0.0);
-                let (got, real) = (whole.threshold(policy, d), threshold(policy, 1.0 / packet, d.0 as f64, buffer, 0.0));
+                let mut fixed_point = FixedPoint::default();
+                fixed_point.take_path(&path, 0.0);
+                let (got, real) = (fixed_point.threshold(policy, d), threshold(policy, 1.0 / packet, d.0 as f64, buffer, 0.0));
                 assert!((got / real - 1.0).abs() < 1e-3, "{pipe} {policy:?} {buffer}: {got} instead of {real}");
             }
         }

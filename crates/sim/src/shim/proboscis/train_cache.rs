@@ -11,14 +11,14 @@ pub(super) const KEEPS: u16 = 1 << 8;
 
 /// Estimates of a host, in order of the other end.
 #[derive(Debug, Default)]
-pub struct Recent {
+pub struct TrainCache {
     /// As the end that accepts: the newest train of each peer that opens.
     trains: Vec<(NodeId, Time, Train)>,
     /// As the end that opens: until when a peer keeps one.
     kept: Vec<(NodeId, Time)>,
 }
 
-impl Recent {
+impl TrainCache {
     /// Whether the acceptor keeps the estimate of a train that it could judge.
     pub(super) fn keeps(r: &Rules) -> bool {
         r.c.recent > Time::ZERO && r.c.ends == Ends::Both
@@ -41,7 +41,7 @@ impl Recent {
     }
 
     /// `peer` keeps what it learned of a train that left here at `left`.
-    pub(super) fn is_kept(&mut self, r: &Rules, left: Time, peer: NodeId) {
+    pub(super) fn note_kept_by_peer(&mut self, r: &Rules, left: Time, peer: NodeId) {
         let new = (peer, left + r.c.recent);
         match self.kept.binary_search_by_key(&peer, |k| k.0) {
             Ok(i) => self.kept[i] = new,

@@ -1,7 +1,7 @@
 //! The endpoint shims (`shim/endpoint.rs`): the list of them, and what all hosts keep for one transport that has one.
 
 use super::endpoint::{Balance, EndpointShim, Side};
-use super::layer::Layer;
+use super::endpoint_state::EndpointState;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
@@ -20,8 +20,8 @@ macro_rules! endpoint_shims {
 
         /// What all hosts keep for the connections of one transport.
         #[derive(Debug)]
-        pub enum Layers {
-            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(Layer<super::$module::$shim>)),+
+        pub enum EndpointStates {
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(EndpointState<super::$module::$shim>)),+
         }
 
         $(impl From<<super::$module::$shim as EndpointShim>::Config> for Config {
@@ -46,22 +46,22 @@ macro_rules! endpoint_shims {
             }
 
             /// What the hosts keep for a transport of this stack. `phase` draws when the timer of a node ticks, below the period it is given.
-            pub fn layers(&self, stack: &Stack, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> Layers {
+            pub fn layers(&self, stack: &Stack, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> EndpointStates {
                 match self {
-                    $(Config::$name(c) => Layers::$name(Layer::new(super::$module::$shim::rules(c, stack), network, phase))),+
+                    $(Config::$name(c) => EndpointStates::$name(EndpointState::new(super::$module::$shim::rules(c, stack), network, phase))),+
                 }
             }
         }
 
-        impl Layers {
-            /// See `Layer::share`.
+        impl EndpointStates {
+            /// See `EndpointState::share`.
             ///
             /// # Safety
             /// As there.
-            pub(crate) unsafe fn share(&mut self) -> Layers {
+            pub(crate) unsafe fn share(&mut self) -> EndpointStates {
                 match self {
-                    // SAFETY: the caller's promise is that of `Layer::share`.
-                    $(Layers::$name(l) => Layers::$name(unsafe { l.share() })),+
+                    // SAFETY: the caller's promise is that of `EndpointState::share`.
+                    $(EndpointStates::$name(l) => EndpointStates::$name(unsafe { l.share() })),+
                 }
             }
         }
@@ -70,7 +70,7 @@ macro_rules! endpoint_shims {
         macro_rules! each {
             ($layers:expr, $l:ident => $call:expr) => {
                 match $layers {
-                    $(Layers::$name($l) => $call),+
+                    $(EndpointStates::$name($l) => $call),+
                 }
             };
         }
@@ -81,8 +81,8 @@ endpoint_shims! {
     Proboscis: proboscis::Proboscis,
 }
 
-impl Layers {
-    /// See `Layer::connect`.
+impl EndpointStates {
+    /// See `EndpointState::connect`.
     pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
         each!(self, l => l.connect(slot, src, dst));
     }
@@ -97,12 +97,12 @@ impl Layers {
         each!(self, l => l.ingress((side, slot), now, p))
     }
 
-    /// See `Layer::watch`.
+    /// See `EndpointState::watch`.
     pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
         each!(self, l => l.watch((side, slot), generation, node, now))
     }
 
-    /// See `Layer::tick`.
+    /// See `EndpointState::tick`.
     pub fn tick(
         &mut self,
         side: Side,
@@ -114,12 +114,12 @@ impl Layers {
         each!(self, l => l.tick(side, node, now, current, out));
     }
 
-    /// See `Layer::rearm`.
+    /// See `EndpointState::rearm`.
     pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
         each!(self, l => l.rearm(node, now))
     }
 
-    /// See `Layer::balance`.
+    /// See `EndpointState::balance`.
     pub fn balance(&self, slot: ConnSlot) -> Balance {
         each!(self, l => l.balance(slot))
     }

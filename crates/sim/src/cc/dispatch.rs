@@ -1,6 +1,6 @@
 //! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
 
-use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
+use super::congestion_control::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
 use forebay_units::{Rate, TimeOrNever};
 
 /// Which of the hooks that cost something a law has: a bit for each, because every connection has them.
@@ -8,7 +8,7 @@ use forebay_units::{Rate, TimeOrNever};
 pub struct Hooks(u8);
 
 impl Hooks {
-    /// Those of the law `L`; `recorded`: it is listed `in Recorded`.
+    /// Those of the law `L`; `recorded`: it is listed `in WithSentRecords`.
     pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
         assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
         let has = [
@@ -79,7 +79,7 @@ impl Hooks {
 }
 
 /// Calls the hooks that are constants, where a law has them.
-pub(super) trait Optional: CongestionControl {
+pub(super) trait OptionalHooks: CongestionControl {
     fn path(&mut self, path: Path) {
         if let Some(hook) = Self::PATH {
             hook(self, path);
@@ -88,7 +88,7 @@ pub(super) trait Optional: CongestionControl {
 
     /// The hooks of an ACK that a law without `pkts_acked` gets, in one call.
     #[inline(always)]
-    fn usual_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
+    fn fast_path_ack(&mut self, w: &mut Window, ack: &Ack, grows: bool) {
         if Self::IN_ACK_EVENT {
             self.in_ack_event(w, &{ *ack });
         }
@@ -122,7 +122,7 @@ pub(super) trait Optional: CongestionControl {
     }
 }
 
-impl<L: CongestionControl> Optional for L {}
+impl<L: CongestionControl> OptionalHooks for L {}
 
 /// A law in its place in the enum: itself, or in a box.
 macro_rules! held {
@@ -132,7 +132,7 @@ macro_rules! held {
 
 /// Whether a place in the enum keeps records.
 macro_rules! recorded {
-    (Recorded) => {
+    (WithSentRecords) => {
         true
     };
     ($($cell:ident)?) => {
@@ -141,38 +141,38 @@ macro_rules! recorded {
 }
 
 /// Makes the registry and the enums of the list of laws: `module::Type`, `in Box` if it is larger than the common ones, so that
-/// connections of the others stay small, `in Recorded` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
-macro_rules! laws {
+/// connections of the others stay small, `in WithSentRecords` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
+macro_rules! congestion_controls {
     ($($(#[$doc:meta])* $module:ident::$law:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
         $(pub use $module::$law;)+
 
         /// All laws, in the order `forebay list` shows them.
-        pub const REGISTRY: &[LawEntry] = &[$($($entry::ENTRY,)+)+];
+        pub const REGISTRY: &[CcEntry] = &[$($($entry::ENTRY,)+)+];
 
         /// A law and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
-        pub enum LawConfig {
+        pub enum CcConfig {
             $($(#[$doc])* $law($module::Config),)+
         }
 
         /// A law and its state. An enum, so that an ACK costs no indirect call.
         #[derive(Debug, Clone)]
-        pub enum Law {
+        pub enum Cc {
             $($(#[$doc])* $law(held!($module::$law $(, $cell)?)),)+
         }
 
-        impl LawConfig {
+        impl CcConfig {
             /// A fresh law for one connection.
-            pub fn start(&self) -> Law {
+            pub fn start(&self) -> Cc {
                 match self {
-                    $(LawConfig::$law(c) => Law::$law($module::$law::new(c).into()),)+
+                    $(CcConfig::$law(c) => Cc::$law($module::$law::new(c).into()),)+
                 }
             }
 
             /// Which hooks it has.
             pub fn hooks(&self) -> Hooks {
                 match self {
-                    $(LawConfig::$law(_) => const { Hooks::of::<$module::$law>(recorded!($($cell)?)) },)+
+                    $(CcConfig::$law(_) => const { Hooks::of::<$module::$law>(recorded!($($cell)?)) },)+
                 }
             }
         }
@@ -181,7 +181,7 @@ macro_rules! laws {
         macro_rules! each {
             ($self:ident, $state:ident => $call:expr) => {
                 match $self {
-                    $(Law::$law($state) => $call,)+
+                    $(Cc::$law($state) => $call,)+
                 }
             };
         }

@@ -1,8 +1,8 @@
 //! Parameters of TCP-TRIM; every ambiguity of its text is one.
 
 use super::threshold::Policy;
-use crate::cc::whole::{self, Arithmetic};
-use crate::cc::{LawConfig, LawEntry};
+use crate::cc::fixed_point::{self, Arithmetic};
+use crate::cc::{CcConfig, CcEntry};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::{QueueLen, Rate};
@@ -16,11 +16,11 @@ pub struct Config {
     pub(super) buffer: Option<QueueLen>,
     pub(super) policy: Policy,
     pub(super) guard: f64,
-    pub(super) cut: Cut,
+    pub(super) cut: ReductionMode,
     pub(super) gap_in_flight: bool,
     pub(super) ssthresh: Ssthresh,
     pub(super) additive_only: bool,
-    pub(super) seed: Seed,
+    pub(super) seed: MinRttSource,
     /// Wait before probing (AD).
     pub(super) ad: bool,
     /// Wait after probing (AS).
@@ -31,7 +31,7 @@ pub struct Config {
 
 /// How often an RTT above K cuts (TRIM A1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum ReductionMode {
     /// On every such ACK.
     EveryAck,
     /// Once per round trip.
@@ -45,7 +45,7 @@ pub(super) enum Cut {
 pub(super) enum Ssthresh {
     None,
     /// Cuts above K.
-    Cut,
+    ReductionMode,
     /// Late probes.
     Late,
     /// Windows tuned by probes.
@@ -54,7 +54,7 @@ pub(super) enum Ssthresh {
 
 /// Where the estimate of the RTT on the empty path starts (TRIM A13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seed {
+pub(super) enum MinRttSource {
     IdleData,
     Handshake,
     HandshakeRaw,
@@ -63,21 +63,22 @@ pub(super) enum Seed {
 
 // What the words of the parameters stand for.
 const POLICY: &[(&str, Policy)] = &[("lower", Policy::Lower), ("mid", Policy::Mid), ("upper", Policy::Upper)];
-const CUT: &[(&str, Cut)] = &[("per-ack", Cut::EveryAck), ("per-rtt", Cut::EachRtt), ("per-ack-capped", Cut::Capped)];
+const CUT: &[(&str, ReductionMode)] =
+    &[("per-ack", ReductionMode::EveryAck), ("per-rtt", ReductionMode::EachRtt), ("per-ack-capped", ReductionMode::Capped)];
 const GAP_IN_FLIGHT: &[(&str, bool)] = &[("any", true), ("idle", false)];
 const SSTHRESH: &[(&str, Ssthresh)] =
-    &[("all", Ssthresh::All), ("late", Ssthresh::Late), ("cut", Ssthresh::Cut), ("none", Ssthresh::None)];
-const SEED: &[(&str, Seed)] = &[
-    ("idle-data", Seed::IdleData),
-    ("handshake", Seed::Handshake),
-    ("handshake-raw", Seed::HandshakeRaw),
-    ("first-sample", Seed::FirstSample),
+    &[("all", Ssthresh::All), ("late", Ssthresh::Late), ("cut", Ssthresh::ReductionMode), ("none", Ssthresh::None)];
+const SEED: &[(&str, MinRttSource)] = &[
+    ("idle-data", MinRttSource::IdleData),
+    ("handshake", MinRttSource::Handshake),
+    ("handshake-raw", MinRttSource::HandshakeRaw),
+    ("first-sample", MinRttSource::FirstSample),
 ];
 /// Whether there are waits before probing, and after it.
 const WAITS: &[(&str, (bool, bool))] =
     &[("off", (false, false)), ("on", (true, true)), ("ad", (true, false)), ("as", (false, true))];
 
-pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
+pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "trim",
         summary: "TCP-TRIM: probes after gaps, and keeps the RTT near a threshold; no marks needed",
@@ -142,7 +143,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
                 "asynchronous timer: random waits before probing (AD) and after (AS), both, or one of them",
             ),
             optional("at-start", Kind::Bool, "true", "with AD, also wait before the first segment of a connection"),
-            whole::ARITHMETIC,
+            fixed_point::ARITHMETIC,
         ],
     },
     needs_marks: false,
@@ -151,7 +152,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.
     adjust: Some(|c| c.timestamps = true),
-    build: |v| LawConfig::Trim(build(v)),
+    build: |v| CcConfig::Trim(build(v)),
 };
 
 fn build(v: &Values) -> Config {
@@ -171,6 +172,6 @@ fn build(v: &Values) -> Config {
         ad,
         wait_after,
         at_start: v.bool("at-start"),
-        arithmetic: v.choice("arithmetic", whole::WORDS),
+        arithmetic: v.choice("arithmetic", fixed_point::WORDS),
     }
 }

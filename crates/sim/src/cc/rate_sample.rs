@@ -1,7 +1,7 @@
 //! How fast the network delivers: a sample of the delivery rate on every ACK (draft-ietf-ccwg-bbr section "Delivery Rate Samples"; Linux
 //! net/ipv4/tcp_rate.c). Volumes are in whatever unit the law counts in: segments (tcp_bbr.c) or bytes (the draft).
 
-use super::hooks::{Arrival, Departure};
+use super::congestion_control::{Arrival, Departure};
 use forebay_units::{Time, TimeOrNever};
 
 /// What is remembered of a segment that has left.
@@ -29,7 +29,7 @@ impl Sent {
 
 /// A sample of the delivery rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(super) struct RateSample {
     /// Volume delivered during the interval.
     pub delivered: u64,
     /// The interval. `None` where it is shorter than the smallest RTT, which no real delivery is.
@@ -129,7 +129,7 @@ impl DeliveryRate {
     }
 
     /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing.
-    pub(super) fn sample(&mut self, now: Time, min_rtt: TimeOrNever) -> Option<Sample> {
+    pub(super) fn sample(&mut self, now: Time, min_rtt: TimeOrNever) -> Option<RateSample> {
         // What the application limited is acknowledged.
         if self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -139,7 +139,7 @@ impl DeliveryRate {
         self.first_sent = left;
         // The longer of the two phases: ACKs may arrive compressed, and segments may leave slowly.
         let interval = between(sent.first_sent, left).max(between(sent.delivered_time, now));
-        Some(Sample {
+        Some(RateSample {
             delivered: self.delivered - sent.delivered,
             interval: (TimeOrNever::at(interval) >= min_rtt && interval > Time::ZERO).then_some(interval),
             prior_delivered: sent.delivered,

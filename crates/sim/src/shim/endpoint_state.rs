@@ -35,7 +35,7 @@ struct Host<T> {
 
 /// The entries and hosts of one transport.
 #[derive(Debug)]
-pub struct Layer<S: EndpointShim> {
+pub struct EndpointState<S: EndpointShim> {
     rules: Arc<S::Rules>,
     /// By node.
     hosts: PerHost<NodeId, Host<S::Host>>,
@@ -60,10 +60,10 @@ macro_rules! at {
     };
 }
 
-impl<S: EndpointShim> Layer<S> {
+impl<S: EndpointShim> EndpointState<S> {
     /// No connection yet. `phase` draws when the timer of a node ticks: our choice, hosts are not synchronised, or what they repeat would
     /// always meet.
-    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> Layer<S> {
+    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> EndpointState<S> {
         // Rate of each node's first port.
         let mut rates = vec![None; network.nodes.len()];
         for p in &network.ports {
@@ -74,17 +74,17 @@ impl<S: EndpointShim> Layer<S> {
             let (state, phase) = (S::host(&rules, rate), phase(node, S::period(&rules)));
             hosts.put(node, node, Host { state, senders: Vec::new(), receivers: Vec::new(), phase, armed: false });
         }
-        Layer { rules: Arc::new(rules), hosts, senders: PerHost::new(), receivers: PerHost::new() }
+        EndpointState { rules: Arc::new(rules), hosts, senders: PerHost::new(), receivers: PerHost::new() }
     }
 
     /// The same for one part of a run.
     ///
     /// # Safety
     /// As [`PerHost::share`].
-    pub(crate) unsafe fn share(&mut self) -> Layer<S> {
+    pub(crate) unsafe fn share(&mut self) -> EndpointState<S> {
         // SAFETY: the caller's promise is that of `PerHost::share`.
         unsafe {
-            Layer {
+            EndpointState {
                 rules: self.rules.clone(),
                 hosts: self.hosts.share(),
                 senders: self.senders.share(),

@@ -1,6 +1,6 @@
 //! Round trips: a part that a law has if it goes by them, so that senders whose law does not carry nothing for it.
 
-use super::hooks::Ack;
+use super::congestion_control::Ack;
 
 /// The round trip under way. It ends when something is acknowledged that was sent after it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
