@@ -1,30 +1,30 @@
-//! How what goes from process to process is written as bytes: field by field, the lowest byte first, nothing for padding. A record names all of its
-//! fields, so that one that is added and forgotten here does not compile.
+//! Binary encoding of messages between processes: field by field, little-endian, without padding. A record lists all of its fields, so that a field
+//! that is missing here does not compile.
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
 use forebay_traffic::{Errand, First, Job, OpenSpec, QueryStart};
 use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
-/// Can be written and read.
+/// Types that can be encoded and decoded.
 pub(super) trait Encode: Sized {
-    /// Writes it behind what is there.
+    /// Appends the encoding.
     fn put(&self, to: &mut Vec<u8>);
 
-    /// Reads what [`Encode::put`] wrote.
+    /// Decodes the output of [`Encode::put`].
     fn get(from: &mut Bytes<'_>) -> Self;
 }
 
-/// What has come and is not read yet.
+/// Received bytes that have not been decoded yet.
 pub(super) struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// All of it.
+    /// Wraps a received message.
     pub(super) fn new(all: &'a [u8]) -> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Whether all of it has been read.
+    /// Whether everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -72,7 +72,7 @@ macro_rules! identifier {
 }
 identifier!(AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, WorkloadId);
 
-/// A record: all of its fields, in the order in which they are written, but for those that are filled in later.
+/// Encodes all fields of a record in order, except those that are filled in later.
 macro_rules! record {
     ($type:ident { $($field:ident),* $(,)? } $(later { $($later:ident),* })?) => {
         impl $crate::engine::encoding::Encode for $type {

@@ -54,15 +54,15 @@ pub(crate) struct Simulation {
     /// When the next flows arrive that come from outside.
     injection: TimeOrNever,
     /// Time of the next arrival of flows or scheduled event.
-    due: TimeOrNever,
+    next_due: TimeOrNever,
     /// The same, of those at which idle skipping stops.
-    stop: TimeOrNever,
+    next_stop: TimeOrNever,
     /// End of the window before.
-    passed: Time,
+    last_end: Time,
     /// Time of the next progress report; activations at the next report by count; transmissions at the last one, and windows since then.
     progress_timer: ProgressTimer,
     next_report: u64,
-    seen: u64,
+    hops_at_report: u64,
     windows: u64,
     /// Transmissions in a window, as of the last look.
     hops_per_window: u64,
@@ -70,7 +70,7 @@ pub(crate) struct Simulation {
     cores: usize,
     /// The processes that run it together, if there are several; how the last look at its progress would end it, and what transmissions it saw.
     processes: Option<Processes>,
-    wish: Option<Cut>,
+    requested_cut: Option<Cut>,
     /// For a network so large that its nodes are run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
     #[cfg(debug_assertions)]
@@ -117,18 +117,18 @@ impl Simulation {
             duration,
             schedule,
             injection: TimeOrNever::NEVER,
-            due: TimeOrNever::NEVER,
-            stop: TimeOrNever::NEVER,
-            passed: Time::ZERO,
+            next_due: TimeOrNever::NEVER,
+            next_stop: TimeOrNever::NEVER,
+            last_end: Time::ZERO,
             progress_timer: ProgressTimer::new(FIRST_REPORT),
             next_report: FIRST_REPORT,
             windows: 0,
-            seen: 0,
+            hops_at_report: 0,
             hops_per_window: 0,
             cores: 1,
             activations: 0,
             processes: None,
-            wish: None,
+            requested_cut: None,
             tiers: core.tiers(),
             #[cfg(debug_assertions)]
             backwards: false,
@@ -188,7 +188,7 @@ impl Simulation {
     fn run_partitioned(
         &mut self,
         threads: usize,
-        mut pace: ThreadTuning,
+        mut tuning: ThreadTuning,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> ControlFlow<Cut> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
@@ -214,7 +214,7 @@ impl Simulation {
                 own
             };
             loop {
-                let together = pace.together();
+                let together = tuning.together();
                 // Sums over the parts of the window.
                 let (mut open, mut done) = (0, 0);
                 let mut part = |simulation: &mut Simulation| {
@@ -227,14 +227,14 @@ impl Simulation {
                 let clock = Instant::now();
                 let own = run(self, together);
                 next = own.next;
-                pace.note(clock.elapsed().as_nanos() as u64, own.activations);
+                tuning.note(clock.elapsed().as_nanos() as u64, own.activations);
                 let mut cut = None;
                 if let Some(processes) = &mut self.processes {
                     let (open, done) = (open + own.open, done + own.done);
-                    let ended = WindowReport { next, open, done, hops: self.seen, wish: self.wish };
+                    let ended = WindowReport { next, open, done, hops: self.hops_at_report, requested_cut: self.requested_cut };
                     (next, cut) = processes.end_window(&mut self.core, &parts, &apps, &ended);
                 }
-                self.cores = place.1 * if pace.pays() { threads } else { 1 };
+                self.cores = place.1 * if tuning.is_faster_together() { threads } else { 1 };
                 let over = self.end_window(progress)?;
                 if let Some(cut) = cut {
                     return ControlFlow::Break(cut);
@@ -264,7 +264,7 @@ impl Simulation {
     #[inline(always)]
     fn begin_window(&mut self, others: TimeOrNever, run: &mut dyn FnMut(&mut Simulation)) -> bool {
         let calendar = self.core.calendar();
-        if !calendar.advance(self.stop.min(others)) {
+        if !calendar.advance(self.next_stop.min(others)) {
             return false;
         }
         if let Some(d) = self.duration {
@@ -276,10 +276,10 @@ impl Simulation {
             calendar.end = calendar.end.min(d);
         }
         let end = calendar.end;
-        if self.due < end.into() && !self.handle_due_events(others, run) {
+        if self.next_due < end.into() && !self.handle_due_events(others, run) {
             return false;
         }
-        self.passed = end;
+        self.last_end = end;
         true
     }
 
@@ -291,7 +291,7 @@ impl Simulation {
         let calendar = self.core.calendar();
         let end = calendar.end;
         if self.duration.is_none() && self.injection.min(others).min(calendar.next()).is_never() {
-            (calendar.start, calendar.end) = (self.passed, self.passed);
+            (calendar.start, calendar.end) = (self.last_end, self.last_end);
             return false;
         }
         if self.injection < end.into() {
@@ -347,8 +347,8 @@ impl Simulation {
         // At the end of the run, or behind it, nothing takes effect. The last window may end before such a time and contain it all the same: it would be run
         // again and again.
         let in_time = |time: TimeOrNever| if self.duration.is_some_and(|d| time >= d.into()) { TimeOrNever::NEVER } else { time };
-        self.due = in_time(self.injection.min(self.schedule.next()));
-        self.stop = in_time(self.injection.min(self.schedule.next_stop()));
+        self.next_due = in_time(self.injection.min(self.schedule.next()));
+        self.next_stop = in_time(self.injection.min(self.schedule.next_stop()));
     }
 
     /// The window has been run. Whether it was the last one.
@@ -357,10 +357,10 @@ impl Simulation {
         self.core.end_window();
         self.windows += 1;
         if self.progress_timer.is_due(self.activations) {
-            let flow = self.look(progress);
+            let flow = self.report_progress(progress);
             if self.processes.is_some() {
                 // All processes end with the same window, the next one.
-                self.wish = flow.break_value();
+                self.requested_cut = flow.break_value();
             } else {
                 flow?;
             }
@@ -379,7 +379,7 @@ impl Simulation {
     /// Sees how far the run is.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+    fn report_progress(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let now = self.progress();
         if self.activations < self.next_report {
             // Due by time alone, which must not influence the run.
@@ -387,8 +387,8 @@ impl Simulation {
             return progress(now);
         }
         let own = now.packet_hops - self.processes.as_ref().map_or(0, Processes::hops);
-        self.hops_per_window = (own - self.seen) / self.windows;
-        (self.seen, self.windows) = (own, 0);
+        self.hops_per_window = (own - self.hops_at_report) / self.windows;
+        (self.hops_at_report, self.windows) = (own, 0);
         if self.activations < ACTIVATIONS_PER_REPORT {
             self.next_report = ACTIVATIONS_PER_REPORT;
             self.progress_timer.set(self.next_report);

@@ -77,7 +77,7 @@ impl<I: Id, T> PerHost<I, T> {
 
     /// An item whoever is run, to ask the cache for it and no more.
     #[inline(always)]
-    pub(crate) fn look(&self, id: I) -> &T {
+    pub(crate) fn peek(&self, id: I) -> &T {
         &self.items[id]
     }
 

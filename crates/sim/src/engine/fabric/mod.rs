@@ -1,7 +1,7 @@
-//! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
+//! The network: ports, links, and forwarding by switches.
 //!
-//! Inside one node, packets are taken in order of arrival, and at the same instant as `TieBreaker` has it. Nodes of one window do not see each
-//! other, so any order of nodes, on any number of threads, gives the same trajectory.
+//! A node takes packets in order of arrival, and at the same instant in the order of `TieBreaker`. Nodes do not affect each other within a window, so
+//! that any order of nodes, on any number of threads, gives the same trajectory.
 
 mod forward;
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Ports per 64-bit word of the bitmap of busy inputs.
 pub(super) const WORD: u32 = 64;
 
-/// A node as the forwarding sees it.
+/// A node as seen by forwarding.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NodePorts {
     /// First input slot.
@@ -34,37 +34,37 @@ pub(super) struct NodePorts {
     /// Egress ports of a switch with shared memory; empty otherwise.
     shared_ports: Vec<PortId>,
     shared: Option<SharedBuffer>,
-    /// No less than what those ports hold, bytes.
-    shared_most: u64,
-    /// Egress ports that are not FIFOs.
+    /// Upper bound of the bytes that those ports hold.
+    shared_bound: u64,
+    /// Egress ports with buffered disciplines.
     buffered: Vec<PortId>,
-    /// First word of the bitmap of those at which something waits.
+    /// First word of the bitmap of those with a backlog.
     waiting_first: u32,
-    /// Ports whose links damage packets on their way to it.
-    erring: Vec<PortId>,
-    /// Whether any of that is so.
+    /// Ingress ports whose links damage packets.
+    lossy_inputs: Vec<PortId>,
+    /// Whether the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
 
-/// All ports, and who feeds whom. What a thread produces while it works on them is in its [`PartitionState`].
+/// All ports and links. The output of a thread that works on them is in its [`PartitionState`].
 pub(crate) struct Fabric {
     /// Egress ports.
     pub(crate) ports: Arena<PortId, Port>,
     nodes: Arena<NodeId, NodePorts>,
-    /// Per input slot: the port that feeds it.
+    /// The ingress port of each input slot.
     feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
     busy: Arena<u32, u64>,
-    /// Ports of switches at which something may wait, of all nodes that have ports that are not FIFOs.
+    /// Ports of switches with buffered disciplines that may have a backlog.
     waiting: Arena<u32, u64>,
-    /// What each bit of `waiting` stands for.
-    waiter: Arena<u32, PortId>,
+    /// The port of each bit of `waiting`.
+    waiting_ports: Arena<u32, PortId>,
     fib: Arc<Fib>,
     ties: TieBreaker,
 }
 
 impl Fabric {
-    /// The idle network; `seed` is for the disciplines of the ports and for ties.
+    /// Creates the idle network; `seed` is for the queue disciplines and for ties.
     pub(crate) fn new(network: &Network, fib: Fib, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: IndexVec<NodeId, NodePorts> = IndexVec::repeat(NodePorts::default(), count);
@@ -79,7 +79,7 @@ impl Fabric {
             }
         }
         for c in &network.faults.corruption {
-            nodes[network.ports[c.port].to].erring.push(c.port);
+            nodes[network.ports[c.port].to].lossy_inputs.push(c.port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -87,10 +87,10 @@ impl Fabric {
         for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
-            // One at least, so that nobody need ask whether there is one.
+            // At least one, so that the forwarding loop needs no check.
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD).max(1);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].erring.is_empty();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].lossy_inputs.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -102,9 +102,9 @@ impl Fabric {
             feeder.extend(list);
             words += nodes[n].busy_words;
         }
-        let mut waiter = vec![PortId::new(0); (waiting * WORD) as usize];
+        let mut waiting_ports = vec![PortId::new(0); (waiting * WORD) as usize];
         for &port in nodes.iter().flat_map(|n| &n.buffered) {
-            waiter[place_of[port.index()] as usize] = port;
+            waiting_ports[place_of[port.index()] as usize] = port;
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| {
@@ -126,13 +126,13 @@ impl Fabric {
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
             waiting: Arena::new(vec![0; waiting as usize]),
-            waiter: Arena::new(waiter),
+            waiting_ports: Arena::new(waiting_ports),
             fib: Arc::new(fib),
             ties: TieBreaker::new(seed),
         }
     }
 
-    /// The same network for one part of a run.
+    /// Shares the network with one partition of a run.
     ///
     /// # Safety
     /// As [`Arena::share`].
@@ -145,16 +145,16 @@ impl Fabric {
                 feeder: self.feeder.share(),
                 busy: self.busy.share(),
                 waiting: self.waiting.share(),
-                waiter: self.waiter.share(),
+                waiting_ports: self.waiting_ports.share(),
                 fib: self.fib.clone(),
                 ties: self.ties,
             }
         }
     }
 
-    /// Cuts the link behind `port` in two: from now on its packets wait at the port until they are taken ([`Fabric::take_out`]) and what is
-    /// brought to the port returned ([`Fabric::bring`]) reaches the node at the other end. `collector` stands for the other end here, with
-    /// `input` as the port's place among its inputs.
+    /// Splits the link behind `port`. From now on its packets wait at the port until [`Fabric::drain_ports`] takes them; packets that
+    /// [`Fabric::deliver_to_half`] gives to the returned port reach the node at the far end. `collector` stands for the far end here, with `input` as
+    /// the place of the port among its inputs.
     pub(super) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
         let far = self.ports.next_id();
         let p = &mut self.ports[port];
@@ -166,7 +166,7 @@ impl Fabric {
         far
     }
 
-    /// Makes room for so many halves of links, and adds so many words to the bitmap of busy inputs: the first of them.
+    /// Reserves memory for this many half links, and adds this many words to the bitmap of busy inputs. Returns the first of them.
     pub(super) fn make_room(&mut self, halves: usize, words: u32) -> u32 {
         self.ports.reserve_exact(halves);
         let first = self.busy.next_id();
@@ -174,9 +174,9 @@ impl Fabric {
         first
     }
 
-    /// Takes out all packets of the ports that wait in word `word` of the bitmap of busy inputs: `take` gets the number of the bit, and a packet.
+    /// Removes all packets from the ports of word `word` of the bitmap of busy inputs; `take` gets the number of the bit, and a packet.
     #[inline]
-    pub(super) fn take_out(
+    pub(super) fn drain_ports(
         &mut self,
         word: u32,
         port: impl Fn(u32) -> PortId,
@@ -196,24 +196,30 @@ impl Fabric {
         }
     }
 
-    /// Brings a packet to the far half of a link.
+    /// Delivers a packet to the far half of a link.
     #[inline]
-    pub(super) fn bring(&mut self, partition: &mut PartitionState, port: PortId, packet: &Packet, extra: Option<&Extra>) {
+    pub(super) fn deliver_to_half(
+        &mut self,
+        partition: &mut PartitionState,
+        port: PortId,
+        packet: &Packet,
+        extra: Option<&Extra>,
+    ) {
         let p = &mut self.ports[port];
-        if p.bring(packet, extra) {
+        if p.deliver_to_half(packet, extra) {
             let (node, input) = (p.to, p.input);
             self.set_busy(input);
-            // Possibly in this very window: it was sent in the one before.
+            // Possibly in the current window: the packet was sent in the previous one.
             partition.calendar.mark(node, packet.arrival);
         }
     }
 
-    /// From now on packets go by these tables.
+    /// Replaces the forwarding tables.
     pub(super) fn reroute(&mut self, fib: Fib) {
         self.fib = Arc::new(fib);
     }
 
-    /// The link behind `port` goes down at `at`, in this direction.
+    /// Takes the link behind `port` down at `at`, in this direction.
     pub(super) fn cut(&mut self, partition: &mut PartitionState, port: PortId, at: Time) {
         let p = &mut self.ports[port];
         p.cut(at, |lost| partition.lose(lost));
@@ -222,7 +228,7 @@ impl Fabric {
         }
     }
 
-    /// As [`Fabric::send`], of a complete packet that leaves `late` after its turn, to a port that asked to be treated so.
+    /// As [`Fabric::send`], for a complete packet that leaves `late` after its turn, at an intercepted port or one with a buffered discipline.
     #[cold]
     #[inline(never)]
     pub(super) fn send_slow(
@@ -253,7 +259,7 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet, completed by `fill`, to a host's port at `now`, or says why not.
+    /// Sends a packet, completed by `fill`, through a host's port at `now`, or returns the reason why it was not queued.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -289,7 +295,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// The egress port did not queue a packet as a FIFO does.
+    /// Handles a packet that the egress port did not queue as a FIFO.
     #[cold]
     #[inline(never)]
     fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
@@ -300,11 +306,11 @@ impl Fabric {
         }
     }
 
-    /// Hands a gathered packet to a port with a buffered discipline. If not, it is for [`Fabric::hop`], after the transmissions that start
-    /// before.
+    /// Passes a gathered packet to a port with a buffered discipline. Returns false if [`Fabric::hop`] must queue it, after the transmissions that
+    /// start earlier.
     #[inline(always)]
     fn enqueue_slow(&mut self, partition: &mut PartitionState, m: &GatheredPacket) -> bool {
-        let (to, now) = (m.to(), partition.calendar.start + m.after());
+        let (to, now) = (m.to(), partition.calendar.start + m.offset());
         if self.ports[to].backlog().is_none() {
             return false;
         }
@@ -333,14 +339,14 @@ impl Fabric {
         true
     }
 
-    /// Something may wait at a port of a switch from now on.
+    /// Notes that a port of a switch may have a backlog.
     #[inline(always)]
     fn note_waiting(&mut self, port: PortId) {
         let place = self.ports[port].place;
         self.waiting[place / WORD] |= 1 << (place % WORD);
     }
 
-    /// Makes the transmissions of a port with a buffered discipline that start before `until`.
+    /// Performs the transmissions of a buffered port that start before `until`.
     #[inline(never)]
     pub(super) fn serve(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         self.serve_here(partition, port, until);
@@ -355,7 +361,7 @@ impl Fabric {
         }
     }
 
-    /// Hands a packet to a port with a buffered discipline.
+    /// Passes a packet to a port with a buffered discipline.
     #[inline(never)]
     fn admit(
         &mut self,
@@ -372,7 +378,7 @@ impl Fabric {
         }
     }
 
-    /// The link behind `port`, idle so far, will bring a packet at `arrival`, behind the window.
+    /// Schedules the receiving node: the link behind `port`, idle so far, will deliver a packet at `arrival`, behind the window.
     #[inline(always)]
     fn announce(&mut self, partition: &mut PartitionState, port: PortId, arrival: Time) {
         let (node, input) = (self.ports[port].to, self.ports[port].input);

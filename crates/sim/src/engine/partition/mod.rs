@@ -103,7 +103,7 @@ pub(super) struct Partitions<'a> {
     round: AtomicU64,
     window: AtomicU64,
     end: AtomicU64,
-    whole: AtomicU64,
+    full_end: AtomicU64,
     /// Rounds that all threads take part in.
     rounds: Signal,
     /// Threads that are at work, but for the leading one.
@@ -168,7 +168,7 @@ impl<'a> Partitions<'a> {
             round: AtomicU64::new(0),
             window: AtomicU64::new(0),
             end: AtomicU64::new(0),
-            whole: AtomicU64::new(0),
+            full_end: AtomicU64::new(0),
             rounds: Signal::new(looks),
             working: Signal::new(looks),
             over: AtomicBool::new(false),
@@ -217,7 +217,7 @@ impl<'a> Partitions<'a> {
         self.round.fetch_add(1, Relaxed);
         self.window.store(place.window, Relaxed);
         self.end.store(place.end.0, Relaxed);
-        self.whole.store(place.whole.0, Relaxed);
+        self.full_end.store(place.full_end.0, Relaxed);
         if together {
             self.working.set(self.parts.len() as u32 - 1);
             self.rounds.raise();
@@ -245,8 +245,8 @@ impl<'a> Partitions<'a> {
     fn run_partition(&self, number: usize) {
         let round = self.round.load(Relaxed);
         let part = &mut *lock(&self.parts[number]);
-        let [end, whole] = [&self.end, &self.whole].map(|time| Time(time.load(Relaxed)));
-        part.core.calendar().follow(Position { window: self.window.load(Relaxed), end, whole });
+        let [end, full_end] = [&self.end, &self.full_end].map(|time| Time(time.load(Relaxed)));
+        part.core.calendar().follow(Position { window: self.window.load(Relaxed), end, full_end });
         for from in &self.inboxes[number] {
             part.open(&mut lock(&from[(round % 2) as usize]));
         }
@@ -325,7 +325,7 @@ impl Partition {
             some.iter().for_each(|(_, port)| self.core.prefetch_ring(*port));
             for (packet, port) in some {
                 let extra = if packet.has(flag::EXT) { extras.next() } else { None };
-                self.core.bring(*port, packet, extra);
+                self.core.deliver_to_half(*port, packet, extra);
             }
         }
         for (node, time) in mail.marks.drain(..) {
@@ -338,7 +338,7 @@ impl Partition {
     fn collect(&mut self) {
         for (word, cuts) in (self.word..).zip(self.cuts.chunks(WORD as usize)) {
             let out = &mut self.out;
-            self.core.take_out(
+            self.core.drain_ports(
                 word,
                 |bit| cuts[bit as usize].port,
                 |bit, packet, extra| {

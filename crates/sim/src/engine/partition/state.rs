@@ -4,7 +4,7 @@
 use crate::engine::arrival_order::{ArrivalSorter, GatheredPacket, NO_PACKET};
 use crate::engine::calendar::Calendar;
 use crate::engine::connection::FirstMessage;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::net::packet::Packet;
 use forebay_traffic::{Notice, OpenSpec};
 use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
@@ -13,7 +13,7 @@ use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) enum DeferredEffect {
     /// A timer of `host`.
-    Timer { host: NodeId, time: Time, order: u64, wake: Wake },
+    Timer { host: NodeId, time: Time, order: u64, wake: TimerKind },
     /// The sender of `conn` has a message, written at `start`, which its receiver is to look out for.
     Expect { conn: ConnSlot, end: u64, query: Option<QueryId>, start: Time },
     /// The application of `conn`, which wrote without end, has stopped: it has written so much.

@@ -3,43 +3,43 @@
 //! by time, because a window may take microseconds or a second.
 
 /// Windows of a turn that are looked at, and how many before them are not: threads wake up, and caches are cold.
-const LOOKED_AT: usize = 16;
-const BEFORE: usize = 4;
+const MEASURED: usize = 16;
+const WARM_UP: usize = 4;
 /// Nanoseconds after which a turn has lasted long enough if this many windows have been looked at, and one not.
-const PATIENCE: u64 = 5_000_000;
-const LEAST: usize = 3;
+const TURN_NANOS: u64 = 5_000_000;
+const MIN_MEASURED: usize = 3;
 /// From one trial to the next it takes at least this many times as long as the slower kind took in the trial: so trials cost at most a sixteenth
 /// of what that kind is slower by. The factor doubles whenever a trial finds what the one before did,
-const FIRST_REST: u64 = 16;
+const FIRST_PAUSE: u64 = 16;
 /// up to this.
-const MOST_REST: u64 = 64;
+const MAX_PAUSE: u64 = 64;
 
 /// Some windows of one kind.
 #[derive(Default)]
 struct Turn {
     windows: usize,
     /// Nanoseconds that they took.
-    spent: u64,
+    total_nanos: u64,
     /// Nanoseconds for a node, of those that were looked at.
-    taken: Vec<f64>,
+    nanos_per_node: Vec<f64>,
 }
 
 impl Turn {
     /// A window has taken so long, in which so many nodes were run. Whether the turn is over.
     fn note(&mut self, nanos: u64, nodes: u64) -> bool {
-        if self.windows >= BEFORE || self.spent >= PATIENCE {
-            self.taken.push(nanos as f64 / nodes.max(1) as f64);
+        if self.windows >= WARM_UP || self.total_nanos >= TURN_NANOS {
+            self.nanos_per_node.push(nanos as f64 / nodes.max(1) as f64);
         }
         self.windows += 1;
-        self.spent += nanos;
-        self.taken.len() == LOOKED_AT || self.taken.len() >= LEAST && self.spent >= PATIENCE
+        self.total_nanos += nanos;
+        self.nanos_per_node.len() == MEASURED || self.nanos_per_node.len() >= MIN_MEASURED && self.total_nanos >= TURN_NANOS
     }
 }
 
 /// The median: one window in which the machine did something else says nothing.
-fn median(mut taken: Vec<f64>) -> f64 {
-    taken.sort_unstable_by(f64::total_cmp);
-    taken[taken.len() / 2]
+fn median(mut nanos_per_node: Vec<f64>) -> f64 {
+    nanos_per_node.sort_unstable_by(f64::total_cmp);
+    nanos_per_node[nanos_per_node.len() / 2]
 }
 
 /// What is known.
@@ -53,7 +53,7 @@ pub(in crate::engine) struct ThreadTuning {
     turns: [Turn; 3],
     turn: usize,
     /// Nanoseconds until the next trial.
-    rest: u64,
+    pause: u64,
     /// The factor of the next rest.
     factor: u64,
 }
@@ -61,16 +61,16 @@ pub(in crate::engine) struct ThreadTuning {
 impl ThreadTuning {
     /// Nothing yet.
     pub(in crate::engine) fn new(always: bool) -> ThreadTuning {
-        ThreadTuning { always, together: always, turns: Default::default(), turn: 0, rest: 0, factor: FIRST_REST }
+        ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
     /// Whether the next window is run by all threads.
     pub(in crate::engine) fn together(&self) -> bool {
-        self.together != (self.rest == 0 && self.turn == 1)
+        self.together != (self.pause == 0 && self.turn == 1)
     }
 
     /// Whether that is what pays, as far as is known.
-    pub(in crate::engine) fn pays(&self) -> bool {
+    pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }
 
@@ -79,8 +79,8 @@ impl ThreadTuning {
         if self.always {
             return;
         }
-        if self.rest > 0 {
-            self.rest = self.rest.saturating_sub(nanos);
+        if self.pause > 0 {
+            self.pause = self.pause.saturating_sub(nanos);
         } else if self.turns[self.turn].note(nanos, nodes) {
             self.turn += 1;
             if self.turn == self.turns.len() {
@@ -93,15 +93,15 @@ impl ThreadTuning {
     fn decide(&mut self) {
         let [before, other, after] = std::mem::take(&mut self.turns);
         self.turn = 0;
-        let slower = if median(other.taken) < median([before.taken, after.taken].concat()) {
+        let slower = if median(other.nanos_per_node) < median([before.nanos_per_node, after.nanos_per_node].concat()) {
             self.together = !self.together;
-            self.factor = FIRST_REST;
-            before.spent + after.spent
+            self.factor = FIRST_PAUSE;
+            before.total_nanos + after.total_nanos
         } else {
-            other.spent
+            other.total_nanos
         };
-        self.rest = (slower * self.factor).max(1);
-        self.factor = (2 * self.factor).min(MOST_REST);
+        self.pause = (slower * self.factor).max(1);
+        self.factor = (2 * self.factor).min(MAX_PAUSE);
     }
 }
 
@@ -135,11 +135,11 @@ mod tests {
             let time = 2_000 * window;
             let mut pace = ThreadTuning::new(false);
             let together = run(&mut pace, (window, window * 2 / 3), time);
-            assert!(pace.pays());
+            assert!(pace.is_faster_together());
             assert!(together > time * 9 / 10, "{together} of {time}");
             let mut pace = ThreadTuning::new(false);
             let together = run(&mut pace, (window, window * 4 / 3), time);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
             assert!(together < time / 20, "{together} of {time}");
         }
         assert!(run(&mut ThreadTuning::new(true), (1, 2), 100) >= 100);
@@ -151,11 +151,11 @@ mod tests {
             let mut pace = ThreadTuning::new(false);
             // Somebody has the second core while the run begins.
             run(&mut pace, (window, 2 * window), 100 * window);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
             run(&mut pace, (window, window * 2 / 3), 1_500 * window);
-            assert!(pace.pays());
+            assert!(pace.is_faster_together());
             run(&mut pace, (window, 2 * window), 3_500 * window);
-            assert!(!pace.pays());
+            assert!(!pace.is_faster_together());
         }
     }
 
@@ -167,6 +167,6 @@ mod tests {
             let one = 1_000 * (100 + number);
             pace.note(if pace.together() { one * 9 / 10 } else { one }, 100);
         }
-        assert!(pace.pays());
+        assert!(pace.is_faster_together());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::SimState;
 use crate::engine::connection::{Connection, IncomingMessages, OutgoingMessages};
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::path::empty_path;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
@@ -28,7 +28,7 @@ impl SimState {
         let slot = self.allot(spec);
         self.changed = true;
         if self.is_local(spec.src) {
-            self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
+            self.set_timer(spec.src, spec.src, time, TimerKind::Open { conn: slot });
         } else {
             // All processes agree on the windows that there are.
             self.partition.calendar.mark(spec.src, time);
@@ -49,7 +49,7 @@ impl SimState {
 
     /// A connection slot for `spec`, not yet open.
     pub(super) fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
-        let (slot, conn_id) = self.slots.take(self.streams.next_id());
+        let (slot, conn_id) = self.slots.allocate(self.streams.next_id());
         let c = &self.tcp[spec.group];
         let isn = c.isn.unwrap_or_else(|| self.slots.sequence_number());
         let fresh = slot == self.streams.next_id();

@@ -23,7 +23,7 @@ impl SimState {
             // The one row of this source: without end, from its first packet on.
             let message = Message {
                 begin: 0,
-                behind: None,
+                end_offset: None,
                 start: now,
                 delivered: TimeOrNever::NEVER,
                 query: None,

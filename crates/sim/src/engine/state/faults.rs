@@ -45,17 +45,17 @@ impl SimState {
         }
         let (network, fib) = (&self.network, self.fabric.fib());
         let live = self.streams.iter().filter(|s| s.live);
-        let ways = live.map(|s| {
+        let routes = live.map(|s| {
             let back = u32::from(fib.flow_hash(s.conn_id, s.dst, s.src));
             let both = |fib: &forebay_experiment::topology::Fib| {
-                let mut way = fib.path(network, s.src, s.dst, u32::from(s.hash));
-                way.extend(fib.path(network, s.dst, s.src, back));
-                way
+                let mut route = fib.path(network, s.src, s.dst, u32::from(s.hash));
+                route.extend(fib.path(network, s.dst, s.src, back));
+                route
             };
             (both(&change.old), both(fib))
         });
         if let Some(failures) = &mut self.failures {
-            failures.moved(change, ways);
+            failures.count_rerouted(change, routes);
         }
     }
 

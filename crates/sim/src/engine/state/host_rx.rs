@@ -4,7 +4,7 @@ use super::SimState;
 use super::host_tx::SenderCall;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::generation::Generation;
@@ -198,7 +198,7 @@ impl SimState {
             return;
         }
         let (generation, slots) = (r.generation(), r.has_slots());
-        self.set_own_timer(host, entry.or_never(), Wake::Receiver { conn, generation }, slots);
+        self.set_own_timer(host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
     }
 
     /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
@@ -214,13 +214,13 @@ impl SimState {
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
-    pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: Wake) {
+    pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: TimerKind) {
         match wake {
-            Wake::Open { conn } => {
+            TimerKind::Open { conn } => {
                 let (s, sender) = (&self.streams[conn], &mut self.senders[conn]);
                 let c = &self.tcp[sender.group()];
                 if c.metrics != Metrics::Off {
-                    self.paths.read().unwrap_or_else(PoisonError::into_inner).recall((s.src, s.dst), c, sender);
+                    self.paths.read().unwrap_or_else(PoisonError::into_inner).apply((s.src, s.dst), c, sender);
                 }
                 self.with_sender(conn, now, SenderCall::Open);
                 let s = &self.streams[conn];
@@ -229,7 +229,7 @@ impl SimState {
                     self.write_message(conn, now, job);
                 }
             }
-            Wake::Sender { conn, generation } => {
+            TimerKind::Sender { conn, generation } => {
                 if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != now.into() {
                     return;
                 }
@@ -242,7 +242,7 @@ impl SimState {
                     self.arm_sender(conn, node);
                 }
             }
-            Wake::Receiver { conn, generation } => {
+            TimerKind::Receiver { conn, generation } => {
                 if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != now.into() {
                     return;
                 }
@@ -259,21 +259,21 @@ impl SimState {
                     self.arm_receiver(conn, node, entry);
                 }
             }
-            Wake::Law { conn, generation } => {
+            TimerKind::CongestionControl { conn, generation } => {
                 if self.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, SenderCall::Alarm);
                 }
             }
-            Wake::Shim { group } => self.shim_tick(node, group, now),
-            Wake::Interface => {
+            TimerKind::Shim { group } => self.shim_tick(node, group, now),
+            TimerKind::Interface => {
                 let host = &mut self.hosts[node];
                 host.interface_armed = false;
                 // Arrivals at this instant came first; what starts at it starts now.
                 self.fabric.serve(&mut self.partition, host.nic, now + Time(1));
                 host.arm_interface(self.fabric.ports[host.nic].next_start(), &mut self.partition);
             }
-            Wake::App { .. } => {}
+            TimerKind::App { .. } => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use super::remote::ENDLESS;
 use super::shims::{Direct, EndpointPath, Shimmed, cold_path};
 use crate::engine::connection::Message;
 use crate::engine::endpoint_shim::Endpoint;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::packet::Wire;
@@ -55,9 +55,9 @@ impl SimState {
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
-        let behind = end.and_then(NonZeroU64::new);
+        let end_offset = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
-        let message = Message { begin, behind, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
+        let message = Message { begin, end_offset, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
         out.push(message, &mut self.partition.spare);
         if alone {
             sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
@@ -118,7 +118,7 @@ impl SimState {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
             let slots = sender.put_off();
-            self.set_own_timer(host, due.or_never(), Wake::Sender { conn, generation }, slots);
+            self.set_own_timer(host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
         }
     }
 }

@@ -27,7 +27,7 @@ impl SimState {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
-            let finite = message.behind.is_some();
+            let finite = message.end_offset.is_some();
             assert!(
                 !finite || message.delivered.has_come(now),
                 "conservation: a message was acknowledged before it was delivered"

@@ -31,7 +31,7 @@ use super::connection_slots::ConnectionSlots;
 use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::failures::Failures;
-use super::host::{Host, Wake};
+use super::host::{Host, TimerKind};
 use super::metrics_cache::MetricsCache;
 use super::partition::state::{DeferredEffect, PartitionState};
 use super::recorder::Recorder;
@@ -119,8 +119,8 @@ impl SimState {
             }
         }
         for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
-            (hosts[port.to].input, hosts[port.to].fed_by) = (id, id);
-            hosts[port.to].looks = recorder.wants_packets() || fabric.ports[id].errors().is_some();
+            (hosts[port.to].input, hosts[port.to].network_input) = (id, id);
+            hosts[port.to].inspects_packets = recorder.wants_packets() || fabric.ports[id].errors().is_some();
         }
         let groups = tcp.len();
         let deliveries = Deliveries::new(&config.workloads, groups, config.duration, partition.calendar.length());
@@ -195,7 +195,7 @@ impl SimState {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
+    fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: TimerKind) {
         let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.partition.defer(origin, DeferredEffect::Timer { host, time, order, wake });
@@ -205,7 +205,7 @@ impl SimState {
     }
 
     /// Sets one of `host` for itself. `slots`: in a wheel whose slots are emptied from the newest on.
-    fn set_own_timer(&mut self, host: NodeId, time: Time, wake: Wake, slots: bool) {
+    fn set_own_timer(&mut self, host: NodeId, time: Time, wake: TimerKind, slots: bool) {
         let h = &mut self.hosts[host];
         let order = if slots { h.order_in_slot(time) } else { h.next_order(time) };
         h.add(time, order, wake);

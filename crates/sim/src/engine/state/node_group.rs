@@ -39,26 +39,26 @@ impl SimState {
     /// Asks for what hosts are about to touch: themselves, their ports, and the half of the connection that the next packet is for.
     fn prefetch_hosts(&self, group: NodeSet) {
         let ports = &self.fabric.ports;
-        group.for_each(|node| prefetch::prefetch_lines(self.hosts.look(node), WHOLE));
+        group.for_each(|node| prefetch::prefetch_lines(self.hosts.peek(node), WHOLE));
         for node in group {
-            let host = self.hosts.look(node);
+            let host = self.hosts.peek(node);
             prefetch::prefetch(&ports[host.input]);
             prefetch::prefetch_lines(&ports[host.nic], 2);
         }
         for node in group {
-            let host = self.hosts.look(node);
+            let host = self.hosts.peek(node);
             let (taken, filled) = (&ports[host.input].ring, &ports[host.nic].ring);
             prefetch::line(taken.place(taken.head()).cast());
             prefetch::line(filled.place(filled.tail()).cast());
         }
         for node in group {
-            let ring = &ports[self.hosts.look(node).input].ring;
+            let ring = &ports[self.hosts.peek(node).input].ring;
             if !ring.is_empty() {
                 let p = ring.packet(ring.head());
                 if p.has(flag::ACK) {
-                    prefetch::prefetch_lines(self.senders.look(p.conn), WHOLE);
+                    prefetch::prefetch_lines(self.senders.peek(p.conn), WHOLE);
                 } else {
-                    prefetch::prefetch_lines(self.receivers.look(p.conn), WHOLE);
+                    prefetch::prefetch_lines(self.receivers.peek(p.conn), WHOLE);
                 }
             }
         }

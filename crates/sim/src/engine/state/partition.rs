@@ -119,28 +119,28 @@ impl SimState {
         prefetch::prefetch(&self.fabric.ports[port]);
     }
 
-    /// and what [`SimState::bring`] writes to.
+    /// and what [`SimState::deliver_to_half`] writes to.
     #[inline]
     pub(in crate::engine) fn prefetch_ring(&self, port: PortId) {
         let ring = &self.fabric.ports[port].ring;
         prefetch::line(ring.place(ring.tail()).cast());
     }
 
-    /// See [`Fabric::bring`](crate::engine::fabric::Fabric::bring).
+    /// See [`Fabric::deliver_to_half`](crate::engine::fabric::Fabric::bring).
     #[inline]
-    pub(in crate::engine) fn bring(&mut self, port: PortId, packet: &Packet, extra: Option<&Extra>) {
-        self.fabric.bring(&mut self.partition, port, packet, extra);
+    pub(in crate::engine) fn deliver_to_half(&mut self, port: PortId, packet: &Packet, extra: Option<&Extra>) {
+        self.fabric.deliver_to_half(&mut self.partition, port, packet, extra);
     }
 
-    /// See [`Fabric::take_out`](crate::engine::fabric::Fabric::take_out).
+    /// See [`Fabric::drain_ports`](crate::engine::fabric::Fabric::take_out).
     #[inline]
-    pub(in crate::engine) fn take_out(
+    pub(in crate::engine) fn drain_ports(
         &mut self,
         word: u32,
         port: impl Fn(u32) -> PortId,
         take: impl FnMut(u32, &Packet, Option<&Extra>),
     ) {
-        self.fabric.take_out(word, port, take);
+        self.fabric.drain_ports(word, port, take);
     }
 
     /// See [`Fabric::make_room`](crate::engine::fabric::Fabric::make_room).

@@ -4,7 +4,7 @@
 use super::{Apps, SimState, lock_app};
 use crate::engine::connection::ReceivedRanges;
 use crate::engine::encoding::{Bytes, Encode, record};
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::partition::state::DeferredEffect;
 use crate::engine::ranks::Ranks;
 use forebay_traffic::Errand;
@@ -92,14 +92,14 @@ impl SimState {
 
     /// All processes tell each other what the receivers have whose senders are elsewhere.
     pub(in crate::engine) fn exchange_receivers(&mut self, ranks: &mut Ranks) {
-        ranks.tell(|rank, to| {
+        ranks.send(|rank, to| {
             for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.is_local(s.dst) && self.runs_on(rank, s.src))
             {
                 (conn, RemoteReceiver { held: self.held(conn), rcv_nxt: self.receivers[conn].rcv_nxt() }).put(to);
             }
         });
         self.remote.receivers.clear();
-        ranks.hear(|_, from| {
+        ranks.receive(|_, from| {
             while !from.is_empty() {
                 let (conn, told) = Encode::get(from);
                 self.remote.receivers.insert(conn, told);
@@ -110,7 +110,7 @@ impl SimState {
     /// What timers that were set in this window for hosts elsewhere take there, in their order.
     pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
-            DeferredEffect::Timer { host, wake: Wake::App { app, tag }, .. } if !self.is_local(*host) => Some((*app, *tag)),
+            DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.is_local(*host) => Some((*app, *tag)),
             _ => None,
         });
         away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
@@ -123,7 +123,9 @@ impl SimState {
         for (from, what) in self.partition.effects() {
             match *what {
                 DeferredEffect::Timer { host, time, order, wake } => {
-                    let Wake::App { app, tag } = wake else { unreachable!("a host sets timers of others for applications only") };
+                    let TimerKind::App { app, tag } = wake else {
+                        unreachable!("a host sets timers of others for applications only")
+                    };
                     let away = if self.is_local(host) { None } else { errands.next() };
                     let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
                     (kind::TIMER, *from).put(to);
@@ -175,7 +177,7 @@ impl SimState {
                     let ((host, time), (order, (app, errand))) = Encode::get(from);
                     let errand: Errand = errand;
                     let tag = if self.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
-                    DeferredEffect::Timer { host, time, order, wake: Wake::App { app, tag } }
+                    DeferredEffect::Timer { host, time, order, wake: TimerKind::App { app, tag } }
                 }
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);

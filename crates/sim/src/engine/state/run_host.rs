@@ -1,7 +1,7 @@
 //! What a host does in a window: its packets and timers in order of time, and what applications do when they are told.
 
 use super::SimState;
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::node_set::NodeSet;
 use crate::net::packet::{Packet, flag};
 use crate::net::ring::Ring;
@@ -35,7 +35,7 @@ impl SimState {
         self.set_running(Some(node));
         let end = self.partition.calendar.end;
         let input = self.hosts[node].input;
-        let looks = self.hosts[node].looks;
+        let inspects = self.hosts[node].inspects_packets;
         loop {
             let timer = self.hosts[node].next_timer();
             let ring = &mut self.fabric.ports[input].ring;
@@ -55,7 +55,7 @@ impl SimState {
                 // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
                 let p = unsafe { &*place };
                 ring.advance(Ring::behind(head, p));
-                if looks && self.look_at(node, p) {
+                if inspects && self.inspect(node, p) {
                     continue;
                 }
                 if p.has(flag::ACK) {
@@ -77,7 +77,7 @@ impl SimState {
     /// here: the interface drops what its checksum finds damaged.
     #[cold]
     #[inline(never)]
-    fn look_at(&mut self, node: NodeId, p: &Packet) -> bool {
+    fn inspect(&mut self, node: NodeId, p: &Packet) -> bool {
         let input = self.hosts[node].input;
         let damaged = self.fabric.ports[input].is_damaged(p);
         if damaged {
@@ -93,7 +93,7 @@ impl SimState {
     #[inline(never)]
     fn run_timer(&mut self, apps: &Apps, node: NodeId) {
         match self.hosts[node].pop() {
-            Some((now, Wake::App { app, tag })) => lock_app(&apps[app]).on_wake(self, now, tag),
+            Some((now, TimerKind::App { app, tag })) => lock_app(&apps[app]).on_wake(self, now, tag),
             Some((now, wake)) => self.on_wake(node, now, wake),
             None => {}
         }

@@ -4,7 +4,7 @@
 
 use super::SimState;
 use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};
-use crate::engine::host::Wake;
+use crate::engine::host::TimerKind;
 use crate::engine::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
@@ -88,7 +88,7 @@ pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
 impl SimState {
     fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.set_timer(node, node, time, Wake::Shim { group });
+            self.set_timer(node, node, time, TimerKind::Shim { group });
         }
     }
 
@@ -114,7 +114,7 @@ impl SimState {
             return;
         }
         let back = self.small_packet_latency(dst, src, group);
-        let rate = self.network.ports[self.hosts[dst].fed_by].rate;
+        let rate = self.network.ports[self.hosts[dst].network_input].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }

@@ -45,7 +45,7 @@ impl Host for SimState {
     #[inline]
     fn wake(&mut self, wake: Wake) {
         let Wake { app, tag, origin, host, time } = wake;
-        self.set_timer(origin, host, time, host::Wake::App { app, tag });
+        self.set_timer(origin, host, time, host::TimerKind::App { app, tag });
     }
 
     fn begin_query(&mut self, start: QueryStart) {

@@ -91,7 +91,7 @@ impl SimState {
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         let c = &self.tcp[sender.group()];
         if c.metrics != Metrics::Off && sends {
-            self.paths.write().unwrap_or_else(PoisonError::into_inner).remember((stream.src, stream.dst), c, sender);
+            self.paths.write().unwrap_or_else(PoisonError::into_inner).store((stream.src, stream.dst), c, sender);
         }
         assert!(
             (!sends || sender.all_acked()) && (!receives || receiver.delivered() == written),
@@ -104,7 +104,7 @@ impl SimState {
         self.closed.add((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, stream.dropped));
         (stream.live, stream.job) = (false, None);
         self.generations[conn] = Generation::RETIRED;
-        self.slots.give_back(conn);
+        self.slots.release(conn);
     }
 
     /// Books drops to their connections.

@@ -215,7 +215,7 @@ impl Port {
     }
 
     /// Drops a packet for which the shared memory has no space. The discipline of a settled FIFO is notified, as of a full buffer.
-    pub fn refuse(&mut self, now: Time, packet: &Packet) {
+    pub fn drop_for_memory(&mut self, now: Time, packet: &Packet) {
         let state = self.state(now, Some(self.queue.bytes));
         if let QueueKind::Fifo(discipline) = &mut self.kind {
             let _ = discipline.on_arrival(&state, &facts(packet));

@@ -42,7 +42,7 @@ pub struct Port {
     /// The receiving node.
     pub(crate) to: NodeId,
     /// When the last packet that the other end has taken arrived there. The other end's.
-    pub(crate) served: Time,
+    pub(crate) last_arrival: Time,
     pub(super) busy_until: Time,
     pub(super) delay: Time,
     ps_per_byte: u64,
@@ -171,7 +171,7 @@ impl Port {
             events: PortEvents::default(),
             before: 0,
             latest: Time::ZERO,
-            served: Time::ZERO,
+            last_arrival: Time::ZERO,
             observer: None,
             errors: None,
             intercepted: false,
@@ -181,15 +181,15 @@ impl Port {
     }
 
     /// Keeps what waits here, and returns a port that stands for the other end of its link: with what flies or will fly there, which is brought
-    /// to it from now on ([`Port::bring`]). What is sent here goes to `input` of `to`.
+    /// to it from now on ([`Port::deliver_to_half`]). What is sent here goes to `input` of `to`.
     pub(crate) fn split(&mut self, to: NodeId, input: u32) -> Port {
         let queue = Queue::Fifo(FifoDiscipline::default());
         let plain = PortConfig { from: self.to, to: self.to, rate: Rate(1_000_000_000), delay: self.delay, buffer: None, queue };
         let mut far = Port::new(&plain, false, self.input, Rng::stream(0, &[]));
-        far.served = self.served;
+        far.last_arrival = self.last_arrival;
         while !self.ring.is_empty() {
             let head = self.ring.head();
-            far.bring(self.ring.packet(head), self.ring.extra(head));
+            far.deliver_to_half(self.ring.packet(head), self.ring.extra(head));
             self.ring.advance(self.ring.next(head));
         }
         (self.to, self.input) = (to, input);
@@ -198,7 +198,7 @@ impl Port {
 
     /// A packet that another port has sent reaches its ring. Whether there was none.
     #[inline]
-    pub(crate) fn bring(&mut self, packet: &Packet, extra: Option<&Extra>) -> bool {
+    pub(crate) fn deliver_to_half(&mut self, packet: &Packet, extra: Option<&Extra>) -> bool {
         if !self.ring.has_room() {
             self.ring.make_room(self.ring.head());
         }
