@@ -49,7 +49,7 @@ impl ClosedConnections {
 
     /// Packets that are unaccounted for: sent, but neither received, nor dropped, nor among the `late` ones that arrived after the connection had
     /// closed or are still in flight.
-    pub(super) fn difference(&self, late: u64) -> u64 {
+    pub(super) fn unaccounted(&self, late: u64) -> u64 {
         self.sent.wrapping_sub(self.dropped + late)
     }
 }

@@ -3,6 +3,7 @@
 //! A packet is lost if its last bit had not arrived when the link went down. Failures, repairs and their detection by switches take effect at the
 //! exact times of the scenario: a window that contains such a time is run up to it first (`schedule.rs`).
 
+use super::connection::Connection;
 use super::fabric::Fabric;
 use super::partition::state::PartitionState;
 use forebay_experiment::faults::Failure;
@@ -58,7 +59,7 @@ pub(super) struct Failures {
 /// A change of the forwarding tables.
 pub(super) struct Rerouted {
     /// Tables before the change.
-    pub(crate) old: Fib,
+    old: Fib,
     /// Failures whose links the tables now avoid or use again, by number.
     of: Vec<usize>,
 }
@@ -193,14 +194,30 @@ impl Failures {
         }
     }
 
-    /// Counts the connections that a change of the tables has rerouted; each has its routes before and after.
-    pub(super) fn count_rerouted(&mut self, change: &Rerouted, routes: impl Iterator<Item = (Vec<PortId>, Vec<PortId>)>) {
+    /// Counts the connections that a change of the tables, now `fib`, has rerouted.
+    pub(super) fn count_rerouted<'a>(
+        &mut self,
+        change: &Rerouted,
+        connections: impl Iterator<Item = &'a Connection>,
+        network: &Network,
+        fib: &Fib,
+    ) {
         for &i in &change.of {
             let failing = &mut self.list[i];
             let row = if failing.over { &mut failing.up } else { &mut failing.down };
             row.iter_mut().for_each(|row| row.flows = Some(0));
         }
-        for (before, after) in routes.filter(|(before, after)| before != after) {
+        for c in connections {
+            let back = u32::from(fib.flow_hash(c.conn_id, c.dst, c.src));
+            let both_ways = |fib: &Fib| {
+                let mut route = fib.path(network, c.src, c.dst, u32::from(c.hash));
+                route.extend(fib.path(network, c.dst, c.src, back));
+                route
+            };
+            let (before, after) = (both_ways(&change.old), both_ways(fib));
+            if before == after {
+                continue;
+            }
             for &i in &change.of {
                 let failing = &mut self.list[i];
                 let (row, route) = if failing.over { (&mut failing.up, &after) } else { (&mut failing.down, &before) };

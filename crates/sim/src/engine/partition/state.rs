@@ -51,7 +51,7 @@ pub(in crate::engine) struct PartitionState {
     /// By the host that it comes from.
     effects: Vec<(NodeId, DeferredEffect)>,
     /// Connections that applications asked for, and when they open.
-    asked: Vec<(Time, OpenSpec)>,
+    requests: Vec<(Time, OpenSpec)>,
     /// How many of both all processes have ([`PartitionState::mark_shared`]).
     shared: (usize, usize),
     /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged: since the last [`PartitionState::merge`], so that
@@ -77,7 +77,7 @@ impl PartitionState {
             sorter: ArrivalSorter::default(),
             notices: Vec::new(),
             effects: Vec::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             shared: (0, 0),
             open: 0,
             done: 0,
@@ -103,7 +103,7 @@ impl PartitionState {
     /// Whether anything waits for the end of the window. Mostly nothing does.
     #[inline]
     pub(in crate::engine) fn waits(&self) -> bool {
-        self.dropped.len() | self.effects.len() | self.asked.len() > 0
+        self.dropped.len() | self.effects.len() | self.requests.len() > 0
     }
 
     /// Takes over what a part has produced. Its rows of messages stand `rows` places later than it knows.
@@ -113,7 +113,7 @@ impl PartitionState {
             DeferredEffect::Row { conn, row, first } => (from, DeferredEffect::Row { conn, row: row + rows, first }),
             _ => (from, what),
         }));
-        self.asked.append(&mut other.asked);
+        self.requests.append(&mut other.requests);
         self.open += std::mem::take(&mut other.open);
         self.done += std::mem::take(&mut other.done);
         self.stale += std::mem::take(&mut other.stale);
@@ -126,14 +126,14 @@ impl PartitionState {
     }
 
     /// Gives away what has been asked for.
-    pub(in crate::engine) fn take_asked(&mut self) -> Vec<(Time, OpenSpec)> {
+    pub(in crate::engine) fn take_requests(&mut self) -> Vec<(Time, OpenSpec)> {
         self.shared.1 = 0;
-        std::mem::take(&mut self.asked)
+        std::mem::take(&mut self.requests)
     }
 
     /// Other processes have what is here by now, as they began like this one.
     pub(in crate::engine) fn mark_shared(&mut self) {
-        self.shared = (self.effects.len(), self.asked.len());
+        self.shared = (self.effects.len(), self.requests.len());
     }
 
     /// What is to take effect at the end of the window, and other processes do not have,
@@ -142,8 +142,8 @@ impl PartitionState {
     }
 
     /// and what has been asked for.
-    pub(in crate::engine) fn asked(&self) -> &[(Time, OpenSpec)] {
-        &self.asked[self.shared.1..]
+    pub(in crate::engine) fn requests(&self) -> &[(Time, OpenSpec)] {
+        &self.requests[self.shared.1..]
     }
 
     /// Takes emptied lists back, for their memory.
@@ -152,7 +152,7 @@ impl PartitionState {
     }
 
     /// An application asks for a connection that opens at `time`.
-    pub(in crate::engine) fn ask(&mut self, time: Time, spec: OpenSpec) {
-        self.asked.push((time, spec));
+    pub(in crate::engine) fn request_connection(&mut self, time: Time, spec: OpenSpec) {
+        self.requests.push((time, spec));
     }
 }

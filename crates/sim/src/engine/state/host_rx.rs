@@ -20,19 +20,19 @@ impl SimState {
     /// An ACK reached host `node`; `extra` is what it carries besides. The usual one is dealt with here, all others out of line.
     #[inline(always)]
     pub(super) fn receive_ack<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) {
-        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
+        let (now, conn, generation) = (p.arrival, p.conn, self.connections.generation(p.conn));
         let host = &mut self.hosts[node];
         host.note(now, p);
         if !generation.receives(p.generation()) {
             return cold_path(move || {
-                if generation.receives_through_shim(p.generation()) && self.senders[conn].generation() == generation {
-                    self.senders[conn].note_received();
+                if generation.receives_through_shim(p.generation()) && self.connections.sender(conn).generation() == generation {
+                    self.connections.sender_mut(conn).note_received();
                     return self.take_ack::<Shimmed>(node, p, extra());
                 }
                 self.partition.stale += 1;
             });
         }
-        let sender = &mut self.senders[conn];
+        let sender = self.connections.sender_mut(conn);
         sender.note_received();
         let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
@@ -45,7 +45,7 @@ impl SimState {
     #[inline(never)]
     fn take_ack<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let (now, conn) = (p.arrival, p.conn);
-        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
+        let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let mut copy = Packet::default();
@@ -72,7 +72,7 @@ impl SimState {
     /// The usual ACK of `conn` leaves something to do.
     #[inline(never)]
     fn transmit_more(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let (host, sender) = (&mut self.hosts[node], &mut self.senders[conn]);
+        let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
         let c = &self.tcp[sender.group()];
         sender.transmit(c, now, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c));
     }
@@ -80,9 +80,9 @@ impl SimState {
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
     fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let done = self.senders[conn].phase == Phase::Done;
+        let done = self.connections.sender(conn).phase == Phase::Done;
         self.after_fast_ack(node, conn, now);
-        if done && self.senders[conn].generation() != Generation::RETIRED {
+        if done && self.connections.sender(conn).generation() != Generation::RETIRED {
             self.end_sender(conn, node);
         }
     }
@@ -90,12 +90,12 @@ impl SimState {
     /// The same of an ACK that does not end the connection.
     #[inline(always)]
     fn after_fast_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let sender = &self.senders[conn];
+        let sender = self.connections.sender(conn);
         let una = sender.una;
         if sender.timer_due < sender.armed {
             self.arm_sender(conn, node);
         }
-        if una >= self.senders[conn].message_end {
+        if una >= self.connections.sender(conn).message_end {
             self.message_acked(conn, now);
         }
         if self.recorder.samples() {
@@ -109,7 +109,7 @@ impl SimState {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        let (now, conn, generation) = (p.arrival, p.conn, self.generations[p.conn]);
+        let (now, conn, generation) = (p.arrival, p.conn, self.connections.generation(p.conn));
         let host = &mut self.hosts[node];
         host.note(now, p);
         if !generation.receives(p.generation()) {
@@ -120,7 +120,7 @@ impl SimState {
                 self.partition.stale += 1;
             });
         }
-        let receiver = &mut self.receivers[conn];
+        let receiver = self.connections.receiver_mut(conn);
         receiver.note_received();
         if !receiver.is_usual(p) {
             return self.take_data::<Direct>(node, p);
@@ -134,7 +134,7 @@ impl SimState {
     #[inline(never)]
     fn take_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
+        let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         if !W::SHIM && receiver.is_plain(p) {
             receiver.take_plain(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
             return self.after_data(node, conn, now);
@@ -157,7 +157,7 @@ impl SimState {
     /// The receiver's delayed-ACK timer came due.
     #[inline(always)]
     fn receiver_timer<W: EndpointPath>(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &mut self.receivers[conn];
+        let receiver = self.connections.receiver_mut(conn);
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         if receiver.delivered() < receiver.deliver_at
@@ -178,7 +178,7 @@ impl SimState {
     /// Sees to what data that was handed over has changed, behind the receiver.
     #[inline(always)]
     fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let receiver = &self.receivers[conn];
+        let receiver = self.connections.receiver(conn);
         let delivered = receiver.delivered() >= receiver.deliver_at;
         let entry = receiver.new_entry(|group| &self.tcp[group], now);
         // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.
@@ -192,48 +192,36 @@ impl SimState {
 
     #[inline(never)]
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
-        let r = &mut self.receivers[conn];
+        let r = self.connections.receiver_mut(conn);
         r.armed = entry;
         if r.is_in_its_place(&self.tcp[r.group()], entry) {
             return;
         }
         let (generation, slots) = (r.generation(), r.has_slots());
-        self.set_own_timer(host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
-    }
-
-    /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
-    /// that a late timer can meet its own again at another host.
-    pub(super) fn is_of_sender(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
-        let own = self.generations[conn] == generation && self.streams[conn].src == node;
-        own && self.senders[conn].generation() == generation
-    }
-
-    /// As [`SimState::is_of_sender`]. A receiver ends with the window, so that the slot's generation says it all.
-    pub(super) fn is_of_receiver(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
-        self.generations[conn] == generation && self.streams[conn].dst == node
+        self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
     pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: TimerKind) {
         match wake {
             TimerKind::Open { conn } => {
-                let (s, sender) = (&self.streams[conn], &mut self.senders[conn]);
+                let (s, sender) = self.connections.with_sender(conn);
                 let c = &self.tcp[sender.group()];
                 if c.metrics != Metrics::Off {
-                    self.paths.read().unwrap_or_else(PoisonError::into_inner).apply((s.src, s.dst), c, sender);
+                    self.metrics.read().unwrap_or_else(PoisonError::into_inner).apply((s.src, s.dst), c, sender);
                 }
                 self.with_sender(conn, now, SenderCall::Open);
-                let s = &self.streams[conn];
+                let s = self.connections.get(conn);
                 let first = if s.endless { Some(Job::ENDLESS) } else { s.job.as_deref().copied() };
                 if let Some(job) = first {
                     self.write_message(conn, now, job);
                 }
             }
             TimerKind::Sender { conn, generation } => {
-                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != now.into() {
+                if !self.connections.is_of_sender(node, conn, generation) || self.connections.sender(conn).armed != now.into() {
                     return;
                 }
-                let s = &mut self.senders[conn];
+                let s = self.connections.sender_mut(conn);
                 s.armed = TimeOrNever::NEVER;
                 if s.timer_due.has_come(now) {
                     self.hosts[node].mix(now, 1 << 40);
@@ -243,10 +231,11 @@ impl SimState {
                 }
             }
             TimerKind::Receiver { conn, generation } => {
-                if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != now.into() {
+                if !self.connections.is_of_receiver(node, conn, generation) || self.connections.receiver(conn).armed != now.into()
+                {
                     return;
                 }
-                let r = &mut self.receivers[conn];
+                let r = self.connections.receiver_mut(conn);
                 r.armed = TimeOrNever::NEVER;
                 let c = &self.tcp[r.group()];
                 r.leave_slot(c, now);
@@ -260,7 +249,7 @@ impl SimState {
                 }
             }
             TimerKind::CongestionControl { conn, generation } => {
-                if self.is_of_sender(node, conn, generation) {
+                if self.connections.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, SenderCall::Alarm);
                 }

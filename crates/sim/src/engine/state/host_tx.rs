@@ -11,8 +11,9 @@ use crate::engine::partition::state::DeferredEffect;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::datagram::Datagram;
 use crate::tcp::sender::Sender;
-use forebay_traffic::Job;
+use forebay_traffic::{Job, OpenSpec};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
@@ -49,7 +50,7 @@ impl SimState {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
     pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
-        let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
+        let (out, sender) = self.connections.sending_half(conn);
         let begin = sender.written;
         let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
@@ -62,7 +63,7 @@ impl SimState {
         if alone {
             sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
-        let s = &self.streams[conn];
+        let s = self.connections.get(conn);
         if let Some(end) = end {
             self.partition.open += 1;
             // No byte of it arrives in this window.
@@ -76,10 +77,10 @@ impl SimState {
     pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: Time) {
         self.with_sender(conn, now, SenderCall::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
-        let sender = &mut self.senders[conn];
+        let (s, sender) = self.connections.with_sender(conn);
         sender.message_end = sender.written;
         self.partition.open += 1;
-        self.partition.defer(self.streams[conn].src, DeferredEffect::Stopped { conn, written: sender.written });
+        self.partition.defer(s.src, DeferredEffect::Stopped { conn, written: sender.written });
         if sender.una >= sender.written {
             self.message_acked(conn, now);
         }
@@ -88,7 +89,7 @@ impl SimState {
     /// Calls the sender with its configuration and its way to the network, then sees to its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
-        if self.senders[conn].generation().has_shim() {
+        if self.connections.sender(conn).generation().has_shim() {
             return cold_path(move || self.call_sender::<Shimmed>(conn, now, call));
         }
         self.call_sender::<Direct>(conn, now, call);
@@ -96,8 +97,8 @@ impl SimState {
 
     #[inline(always)]
     fn call_sender<W: EndpointPath>(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
-        let node = self.streams[conn].src;
-        let sender = &mut self.senders[conn];
+        let node = self.connections.get(conn).src;
+        let sender = self.connections.sender_mut(conn);
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
@@ -113,12 +114,51 @@ impl SimState {
     /// Makes sure a timer entry exists no later than the sender's timer is due.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
-        let sender = &mut self.senders[conn];
+        let sender = self.connections.sender_mut(conn);
         if sender.timer_due < sender.armed {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
             let slots = sender.put_off();
-            self.set_own_timer(host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
+            self.hosts.set_own_timer(&mut self.partition, host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
         }
+    }
+
+    /// Prepares a source of datagrams. Only called between windows, as [`SimState::connect`].
+    pub(crate) fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+        let conn = self.prepare(spec);
+        self.connections.sender_mut(conn).unresponsive(datagram);
+        self.connections.get_mut(conn).datagrams = true;
+        conn
+    }
+
+    /// Source `conn` sends a datagram at `now`. Call it at the sending host.
+    pub(crate) fn datagram(&mut self, conn: ConnSlot, now: Time) {
+        let out = self.connections.outgoing_mut(conn);
+        if out.is_empty() {
+            // The one row of this source: without end, from its first packet on.
+            let message = Message {
+                begin: 0,
+                end_offset: None,
+                start: now,
+                delivered: TimeOrNever::NEVER,
+                query: None,
+                deadline: TimeOrNever::NEVER,
+                first_window: 0,
+            };
+            out.push(message, &mut self.partition.spare);
+        }
+        // The processing jitter of hosts is that of TCP; a source has its own.
+        let src = self.connections.get(conn).src;
+        let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[src], now);
+        self.connections.sender_mut(conn).datagram(now, &mut nic);
+    }
+
+    /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
+    pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
+        if self.connections.get(conn).datagrams {
+            return self.received(conn).in_order;
+        }
+        let sender = self.connections.sender(conn);
+        sender.una.min(sender.written)
     }
 }

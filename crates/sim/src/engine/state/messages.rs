@@ -1,7 +1,7 @@
 //! Messages: delivered, acknowledged, and the rows that are left of them.
 
 use super::SimState;
-use crate::engine::connection::ReceivedRanges;
+use crate::engine::connection::{Connection, ReceivedRanges};
 use crate::engine::partition::state::DeferredEffect;
 use crate::net::generation::Generation;
 use forebay_experiment::ideal::Ideal;
@@ -12,20 +12,20 @@ use forebay_units::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 impl SimState {
     #[inline(never)]
     pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: Time) {
-        let r = &mut self.receivers[conn];
-        let delivered = r.delivered();
-        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, delivered) {
-            let s = &self.streams[conn];
-            self.partition.defer(s.dst, DeferredEffect::Delivered { conn, time: now });
-            self.partition.notices.push((s.app, Notice::Delivered { tag: s.tag, query }));
+        let &Connection { dst, app, tag, .. } = self.connections.get(conn);
+        let (incoming, receiver) = self.connections.receiving_half(conn);
+        let delivered = receiver.delivered();
+        while let Some(query) = incoming.complete(&mut receiver.deliver_at, delivered) {
+            self.partition.defer(dst, DeferredEffect::Delivered { conn, time: now });
+            self.partition.notices.push((app, Notice::Delivered { tag, query }));
         }
     }
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
-        while self.senders[conn].una >= self.senders[conn].message_end {
+        while self.connections.sender(conn).una >= self.connections.sender(conn).message_end {
             self.emit_acked(conn, now);
-            let out = &mut self.outgoing[conn];
+            let (out, sender) = self.connections.sending_half(conn);
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
             let finite = message.end_offset.is_some();
             assert!(
@@ -34,12 +34,11 @@ impl SimState {
             );
             self.partition.open -= 1;
             self.partition.done += u64::from(finite);
-            let sender = &mut self.senders[conn];
             sender.next_message(
                 out.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),
             );
             if finite {
-                let s = &self.streams[conn];
+                let s = self.connections.get(conn);
                 self.partition.notices.push((s.app, Notice::Acked { tag: s.tag }));
             }
         }
@@ -48,20 +47,20 @@ impl SimState {
     /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
     /// has arrived.
     fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
-        let sender = &self.senders[conn];
+        let sender = self.connections.sender(conn);
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
-        let held = ReceivedRanges { in_order: if self.measuring { arrived } else { 0 }, beyond: Box::default() };
+        let held = ReceivedRanges { in_order: if self.measurement.active { arrived } else { 0 }, beyond: Box::default() };
         let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
             // The rest of the row is the receiving host's.
-            self.partition.defer(self.streams[conn].src, DeferredEffect::Row { conn, row, first });
+            self.partition.defer(self.connections.get(conn).src, DeferredEffect::Row { conn, row, first });
         }
     }
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
     pub(super) fn emit_unfinished(&mut self, conn: ConnSlot) {
         let known = self.known_to_arrive(conn);
-        let held = if self.measuring { self.held(conn) } else { ReceivedRanges::default() };
+        let held = if self.measurement.active { self.received(conn) } else { ReceivedRanges::default() };
         if let Some((row, Some(first))) = self.emit_row(conn, None, known, &held) {
             self.complete_row(conn, row, first);
         }
@@ -77,8 +76,8 @@ impl SimState {
         known: u64,
         held: &ReceivedRanges,
     ) -> Option<(usize, Option<bool>)> {
-        let (s, sender) = (&self.streams[conn], &self.senders[conn]);
-        let &m = self.outgoing[conn].front()?;
+        let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
+        let &m = self.connections.outgoing(conn).front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
         let (stats, losses) = (&sender.stats, &sender.stats.losses);
         let size = m.end().map_or(0, |end| end - m.begin);
@@ -143,14 +142,13 @@ impl SimState {
     }
 
     pub(super) fn sample(&mut self, conn: ConnSlot, now: Time) {
-        if self.senders[conn].generation() == Generation::RETIRED {
+        if self.connections.sender(conn).generation() == Generation::RETIRED {
             return;
         }
-        let s = &self.streams[conn];
-        if !s.sampled || !self.outgoing[conn].sample_is_due(now) {
+        if !self.connections.get(conn).sampled || !self.connections.outgoing_mut(conn).sample_is_due(now) {
             return;
         }
-        let sender = &self.senders[conn];
+        let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,

@@ -1,17 +1,12 @@
 //! A part of a run on several cores (`engine/parts.rs`): some of the hosts and switches, run through a core of their own, and what they have
 //! produced, which joins the whole between windows.
 
-use super::{Apps, SimState};
-use crate::engine::closed_connections::ClosedConnections;
-use crate::engine::connection_slots::ConnectionSlots;
-use crate::engine::node_set::NodeSet;
+use super::SimState;
 use crate::engine::partition::state::PartitionState;
-use crate::engine::tiers::{Tier, take_group};
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
-use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::network::Network;
-use forebay_units::{IndexVec, NodeId, PortId, TimeOrNever};
+use forebay_units::{NodeId, PortId, TimeOrNever};
 
 /// What a part says of its window to the thread that leads.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +30,24 @@ impl Default for PartitionResult {
 }
 
 impl SimState {
+    /// Whether the run can be divided among several cores: links that fail or damage packets are looked at from both of their ends, and in the rows
+    /// of packets a connection's numbers count from the first packet that any host sees.
+    pub(in crate::engine) fn can_be_divided(&self) -> bool {
+        self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
+    }
+
+    /// The reason why the run is not divided among several processes, if there is one: those above, and shims whose rows of messages both ends fill.
+    pub(in crate::engine) fn why_in_one_process(&self) -> Option<&'static str> {
+        let shims = self.tcp.ids().any(|group| self.tcp[group].shims.endpoint.is_some());
+        match self {
+            _ if self.failures.is_some() => Some("links fail in it"),
+            _ if !self.network.faults.corruption.is_empty() => Some("links damage packets in it"),
+            _ if self.recorder.wants_packets() => Some("it records every packet"),
+            _ if shims => Some("both ends of a shim fill its rows"),
+            _ => None,
+        }
+    }
+
     /// A core for one part of the run, which produces into `partition`. It reaches everything that this one reaches; what changes between windows
     /// only, and belongs to no host, is empty in it.
     ///
@@ -48,26 +61,15 @@ impl SimState {
                 fabric: self.fabric.share(),
                 hosts: self.hosts.share(),
                 tcp: self.tcp.share(),
-                generations: self.generations.share(),
-                streams: self.streams.share(),
-                senders: self.senders.share(),
-                outgoing: self.outgoing.share(),
-                receivers: self.receivers.share(),
-                incoming: self.incoming.share(),
-                slots: ConnectionSlots::new(self.seed),
+                connections: self.connections.share(self.seed),
                 partition,
                 recorder: self.recorder.for_partition(),
                 seed: self.seed,
-                host_bits: self.host_bits.share(),
                 network: self.network.clone(),
-                closed: ClosedConnections::new(0),
-                deliveries: Deliveries::default(),
-                way: Vec::new(),
+                route: Vec::new(),
                 endpoint_shims: self.endpoint_shims.share(),
-                paths: self.paths.clone(),
-                measuring: self.measuring,
-                measured_from: self.measured_from,
-                arrived_before: IndexVec::new(),
+                metrics: self.metrics.clone(),
+                measurement: self.measurement.for_partition(),
                 window_shims: self.window_shims.share(),
                 failures: None,
                 remote: self.remote.clone(),
@@ -88,16 +90,11 @@ impl SimState {
     pub(in crate::engine) unsafe fn share_again(&mut self, part: &mut SimState) {
         // SAFETY: the caller's promise is that of each of them.
         unsafe {
-            part.generations = self.generations.share();
-            part.streams = self.streams.share();
-            part.senders = self.senders.share();
-            part.outgoing = self.outgoing.share();
-            part.receivers = self.receivers.share();
-            part.incoming = self.incoming.share();
+            self.connections.share_again(&mut part.connections);
             part.endpoint_shims = self.endpoint_shims.share();
             part.window_shims = self.window_shims.share();
         }
-        part.measuring = self.measuring;
+        part.measurement.active = self.measurement.active;
     }
 
     /// What there is to say of the window that this core, that of a part, has run. What it counted is given away.
@@ -160,68 +157,11 @@ impl SimState {
         self.recorder.merge_series(&mut part.recorder);
     }
 
-    /// Runs the nodes that are marked for the current window, of a network of `words` times 64 nodes at most, one by one, or in groups where
-    /// there are `tiers`. Returns how many they were.
-    #[inline(always)]
-    pub(in crate::engine) fn run_marked(&mut self, apps: &Apps, words: usize, tiers: Option<&IndexVec<NodeId, Tier>>) -> u64 {
-        let before = self.partition.activations;
-        match tiers {
-            Some(tiers) => self.run_in_groups(apps, words, tiers),
-            None => self.run_one_by_one(apps, words),
-        }
-        self.partition.calendar.finish();
-        self.set_running(None);
-        self.partition.activations - before
-    }
-
-    #[inline(always)]
-    fn run_one_by_one(&mut self, apps: &Apps, words: usize) {
-        for word in 0..words {
-            let bits = self.partition.calendar.take(word);
-            let hosts = self.host_bits[word as u32];
-            self.run_nodes(apps, NodeSet::new(word, bits & hosts), NodeSet::new(word, bits & !hosts));
-        }
-    }
-
-    #[inline(never)]
-    fn run_in_groups(&mut self, apps: &Apps, words: usize, tiers: &IndexVec<NodeId, Tier>) {
-        let mut from = 0;
-        while let Some(some) = self.partition.calendar.next_words(from, words) {
-            from = some.end;
-            for word in some {
-                let mut bits = self.partition.calendar.take(word);
-                while bits != 0 {
-                    let (group, tier) = take_group(tiers, word, &mut bits);
-                    self.run_group(apps, group, tier);
-                }
-            }
-        }
-    }
-
-    /// Works off what some nodes have in the current window, in a network that is not run in groups: so it is not wide.
-    #[inline(always)]
-    pub(in crate::engine) fn run_nodes(&mut self, apps: &Apps, hosts: NodeSet, switches: NodeSet) {
-        if !hosts.is_empty() {
-            self.run_hosts(apps, hosts);
-        }
-        if !switches.is_empty() {
-            self.fabric.forward::<false>(&mut self.partition, switches);
-        }
-    }
-
-    /// The same of one.
-    #[cfg(debug_assertions)]
-    pub(in crate::engine) fn run_one(&mut self, apps: &Apps, node: NodeId) {
-        let (one, none) = (NodeSet::one(node), NodeSet::new(0, 0));
-        let (hosts, switches) = if self.is_host(node) { (one, none) } else { (none, one) };
-        self.run_nodes(apps, hosts, switches);
-    }
-
     /// The link behind `port` is cut in two ([`Fabric::split`](crate::engine::fabric::Fabric::split)).
     pub(in crate::engine) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
         let to = self.network.ports[port].to;
         let far = self.fabric.split(port, collector, input);
-        if self.is_host(to) {
+        if self.hosts.is_host(to) {
             self.hosts[to].input = far;
         }
         far

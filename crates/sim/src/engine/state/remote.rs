@@ -56,32 +56,43 @@ mod kind {
     pub(super) const CLOSED: u8 = 6;
 }
 
-impl SimState {
+impl Remote {
     /// Whether this process runs `node`.
     #[inline]
-    pub(in crate::engine) fn is_local(&self, node: NodeId) -> bool {
-        self.remote.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.remote.own)
+    pub(super) fn is_local(&self, node: NodeId) -> bool {
+        self.rank_of.as_ref().is_none_or(|rank_of| rank_of[node] == self.own)
     }
 
     /// Whether process `rank`, another one, runs `node`.
     fn runs_on(&self, rank: usize, node: NodeId) -> bool {
-        self.remote.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
+        self.rank_of.as_ref().is_some_and(|rank_of| usize::from(rank_of[node]) == rank)
     }
+}
 
+impl SimState {
     /// From now on the processes in `rank_of` run the nodes, of which this is number `own`.
     pub(in crate::engine) fn set_ranks(&mut self, own: usize, rank_of: IndexVec<NodeId, u16>) {
         (self.remote.own, self.remote.rank_of) = (own as u16, Some(Arc::new(rank_of)));
         self.partition.mark_shared();
-        for conn in self.streams.ids() {
+        for conn in self.connections.ids() {
             self.expect_endless(conn);
         }
     }
 
     /// Of a connection that is sent elsewhere this process knows how much was written: finite messages are announced, and an endless one is known.
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
-        let s = &self.streams[conn];
-        if s.live && s.endless && !self.is_local(s.src) {
-            self.senders[conn].written = ENDLESS;
+        let s = self.connections.get(conn);
+        if s.live && s.endless && !self.remote.is_local(s.src) {
+            self.connections.sender_mut(conn).written = ENDLESS;
+        }
+    }
+
+    /// Byte ranges that the receiver of `conn` has, also if another process runs it.
+    pub(super) fn received(&self, conn: ConnSlot) -> ReceivedRanges {
+        if self.remote.is_local(self.connections.get(conn).dst) {
+            self.connections.received(conn)
+        } else {
+            self.remote_receiver(conn).held
         }
     }
 
@@ -93,9 +104,10 @@ impl SimState {
     /// All processes tell each other what the receivers have whose senders are elsewhere.
     pub(in crate::engine) fn exchange_receivers(&mut self, ranks: &mut Ranks) {
         ranks.send(|rank, to| {
-            for (conn, _) in self.streams.enumerate().filter(|(_, s)| s.live && self.is_local(s.dst) && self.runs_on(rank, s.src))
+            for (conn, _) in
+                self.connections.live().filter(|(_, s)| self.remote.is_local(s.dst) && self.remote.runs_on(rank, s.src))
             {
-                (conn, RemoteReceiver { held: self.held(conn), rcv_nxt: self.receivers[conn].rcv_nxt() }).put(to);
+                (conn, RemoteReceiver { held: self.received(conn), rcv_nxt: self.connections.receiver(conn).rcv_nxt() }).put(to);
             }
         });
         self.remote.receivers.clear();
@@ -110,7 +122,9 @@ impl SimState {
     /// What timers that were set in this window for hosts elsewhere take there, in their order.
     pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
-            DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.is_local(*host) => Some((*app, *tag)),
+            DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
+                Some((*app, *tag))
+            }
             _ => None,
         });
         away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
@@ -118,7 +132,7 @@ impl SimState {
 
     /// Tells process `rank` what the hosts here did to its own in this window, and what all must know of it.
     pub(in crate::engine) fn encode_effects(&self, rank: usize, errands: &[Errand], to: &mut Vec<u8>) {
-        let has = |node| self.runs_on(rank, node);
+        let has = |node| self.remote.runs_on(rank, node);
         let mut errands = errands.iter();
         for (from, what) in self.partition.effects() {
             match *what {
@@ -126,24 +140,24 @@ impl SimState {
                     let TimerKind::App { app, tag } = wake else {
                         unreachable!("a host sets timers of others for applications only")
                     };
-                    let away = if self.is_local(host) { None } else { errands.next() };
+                    let away = if self.remote.is_local(host) { None } else { errands.next() };
                     let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
                     (kind::TIMER, *from).put(to);
                     ((host, time), (order, (app, errand))).put(to);
                 }
-                DeferredEffect::Expect { conn, end, query, start } if has(self.streams[conn].dst) => {
+                DeferredEffect::Expect { conn, end, query, start } if has(self.connections.get(conn).dst) => {
                     (kind::EXPECT, *from).put(to);
                     ((conn, end), (query, start)).put(to);
                 }
-                DeferredEffect::Stopped { conn, written } if has(self.streams[conn].dst) => {
+                DeferredEffect::Stopped { conn, written } if has(self.connections.get(conn).dst) => {
                     (kind::STOPPED, *from).put(to);
                     (conn, written).put(to);
                 }
-                DeferredEffect::Delivered { conn, time } if has(self.streams[conn].src) => {
+                DeferredEffect::Delivered { conn, time } if has(self.connections.get(conn).src) => {
                     (kind::DELIVERED, *from).put(to);
                     (conn, time).put(to);
                 }
-                DeferredEffect::LateAck { conn, time, held } if has(self.streams[conn].src) => {
+                DeferredEffect::LateAck { conn, time, held } if has(self.connections.get(conn).src) => {
                     (kind::LATE_ACK, *from).put(to);
                     (conn, (time, held)).put(to);
                 }
@@ -152,7 +166,7 @@ impl SimState {
                     (conn, written).put(to);
                 }
                 DeferredEffect::Row { conn, .. } => {
-                    debug_assert!(self.is_local(self.streams[conn].dst), "such runs are not divided")
+                    debug_assert!(self.remote.is_local(self.connections.get(conn).dst), "such runs are not divided")
                 }
                 DeferredEffect::Expect { .. }
                 | DeferredEffect::Stopped { .. }
@@ -161,7 +175,7 @@ impl SimState {
             }
         }
         0_u8.put(to);
-        self.partition.asked().to_vec().put(to);
+        self.partition.requests().to_vec().put(to);
     }
 
     /// Takes over what [`SimState::encode_effects`] of another process said.
@@ -176,12 +190,12 @@ impl SimState {
                 kind::TIMER => {
                     let ((host, time), (order, (app, errand))) = Encode::get(from);
                     let errand: Errand = errand;
-                    let tag = if self.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
+                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
                     DeferredEffect::Timer { host, time, order, wake: TimerKind::App { app, tag } }
                 }
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);
-                    let s = &self.streams[conn];
+                    let s = self.connections.get(conn);
                     lock_app(&apps[s.app]).written_elsewhere(s.tag, start);
                     DeferredEffect::Expect { conn, end, query, start }
                 }
@@ -208,7 +222,7 @@ impl SimState {
             self.partition.defer(node, what);
         }
         for (time, spec) in Vec::<(Time, _)>::get(from) {
-            self.partition.ask(time, spec);
+            self.partition.request_connection(time, spec);
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) trait EndpointPath {
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
 
     /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
-    fn settle(core: &mut SimState, at: Endpoint, now: Time);
+    fn settle(state: &mut SimState, at: Endpoint, now: Time);
 }
 
 /// Straight to the interface.
@@ -50,7 +50,7 @@ impl EndpointPath for Direct {
     }
 
     #[inline(always)]
-    fn settle(_core: &mut SimState, _at: Endpoint, _now: Time) {}
+    fn settle(_state: &mut SimState, _at: Endpoint, _now: Time) {}
 }
 
 impl EndpointPath for Shimmed {
@@ -68,13 +68,13 @@ impl EndpointPath for Shimmed {
         ShimNic::new(shims, at, nic())
     }
 
-    fn settle(core: &mut SimState, at: Endpoint, now: Time) {
+    fn settle(state: &mut SimState, at: Endpoint, now: Time) {
         let generation = match at.side {
-            Side::Sender => core.senders[at.conn].generation(),
-            Side::Receiver => core.receivers[at.conn].generation(),
+            Side::Sender => state.connections.sender(at.conn).generation(),
+            Side::Receiver => state.connections.receiver(at.conn).generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
-        core.set_shim_timer(at.node, at.group, tick);
+        let tick = state.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
+        state.set_shim_timer(at.node, at.group, tick);
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
 impl SimState {
     fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.set_timer(node, node, time, TimerKind::Shim { group });
+            self.hosts.set_timer(&mut self.partition, (node, node), time, TimerKind::Shim { group });
         }
     }
 
@@ -96,13 +96,11 @@ impl SimState {
     pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: Time) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
-        // As `is_of_sender` and `is_of_receiver`.
-        let (generations, streams, senders) = (&self.generations, &self.streams, &self.senders);
-        let of_sender = |conn, g| generations[conn] == g && streams[conn].src == node && senders[conn].generation() == g;
+        let connections = &self.connections;
         let mut nic = Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, now, of_sender, &mut nic);
+        layers.tick(Side::Sender, node, now, |conn, g| connections.is_of_sender(node, conn, g), &mut nic);
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), host, now);
-        layers.tick(Side::Receiver, node, now, |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
+        layers.tick(Side::Receiver, node, now, |conn, g| connections.is_of_receiver(node, conn, g), &mut nic);
         let next = layers.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }
@@ -115,7 +113,7 @@ impl SimState {
         }
         let back = self.small_packet_latency(dst, src, group);
         let rate = self.network.ports[self.hosts[dst].network_input].rate;
-        if let Some(window) = &mut self.receivers[conn].window_shim {
+        if let Some(window) = &mut self.connections.receiver_mut(conn).window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }
     }
@@ -125,9 +123,9 @@ impl SimState {
         if !self.window_shims.any() {
             return;
         }
-        let host = self.streams[conn].dst;
+        let host = self.connections.get(conn).dst;
         let hosts = self.window_shims.of(host);
-        if let (Some(hosts), Some(window)) = (hosts, self.receivers[conn].window_shim.take()) {
+        if let (Some(hosts), Some(window)) = (hosts, self.connections.receiver_mut(conn).window_shim.take()) {
             hosts.leave(&window);
         }
     }
@@ -139,10 +137,10 @@ impl SimState {
         let Some(hosts) = self.window_shims.of(node) else { return };
         let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
-        let generation = self.generations[p.conn];
+        let generation = self.connections.generation(p.conn);
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
         if current
-            && let Some(window) = &mut self.receivers[p.conn].window_shim
+            && let Some(window) = &mut self.connections.receiver_mut(p.conn).window_shim
             && p.len > 0
             && p.flags & (flag::SYN | flag::PROBE) == 0
         {

@@ -2,34 +2,80 @@
 //! anyway, when the run is over. `forebay_experiment::waits` says how the time is divided.
 
 use super::SimState;
+use super::host_tx::SenderCall;
 use crate::engine::connection::Message;
 use crate::engine::recorder::Stalled;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
-use forebay_experiment::rows::{FlowRow, TimeoutKind};
+use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
 use forebay_experiment::waits::{Course, Stalls};
 use forebay_queues::Queue;
-use forebay_units::{ConnSlot, IndexVec, NodeId, PortId, Time};
+use forebay_units::{ConnSlot, IndexVec, PortId, Time, WorkloadId};
 
 impl SimState {
+    /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
+    /// reordering timer, the sender's own counters tell: a row for each that they count.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
+        let sender = self.connections.sender(conn);
+        let group = sender.group();
+        let held = sender.held_up(&self.tcp[group], now);
+        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
+        let before = *sender.stats.losses;
+        self.with_sender(conn, now, SenderCall::Timer);
+        let after = &self.connections.sender(conn).stats.losses;
+        let kind = if after.syn_rtos > before.syn_rtos {
+            TimeoutKind::Syn
+        } else if after.tlps > before.tlps {
+            TimeoutKind::Probe
+        } else if after.rtos_head > before.rtos_head {
+            TimeoutKind::Head
+        } else if after.rtos_tail > before.rtos_tail {
+            TimeoutKind::Tail
+        } else if after.rtos > before.rtos {
+            TimeoutKind::Other
+        } else {
+            return;
+        };
+        self.note_stall(conn, now, held, SimState::stall_of(kind));
+        if !self.recorder.wants_timeouts() {
+            return;
+        }
+        let s = self.connections.get(conn);
+        self.recorder.timeout(TimeoutRow {
+            time_ps: now.0,
+            conn_id: s.conn_id,
+            // Numbered with the messages, at the end.
+            flow_id: None,
+            workload: WorkloadId::new(s.app.get()),
+            group,
+            src: s.src,
+            dst: s.dst,
+            kind,
+            rto_ps,
+            backoff,
+        });
+    }
+
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
     /// waited for is what `of` says.
     #[cold]
     pub(super) fn note_stall(&mut self, conn: ConnSlot, now: Time, held: Time, of: impl Fn(&mut Stalls) -> &mut u64) {
-        let Some(m) = self.outgoing[conn].awaited() else { return };
+        let Some(m) = self.connections.outgoing(conn).awaited() else { return };
         // A message that was written later in the same window has not waited for this.
         let (begin, since) = (m.begin, now.saturating_sub(m.start));
         if since == Time::ZERO {
             return;
         }
-        *of(self.outgoing[conn].stalls(begin)) += held.min(since).0;
+        *of(self.connections.outgoing_mut(conn).stalls(begin)) += held.min(since).0;
     }
 
     /// The receiver of `conn` acknowledged at `time` what it had held back for `held`. Whether its sender needed that, nothing has told the
     /// sender yet: this is the end of the window in which the ACK left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
-        if self.senders[conn].lacks_window_since(time.saturating_sub(held)) {
+        if self.connections.sender(conn).lacks_window_since(time.saturating_sub(held)) {
             self.note_stall(conn, time, held, |s| &mut s.delayed_ack);
         }
     }
@@ -47,9 +93,9 @@ impl SimState {
     /// have held it, what was sent is lost, and its oldest message waits for that timer.
     pub(super) fn note_silence(&mut self, conn: ConnSlot) {
         let now = self.partition.calendar.end;
-        let Some((silent, kind)) = self.senders[conn].silence(now) else { return };
-        let s = &self.streams[conn];
-        let (src, dst, hash, group) = (s.src, s.dst, s.hash, self.senders[conn].group());
+        let Some((silent, kind)) = self.connections.sender(conn).silence(now) else { return };
+        let s = self.connections.get(conn);
+        let (src, dst, hash, group) = (s.src, s.dst, s.hash, self.connections.sender(conn).group());
         let c = &self.tcp[group];
         // The longest that a packet can have been on its way, had all in the longest queues been full ones.
         let (mut longest, mut in_order) = (0, true);
@@ -67,7 +113,7 @@ impl SimState {
 
     /// Message `m` of `conn` is the next to be recorded. What it waited for goes with it, and what the one behind it waited for it to that.
     pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
-        let out = &mut self.outgoing[conn];
+        let out = self.connections.outgoing_mut(conn);
         if let Some(next) = out.second() {
             let delivered = m.delivered.get().unwrap_or(self.partition.calendar.window_end());
             let (begin, behind) = (next.begin, delivered.0.saturating_sub(next.start.0));
@@ -76,21 +122,9 @@ impl SimState {
             }
         }
         if let Some(stalls) = out.take_stalls(m.begin) {
-            let stats = &self.senders[conn].stats;
+            let stats = &self.connections.sender(conn).stats;
             let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
             self.recorder.stalled(stalls, rtt);
-        }
-    }
-
-    /// Calls `see` with the ports that data with ECMP hash `hash` passes from host `src` to host `dst`.
-    pub(super) fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
-        let (mut node, mut port) = (src, self.hosts[src].nic);
-        while node != dst {
-            see(port);
-            node = self.network.ports[port].to;
-            if node != dst {
-                port = self.fabric.fib().next_port(node, dst, u32::from(hash));
-            }
         }
     }
 
@@ -142,7 +176,7 @@ impl SimState {
                 rtt,
                 at_once: flow.fits && flow.segs_retx == 0,
             };
-            flow.waited = course.parts().waited(port, self.is_host(self.network.ports[port].from));
+            flow.waited = course.parts().waited(port, self.hosts.is_host(self.network.ports[port].from));
         }
     }
 }
