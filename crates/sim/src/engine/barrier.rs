@@ -9,9 +9,9 @@ use super::sync::{AtomicU32, Condvar, Mutex, Ordering::SeqCst, PoisonError, spin
 /// lock, which is free only once the sleeper waits for the notification.
 pub(super) struct Signal {
     value: AtomicU32,
-    asleep: AtomicU32,
+    sleepers: AtomicU32,
     lock: Mutex<()>,
-    call: Condvar,
+    notification: Condvar,
     /// Checks before a thread sleeps.
     spins: u32,
 }
@@ -19,23 +19,29 @@ pub(super) struct Signal {
 impl Signal {
     /// Creates a counter of zero; threads check it this many times before they sleep.
     pub(super) fn new(spins: u32) -> Signal {
-        Signal { spins, value: AtomicU32::new(0), asleep: AtomicU32::new(0), lock: Mutex::new(()), call: Condvar::new() }
+        Signal {
+            spins,
+            value: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            lock: Mutex::new(()),
+            notification: Condvar::new(),
+        }
     }
 
-    /// Waits until `come` is true for the counter. Everything done before the change is then visible.
-    pub(super) fn wait(&self, come: impl Fn(u32) -> bool) {
+    /// Waits until `is_done` is true for the counter. Everything done before the change is then visible.
+    pub(super) fn wait(&self, is_done: impl Fn(u32) -> bool) {
         for _ in 0..self.spins {
-            if come(self.value.load(SeqCst)) {
+            if is_done(self.value.load(SeqCst)) {
                 return;
             }
             spin_loop();
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.asleep.fetch_add(1, SeqCst);
-        while !come(self.value.load(SeqCst)) {
-            guard = self.call.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, SeqCst);
+        while !is_done(self.value.load(SeqCst)) {
+            guard = self.notification.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
-        self.asleep.fetch_sub(1, SeqCst);
+        self.sleepers.fetch_sub(1, SeqCst);
     }
 
     /// Sets the counter while no thread waits.
@@ -56,9 +62,9 @@ impl Signal {
     }
 
     fn wake(&self) {
-        if self.asleep.load(SeqCst) > 0 {
+        if self.sleepers.load(SeqCst) > 0 {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-            self.call.notify_all();
+            self.notification.notify_all();
         }
     }
 }

@@ -69,7 +69,7 @@ impl<'a> Nic<'a> {
     fn send(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
         match self.fabric.send(self.partition, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
-            Err(Refusal::Dropped) => self.partition.lose(template),
+            Err(Refusal::Dropped) => self.partition.drop_packet(template),
             Err(Refusal::SlowPath) => {
                 let (host, sender) = (&mut *self.host, self.sender);
                 Nic::emit_slow((self.fabric, self.partition, host), (self.now, sender), (template, extra), fill);

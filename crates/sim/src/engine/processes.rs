@@ -52,8 +52,8 @@ impl Processes {
     }
 
     /// Divides the run.
-    pub(super) fn divide(&mut self, core: &mut SimState, parts: &Partitions<'_>, apps: &Apps) {
-        core.set_ranks(self.ranks.own(), parts.rank_of());
+    pub(super) fn divide(&mut self, state: &mut SimState, partitions: &Partitions<'_>, apps: &Apps) {
+        state.set_ranks(self.ranks.own(), partitions.rank_of());
         self.undivided = apps.iter().map(|a| lock_app(a).left()).collect();
         self.left = self.undivided.clone();
     }
@@ -73,7 +73,7 @@ impl Processes {
     pub(super) fn end_window(
         &mut self,
         whole: &mut SimState,
-        parts: &Partitions<'_>,
+        partitions: &Partitions<'_>,
         apps: &Apps,
         own: &WindowReport,
     ) -> (TimeOrNever, Option<Cut>) {
@@ -86,9 +86,9 @@ impl Processes {
             (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);
             changes.iter().for_each(|change| change.put(to));
             whole.encode_effects(rank, &errands, to);
-            parts.encode_batches(rank, to);
+            partitions.encode_batches(rank, to);
         });
-        parts.clear_batches();
+        partitions.clear_batches();
         self.left = self.undivided.iter().zip(&changes).map(|(then, change)| then.wrapping_add(*change)).collect();
         self.hops = 0;
         let mut requested_cuts: Vec<Cut> = requested_cut.into_iter().collect();
@@ -101,7 +101,7 @@ impl Processes {
             requested_cuts.extend(requested_cut.map(|keep| if keep { Cut::Keep } else { Cut::Abandon }));
             self.left.iter_mut().for_each(|left| *left = left.wrapping_add(u64::get(from)));
             whole.decode_effects(apps, from);
-            parts.decode_batches(rank, from);
+            partitions.decode_batches(rank, from);
         });
         let cut = if requested_cuts.contains(&Cut::Abandon) { Some(Cut::Abandon) } else { requested_cuts.first().copied() };
         (next, cut)

@@ -161,7 +161,7 @@ impl Fabric {
             let port = self.nodes[node].lossy_inputs[i];
             if self.ports[port].is_damaged(m.packet) {
                 // SAFETY: as in `hop`.
-                partition.lose(unsafe { &*m.packet });
+                partition.drop_packet(unsafe { &*m.packet });
                 return true;
             }
         }
@@ -261,7 +261,7 @@ impl Fabric {
             self.note_waiting(to);
         } else {
             p.drop_for_memory(now, packet);
-            partition.lose(packet);
+            partition.drop_packet(packet);
         }
     }
 

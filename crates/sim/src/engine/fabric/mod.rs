@@ -222,7 +222,7 @@ impl Fabric {
     /// Takes the link behind `port` down at `at`, in this direction.
     pub(super) fn cut(&mut self, partition: &mut PartitionState, port: PortId, at: Time) {
         let p = &mut self.ports[port];
-        p.cut(at, |lost| partition.lose(lost));
+        p.cut(at, |lost| partition.drop_packet(lost));
         if p.ring.is_empty() {
             self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
         }
@@ -244,7 +244,7 @@ impl Fabric {
         }
         self.ports[port].release();
         if self.enqueue::<true>(partition, port, (now, Some(late)), packet, extra, |_| {}).is_err() {
-            partition.lose(packet);
+            partition.drop_packet(packet);
         }
         self.ports[port].intercept();
     }
@@ -301,7 +301,7 @@ impl Fabric {
     fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
         match why {
             // SAFETY: as in `hop`.
-            Refusal::Dropped => partition.lose(unsafe { &*m.packet }),
+            Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
             Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
         }
     }
@@ -331,9 +331,9 @@ impl Fabric {
                 self.announce(partition, to, arrival);
             }
         } else if busy {
-            p.enqueue_busy(now, packet, extra(), |lost| partition.lose(lost));
+            p.enqueue_busy(now, packet, extra(), |lost| partition.drop_packet(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.lose(lost)) {
+        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.drop_packet(lost)) {
             self.announce(partition, to, arrival);
         }
         true
@@ -356,7 +356,7 @@ impl Fabric {
     #[inline(always)]
     fn serve_here(&mut self, partition: &mut PartitionState, port: PortId, until: Time) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.serve(until, |lost| partition.lose(lost)) {
+        if let Some(arrival) = p.serve(until, |lost| partition.drop_packet(lost)) {
             self.announce(partition, port, arrival);
         }
     }
@@ -373,7 +373,7 @@ impl Fabric {
         memory: Option<u64>,
     ) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| partition.lose(lost)) {
+        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| partition.drop_packet(lost)) {
             self.announce(partition, port, arrival);
         }
     }

@@ -1,4 +1,4 @@
-//! Conservation, asserted in every run: nothing is lost but what was dropped, and nothing appears from nowhere.
+//! Conservation of packets and bytes, asserted in every run.
 
 use super::SimState;
 use crate::net::packet::Packet;
@@ -6,15 +6,15 @@ use forebay_units::ConnSlot;
 use std::collections::BTreeMap;
 
 impl SimState {
-    /// What this process knows of packets sent = received + dropped + in flight: the difference, for every open connection and, last, for the closed
-    /// ones together. Added up over all processes of the run they must be zero. Also checks that every port's queue is what its ring says.
+    /// Computes packets sent less packets received, dropped or in flight, for every open connection and, last, for the closed ones together, as far
+    /// as this process knows. The sums over all processes must be zero. Also checks that the count of every port's queue matches its ring.
     ///
     /// # Panics
-    /// When it is not, or acknowledged bytes never arrived: a bug in the simulator, whose results must not be used.
+    /// If a queue does not match its ring, or acknowledged bytes never arrived: a bug in the simulator, whose results must not be used.
     pub(super) fn audit(&mut self) -> Vec<u64> {
         self.count_drops();
         let mut flying: BTreeMap<ConnSlot, u64> = BTreeMap::new();
-        let mut stale = 0;
+        let mut late_packets = 0;
         for port in self.fabric.ports.iter() {
             port.audit();
             let mut count = |p: &Packet| {
@@ -22,7 +22,7 @@ impl SimState {
                 if s.live && s.generation == p.generation() {
                     *flying.entry(p.conn).or_default() += 1;
                 } else {
-                    stale += 1;
+                    late_packets += 1;
                 }
             };
             let mut position = port.ring.head();
@@ -46,14 +46,14 @@ impl SimState {
                 stream.conn_id
             );
         }
-        differences.push(self.connections.closed().unaccounted(self.partition.stale + stale));
+        differences.push(self.connections.closed().unaccounted(self.partition.late_packets + late_packets));
         differences
     }
 
     /// Checks the differences of all processes together.
     ///
     /// # Panics
-    /// When the balance is off: a bug in the simulator, whose results must not be used.
+    /// If packets do not add up: a bug in the simulator, whose results must not be used.
     pub(super) fn check_balance(&self, differences: &[u64]) {
         for ((_, stream), difference) in self.connections.live().zip(differences) {
             assert_eq!(*difference, 0, "conservation: packets of connection {} do not add up", stream.conn_id);

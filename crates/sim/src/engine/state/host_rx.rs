@@ -1,4 +1,4 @@
-//! A packet or a timer meets an endpoint: the host side of the packet path.
+//! Delivery of packets and timers to endpoints.
 
 use super::SimState;
 use super::host_tx::SenderCall;
@@ -17,7 +17,7 @@ use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::sync::PoisonError;
 
 impl SimState {
-    /// An ACK reached host `node`; `extra` is what it carries besides. The usual one is dealt with here, all others out of line.
+    /// Delivers an ACK to host `node`; `extra` holds its SACK blocks. The fast path is here, everything else out of line.
     #[inline(always)]
     pub(super) fn receive_ack<'a>(&mut self, node: NodeId, p: &Packet, extra: impl FnOnce() -> Option<&'a Extra>) {
         let (now, conn, generation) = (p.arrival, p.conn, self.connections.generation(p.conn));
@@ -27,14 +27,14 @@ impl SimState {
             return cold_path(move || {
                 if generation.receives_through_shim(p.generation()) && self.connections.sender(conn).generation() == generation {
                     self.connections.sender_mut(conn).note_received();
-                    return self.take_ack::<Shimmed>(node, p, extra());
+                    return self.process_ack::<Shimmed>(node, p, extra());
                 }
-                self.partition.stale += 1;
+                self.partition.late_packets += 1;
             });
         }
         let sender = self.connections.sender_mut(conn);
         sender.note_received();
-        let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
+        let Some(acked) = sender.usual_ack(p) else { return self.process_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
         if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c)) {
             self.transmit_more(node, conn, now);
@@ -43,7 +43,7 @@ impl SimState {
     }
 
     #[inline(never)]
-    fn take_ack<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
+    fn process_ack<W: EndpointPath>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let (now, conn) = (p.arrival, p.conn);
         let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
         let group = sender.group();
@@ -65,11 +65,11 @@ impl SimState {
             sender.on_any_packet(c, now, p, extra, &mut out);
         }
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.after_ack(node, conn, now);
     }
 
-    /// The usual ACK of `conn` leaves something to do.
+    /// Sends what a fast-path ACK allows.
     #[inline(never)]
     fn transmit_more(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let (host, sender) = (&mut self.hosts[node], self.connections.sender_mut(conn));
@@ -77,7 +77,7 @@ impl SimState {
         sender.transmit(c, now, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c));
     }
 
-    /// Sees to what an ACK has changed, behind the sender.
+    /// Handles the effects of an ACK beyond its sender.
     #[inline(always)]
     fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let done = self.connections.sender(conn).phase == Phase::Done;
@@ -87,7 +87,7 @@ impl SimState {
         }
     }
 
-    /// The same of an ACK that does not end the connection.
+    /// As [`SimState::after_ack`], for an ACK that does not end the connection.
     #[inline(always)]
     fn after_fast_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
@@ -103,7 +103,7 @@ impl SimState {
         }
     }
 
-    /// A packet of the data direction reached host `node`. The usual one is dealt with here, all others out of line.
+    /// Delivers a packet of the data direction to host `node`. The fast path is here, everything else out of line.
     #[inline(always)]
     pub(super) fn receive_data(&mut self, node: NodeId, p: &Packet) {
         if self.window_shims.any() {
@@ -115,15 +115,15 @@ impl SimState {
         if !generation.receives(p.generation()) {
             return cold_path(move || {
                 if generation.receives_through_shim(p.generation()) {
-                    return self.take_data::<Shimmed>(node, p);
+                    return self.process_data::<Shimmed>(node, p);
                 }
-                self.partition.stale += 1;
+                self.partition.late_packets += 1;
             });
         }
         let receiver = self.connections.receiver_mut(conn);
         receiver.note_received();
         if !receiver.is_usual(p) {
-            return self.take_data::<Direct>(node, p);
+            return self.process_data::<Direct>(node, p);
         }
         receiver.take_usual(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
         if receiver.delivered() >= receiver.deliver_at {
@@ -132,7 +132,7 @@ impl SimState {
     }
 
     #[inline(never)]
-    fn take_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
+    fn process_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
         if !W::SHIM && receiver.is_plain(p) {
@@ -150,11 +150,11 @@ impl SimState {
             receiver.on_any_packet(&self.tcp[group], now, p, &mut out);
         }
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.after_data(node, conn, now);
     }
 
-    /// The receiver's delayed-ACK timer came due.
+    /// Runs the receiver's delayed-ACK timer.
     #[inline(always)]
     fn receiver_timer<W: EndpointPath>(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver_mut(conn);
@@ -170,18 +170,18 @@ impl SimState {
         });
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
-        W::settle(self, at, now);
-        // A host that joins segments hands them over by this timer: they may end a message, and a delayed ACK may still be due later.
+        W::set_shim_timers(self, at, now);
+        // A host with GRO delivers segments by this timer: they may end a message, and a delayed ACK may be due later.
         self.after_data(node, conn, now);
     }
 
-    /// Sees to what data that was handed over has changed, behind the receiver.
+    /// Handles the effects of delivered data beyond the receiver.
     #[inline(always)]
     fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver(conn);
         let delivered = receiver.delivered() >= receiver.deliver_at;
         let entry = receiver.new_entry(|group| &self.tcp[group], now);
-        // A timer that is set for a later slot of a wheel goes there at once, behind those that were there before it.
+        // A timer for a later slot of a timer wheel is queued in that slot at once, behind the earlier ones.
         if entry < receiver.armed || (entry > receiver.armed && receiver.is_in_new_slot()) {
             self.arm_receiver(conn, node, entry);
         }
@@ -201,8 +201,8 @@ impl SimState {
         self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
     }
 
-    /// A timer entry at `node` came due. Application timers are the caller's.
-    pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: TimerKind) {
+    /// Runs a timer of host `node`. Timers of applications are handled by the caller.
+    pub(super) fn run_host_timer(&mut self, node: NodeId, now: Time, wake: TimerKind) {
         match wake {
             TimerKind::Open { conn } => {
                 let (s, sender) = self.connections.with_sender(conn);
@@ -254,11 +254,11 @@ impl SimState {
                     self.with_sender(conn, now, SenderCall::Alarm);
                 }
             }
-            TimerKind::Shim { group } => self.shim_tick(node, group, now),
+            TimerKind::Shim { group } => self.run_shim_timer(node, group, now),
             TimerKind::Interface => {
                 let host = &mut self.hosts[node];
                 host.interface_armed = false;
-                // Arrivals at this instant came first; what starts at it starts now.
+                // Packets that arrived at this instant were queued before; transmissions that start at it start now.
                 self.fabric.serve(&mut self.partition, host.nic, now + Time(1));
                 host.arm_interface(self.fabric.ports[host.nic].next_start(), &mut self.partition);
             }

@@ -1,4 +1,4 @@
-//! What senders are called for beside packets: applications that write and stop, and their own timers.
+//! Calls to senders that no packet causes: writes and stops of applications, and timers. Sources of datagrams, which have no TCP.
 
 use super::SimState;
 use super::remote::ENDLESS;
@@ -17,7 +17,7 @@ use forebay_traffic::{Job, OpenSpec};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
-/// What a sender is called for, beside packets.
+/// A call to a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SenderCall {
     /// Open the connection.
@@ -26,14 +26,14 @@ pub(super) enum SenderCall {
     Write { bytes: u64, deadline: Option<Time>, last: bool },
     /// The application of an endless flow stops.
     Stop,
-    /// Its timer came due.
+    /// Its timer expired.
     Timer,
-    /// The law's timer came due.
+    /// The timer of its congestion control expired.
     Alarm,
 }
 
 impl SenderCall {
-    /// Calls it, on the way `out` to the network.
+    /// Performs the call; packets leave through `out`.
     #[inline(always)]
     pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self {
@@ -47,7 +47,7 @@ impl SenderCall {
 }
 
 impl SimState {
-    /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
+    /// Writes a message to connection `conn` at `now`. Called at the sending host.
     pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = self.connections.sending_half(conn);
@@ -73,10 +73,10 @@ impl SimState {
         self.with_sender(conn, now, SenderCall::Write { bytes: length, deadline: deadline.get(), last });
     }
 
-    /// The application of an endless flow stops writing.
+    /// Stops an endless flow.
     pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: Time) {
         self.with_sender(conn, now, SenderCall::Stop);
-        // Its row is due when what it has written is acknowledged, which may be now.
+        // Its row is due when everything written has been acknowledged, which may be now.
         let (s, sender) = self.connections.with_sender(conn);
         sender.message_end = sender.written;
         self.partition.open += 1;
@@ -86,7 +86,7 @@ impl SimState {
         }
     }
 
-    /// Calls the sender with its configuration and its way to the network, then sees to its timer.
+    /// Calls the sender and sets its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: ConnSlot, now: Time, call: SenderCall) {
         if self.connections.sender(conn).generation().has_shim() {
@@ -107,11 +107,11 @@ impl SimState {
         });
         call.make(sender, c, now, &mut out);
         drop(out);
-        W::settle(self, at, now);
+        W::set_shim_timers(self, at, now);
         self.arm_sender(conn, node);
     }
 
-    /// Makes sure a timer entry exists no later than the sender's timer is due.
+    /// Sets a timer no later than the sender's timer is due.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
         let sender = self.connections.sender_mut(conn);
@@ -123,7 +123,7 @@ impl SimState {
         }
     }
 
-    /// Prepares a source of datagrams. Only called between windows, as [`SimState::connect`].
+    /// Prepares a source of datagrams. Between windows only, as [`SimState::connect`].
     pub(crate) fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
         let conn = self.prepare(spec);
         self.connections.sender_mut(conn).unresponsive(datagram);
@@ -131,11 +131,11 @@ impl SimState {
         conn
     }
 
-    /// Source `conn` sends a datagram at `now`. Call it at the sending host.
+    /// Sends a datagram of source `conn` at `now`. Called at the sending host.
     pub(crate) fn datagram(&mut self, conn: ConnSlot, now: Time) {
         let out = self.connections.outgoing_mut(conn);
         if out.is_empty() {
-            // The one row of this source: without end, from its first packet on.
+            // The only row of this source: endless, from its first packet on.
             let message = Message {
                 begin: 0,
                 end_offset: None,
@@ -147,13 +147,13 @@ impl SimState {
             };
             out.push(message, &mut self.partition.spare);
         }
-        // The processing jitter of hosts is that of TCP; a source has its own.
+        // The processing jitter of hosts applies to TCP; a source has its own.
         let src = self.connections.get(conn).src;
         let mut nic = Nic::at_once((&mut self.fabric, &mut self.partition), &mut self.hosts[src], now);
         self.connections.sender_mut(conn).datagram(now, &mut nic);
     }
 
-    /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
+    /// Payload of `conn` that is known to have arrived: acknowledged, or received where there are no acknowledgements.
     pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
         if self.connections.get(conn).datagrams {
             return self.received(conn).in_order;

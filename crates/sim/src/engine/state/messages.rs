@@ -1,4 +1,4 @@
-//! Messages: delivered, acknowledged, and the rows that are left of them.
+//! Delivery and acknowledgement of messages, and their rows.
 
 use super::SimState;
 use crate::engine::connection::{Connection, ReceivedRanges};
@@ -24,7 +24,7 @@ impl SimState {
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
         while self.connections.sender(conn).una >= self.connections.sender(conn).message_end {
-            self.emit_acked(conn, now);
+            self.record_acked(conn, now);
             let (out, sender) = self.connections.sending_half(conn);
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
             let finite = message.end_offset.is_some();
@@ -44,32 +44,30 @@ impl SimState {
         }
     }
 
-    /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
-    /// has arrived.
-    fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
+    /// Records the oldest message of `conn`, which is acknowledged at `now`: everything written so far, or at least this message, has arrived.
+    fn record_acked(&mut self, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
         let held = ReceivedRanges { in_order: if self.measurement.active { arrived } else { 0 }, beyond: Box::default() };
-        let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
+        let Some((row, shim)) = self.record_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
-            // The rest of the row is the receiving host's.
+            // The receiving host completes the row.
             self.partition.defer(self.connections.get(conn).src, DeferredEffect::Row { conn, row, first });
         }
     }
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
-    pub(super) fn emit_unfinished(&mut self, conn: ConnSlot) {
+    pub(super) fn record_unfinished_message(&mut self, conn: ConnSlot) {
         let known = self.known_to_arrive(conn);
         let held = if self.measurement.active { self.received(conn) } else { ReceivedRanges::default() };
-        if let Some((row, Some(first))) = self.emit_row(conn, None, known, &held) {
+        if let Some((row, Some(first))) = self.record_row(conn, None, known, &held) {
             self.complete_row(conn, row, first);
         }
     }
 
-    /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
-    /// arrived, `held` what the receiver has of it. Returns the place of the row; and where a shim is to complete it, whether it is about the
-    /// connection's first message.
-    fn emit_row(
+    /// Records the oldest message of `conn`. `acked` is the time of its acknowledgement, `known` the offset up to which the stream has arrived, and
+    /// `held` what the receiver has. Returns the place of the row and, where a shim completes it, whether it is the connection's first message.
+    fn record_row(
         &mut self,
         conn: ConnSlot,
         acked: Option<Time>,
@@ -122,18 +120,18 @@ impl SimState {
         let first = m.begin == 0;
         row.shim = self.endpoint_shims.sender_row(row.group, conn, first);
         let shim = row.shim.is_some().then_some(first);
-        self.settle_stalls(conn, &m);
+        self.record_stalls(conn, &m);
         Some((self.recorder.message(row), shim))
     }
 
-    /// Adds to a row what the shim of the receiving host says. Between windows.
+    /// Adds the columns of the receiving host's shim to a row. Between windows.
     pub(super) fn complete_row(&mut self, conn: ConnSlot, row: usize, first: bool) {
         if let Some((group, shim)) = self.recorder.shim_of(row) {
             self.endpoint_shims.receiver_row(group, conn, first, shim);
         }
     }
 
-    /// Transfer time of `size` bytes that meet nobody.
+    /// Transfer time of `size` bytes on the empty path.
     fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
         let mut ideal = Ideal::new(size, c.mss, c.header);

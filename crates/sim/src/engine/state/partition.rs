@@ -1,5 +1,4 @@
-//! A part of a run on several cores (`engine/parts.rs`): some of the hosts and switches, run through a core of their own, and what they have
-//! produced, which joins the whole between windows.
+//! Sharing of the state with the partitions of a run on several cores, and merging of their results between windows (`engine/partition/mod.rs`).
 
 use super::SimState;
 use crate::engine::partition::state::PartitionState;
@@ -8,10 +7,10 @@ use crate::net::prefetch;
 use forebay_experiment::network::Network;
 use forebay_units::{NodeId, PortId, TimeOrNever};
 
-/// What a part says of its window to the thread that leads.
+/// Result of a partition's window, for the leading thread.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct PartitionResult {
-    /// When it has something to do next, or brings somebody something.
+    /// Time of its next activation, or of its next packet for another partition.
     pub next: TimeOrNever,
     /// Nodes that were run.
     pub activations: u64,
@@ -19,24 +18,25 @@ pub(in crate::engine) struct PartitionResult {
     pub open: i64,
     /// See [`PartitionState`].
     pub done: u64,
-    /// Something in its lane takes effect at the end of the window.
-    pub waits: bool,
+    /// Whether the partition has deferred effects.
+    pub has_effects: bool,
 }
 
 impl Default for PartitionResult {
     fn default() -> PartitionResult {
-        PartitionResult { next: TimeOrNever::NEVER, activations: 0, open: 0, done: 0, waits: false }
+        PartitionResult { next: TimeOrNever::NEVER, activations: 0, open: 0, done: 0, has_effects: false }
     }
 }
 
 impl SimState {
-    /// Whether the run can be divided among several cores: links that fail or damage packets are looked at from both of their ends, and in the rows
-    /// of packets a connection's numbers count from the first packet that any host sees.
+    /// Whether the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of packets
+    /// the numbers of a connection count from the first packet seen by any host.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
         self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
     }
 
-    /// The reason why the run is not divided among several processes, if there is one: those above, and shims whose rows of messages both ends fill.
+    /// Reason why the run cannot be divided among several processes, if there is one. In addition to the reasons for cores: both ends of a shim fill
+    /// the same rows of messages.
     pub(in crate::engine) fn why_in_one_process(&self) -> Option<&'static str> {
         let shims = self.tcp.ids().any(|group| self.tcp[group].shims.endpoint.is_some());
         match self {
@@ -48,12 +48,12 @@ impl SimState {
         }
     }
 
-    /// A core for one part of the run, which produces into `partition`. It reaches everything that this one reaches; what changes between windows
-    /// only, and belongs to no host, is empty in it.
+    /// Shares the state with a partition, whose output goes to `partition`. The partition reaches all state of hosts and switches; state that changes
+    /// between windows only is empty in it.
     ///
     /// # Safety
-    /// Until its last use, or [`SimState::share_again`], nothing is added to this core; and while it is used, no item of a host or switch that it
-    /// runs is touched by another core.
+    /// Until its last use, or [`SimState::share_again`], nothing is added to this state. While it is used, no item of a host or switch that it runs
+    /// is accessed through another state.
     pub(in crate::engine) unsafe fn share(&mut self, partition: PartitionState) -> SimState {
         // SAFETY: the caller's promise is that of each of them.
         unsafe {
@@ -78,12 +78,12 @@ impl SimState {
         }
     }
 
-    /// Whether anything was added since this was last asked.
+    /// Whether connections were added or the warm-up ended since the last call.
     pub(in crate::engine) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// Something may have been added to this core, from which `part` was shared: it follows.
+    /// Shares the state again with `part`, after it has changed.
     ///
     /// # Safety
     /// As [`SimState::share`].
@@ -97,39 +97,39 @@ impl SimState {
         part.measurement.active = self.measurement.active;
     }
 
-    /// What there is to say of the window that this core, that of a part, has run. What it counted is given away.
+    /// Returns the result of the window that this partition has run, and resets its counters.
     pub(in crate::engine) fn partition_result(&mut self, activations: u64) -> PartitionResult {
         let partition = &mut self.partition;
         let (open, done) = (std::mem::take(&mut partition.open), std::mem::take(&mut partition.done));
-        PartitionResult { next: partition.calendar.next(), activations, open, done, waits: partition.waits() }
+        PartitionResult { next: partition.calendar.next(), activations, open, done, has_effects: partition.has_effects() }
     }
 
-    /// Adds what a part has counted.
+    /// Adds the counters of a partition.
     pub(in crate::engine) fn count(&mut self, (open, done): (i64, u64)) {
         self.partition.open += open;
         self.partition.done += done;
     }
 
-    /// Asks for the memory of a port that packets will be brought to: what [`SimState::prefetch_ring`] looks at,
+    /// Prefetches a port that will receive packets, for [`SimState::prefetch_ring`].
     #[inline]
     pub(in crate::engine) fn prefetch_port(&self, port: PortId) {
         prefetch::prefetch(&self.fabric.ports[port]);
     }
 
-    /// and what [`SimState::deliver_to_half`] writes to.
+    /// Prefetches the ring of a port, for [`SimState::deliver_to_half`].
     #[inline]
     pub(in crate::engine) fn prefetch_ring(&self, port: PortId) {
         let ring = &self.fabric.ports[port].ring;
         prefetch::line(ring.place(ring.tail()).cast());
     }
 
-    /// See [`Fabric::deliver_to_half`](crate::engine::fabric::Fabric::bring).
+    /// See [`Fabric::deliver_to_half`](crate::engine::fabric::Fabric::deliver_to_half).
     #[inline]
     pub(in crate::engine) fn deliver_to_half(&mut self, port: PortId, packet: &Packet, extra: Option<&Extra>) {
         self.fabric.deliver_to_half(&mut self.partition, port, packet, extra);
     }
 
-    /// See [`Fabric::drain_ports`](crate::engine::fabric::Fabric::take_out).
+    /// See [`Fabric::drain_ports`](crate::engine::fabric::Fabric::drain_ports).
     #[inline]
     pub(in crate::engine) fn drain_ports(
         &mut self,
@@ -145,19 +145,19 @@ impl SimState {
         self.fabric.make_room(halves, words)
     }
 
-    /// Takes over what a part has produced in the window that has ended. Nothing of it has taken effect yet.
+    /// Merges the output of a partition's window. Its effects have not been applied yet.
     pub(in crate::engine) fn merge(&mut self, part: &mut SimState) {
         let rows = self.recorder.merge(&mut part.recorder);
         self.partition.merge(&mut part.partition, rows);
     }
 
-    /// The run is over: takes over what has not been asked for before.
+    /// Merges everything that is left in a partition at the end of the run.
     pub(in crate::engine) fn merge_final(&mut self, mut part: SimState) {
         self.merge(&mut part);
         self.recorder.merge_series(&mut part.recorder);
     }
 
-    /// The link behind `port` is cut in two ([`Fabric::split`](crate::engine::fabric::Fabric::split)).
+    /// Splits the link behind `port` ([`Fabric::split`](crate::engine::fabric::Fabric::split)).
     pub(in crate::engine) fn split(&mut self, port: PortId, collector: NodeId, input: u32) -> PortId {
         let to = self.network.ports[port].to;
         let far = self.fabric.split(port, collector, input);
@@ -167,7 +167,7 @@ impl SimState {
         far
     }
 
-    /// The network, for whoever divides the run, and what it needs of the parts side by side.
+    /// The network.
     pub(in crate::engine) fn network(&self) -> &Network {
         &self.network
     }

@@ -1,5 +1,5 @@
-//! A run on several processes (`engine/ranks.rs`): each has this whole core and keeps up all that is changed between windows, but runs only some of
-//! the hosts and switches. What the others do to those, and what they know of receivers, comes from them as bytes.
+//! Division of a run among several processes (`engine/ranks.rs`). Each process has the whole state and repeats all changes between windows, but runs
+//! only some of the hosts and switches. Effects on its hosts and the state of remote receivers arrive as encoded messages.
 
 use super::{Apps, SimState, lock_app};
 use crate::engine::connection::ReceivedRanges;
@@ -12,25 +12,25 @@ use forebay_units::{ConnSlot, IndexVec, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an endless flow has written until it stops.
+/// Bytes that an endless flow has written until it stops.
 pub(super) const ENDLESS: u64 = u64::MAX / 4;
 
-/// What this process runs, and what others have told it.
+/// Nodes that this process runs, and the state of remote receivers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remote {
-    /// The process that runs each node; `None`: this one all of them.
+    /// The process of each node; `None`: this process runs all nodes.
     rank_of: Option<Arc<IndexVec<NodeId, u16>>>,
     /// This process.
     own: u16,
-    /// Receivers of connections that are sent here and received elsewhere, as they were when all told each other last.
+    /// Remote receivers of connections whose sender is here, as of the last exchange.
     receivers: BTreeMap<ConnSlot, RemoteReceiver>,
 }
 
-/// A receiver, as its process tells it.
+/// State of a remote receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RemoteReceiver {
     pub held: ReceivedRanges,
-    /// The stream offset that it expects next.
+    /// Next expected stream offset.
     pub rcv_nxt: u64,
 }
 
@@ -46,7 +46,7 @@ impl Encode for Box<[(u64, u64)]> {
     }
 }
 
-/// Kinds of what is handed over; 0: there is no more.
+/// Kinds of encoded effects; 0 ends the list.
 mod kind {
     pub(super) const TIMER: u8 = 1;
     pub(super) const EXPECT: u8 = 2;
@@ -70,7 +70,7 @@ impl Remote {
 }
 
 impl SimState {
-    /// From now on the processes in `rank_of` run the nodes, of which this is number `own`.
+    /// Assigns the nodes to the processes in `rank_of`, of which this is number `own`.
     pub(in crate::engine) fn set_ranks(&mut self, own: usize, rank_of: IndexVec<NodeId, u16>) {
         (self.remote.own, self.remote.rank_of) = (own as u16, Some(Arc::new(rank_of)));
         self.partition.mark_shared();
@@ -79,7 +79,7 @@ impl SimState {
         }
     }
 
-    /// Of a connection that is sent elsewhere this process knows how much was written: finite messages are announced, and an endless one is known.
+    /// Sets the written bytes of a connection with a remote sender: finite messages are announced, an endless one is known.
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
         let s = self.connections.get(conn);
         if s.live && s.endless && !self.remote.is_local(s.src) {
@@ -87,7 +87,7 @@ impl SimState {
         }
     }
 
-    /// Byte ranges that the receiver of `conn` has, also if another process runs it.
+    /// Byte ranges that the receiver of `conn` has, on any process.
     pub(super) fn received(&self, conn: ConnSlot) -> ReceivedRanges {
         if self.remote.is_local(self.connections.get(conn).dst) {
             self.connections.received(conn)
@@ -96,12 +96,12 @@ impl SimState {
         }
     }
 
-    /// What the receiver of `conn`, which is elsewhere, had when all told each other last.
+    /// State of the remote receiver of `conn` as of the last exchange.
     pub(super) fn remote_receiver(&self, conn: ConnSlot) -> RemoteReceiver {
         self.remote.receivers.get(&conn).cloned().unwrap_or_default()
     }
 
-    /// All processes tell each other what the receivers have whose senders are elsewhere.
+    /// Exchanges the state of receivers with the processes of their senders.
     pub(in crate::engine) fn exchange_receivers(&mut self, ranks: &mut Ranks) {
         ranks.send(|rank, to| {
             for (conn, _) in
@@ -119,7 +119,7 @@ impl SimState {
         });
     }
 
-    /// What timers that were set in this window for hosts elsewhere take there, in their order.
+    /// Packs the requests of timers that were set in this window for remote hosts, in their order.
     pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
             DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
@@ -130,7 +130,7 @@ impl SimState {
         away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
     }
 
-    /// Tells process `rank` what the hosts here did to its own in this window, and what all must know of it.
+    /// Encodes the effects of this window on hosts of process `rank`, and those that concern all processes.
     pub(in crate::engine) fn encode_effects(&self, rank: usize, errands: &[Errand], to: &mut Vec<u8>) {
         let has = |node| self.remote.runs_on(rank, node);
         let mut errands = errands.iter();
@@ -178,7 +178,7 @@ impl SimState {
         self.partition.requests().to_vec().put(to);
     }
 
-    /// Takes over what [`SimState::encode_effects`] of another process said.
+    /// Applies the output of [`SimState::encode_effects`] of another process.
     pub(in crate::engine) fn decode_effects(&mut self, apps: &Apps, from: &mut Bytes<'_>) {
         loop {
             let what = u8::get(from);

@@ -1,4 +1,4 @@
-//! From the final state of a simulation to the rows of the result tables.
+//! The report of a run, from the final state to the rows of the result tables.
 
 use super::SimState;
 use super::gather::RunResults;
@@ -14,8 +14,8 @@ use forebay_units::Time;
 use std::mem;
 
 impl SimState {
-    /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time. Of several processes, which
-    /// `ranks` reaches, the first one gets the report; `None`: this is another one.
+    /// Ends the simulation: checks conservation, records unfinished messages and numbers everything by time. Of several processes, which `ranks`
+    /// connects, the first one returns the report, the others `None`.
     pub(in crate::engine) fn into_report(mut self, mut ranks: Option<&mut Ranks>) -> Option<Report> {
         if let Some(ranks) = &mut ranks {
             self.exchange_receivers(ranks);
@@ -25,17 +25,17 @@ impl SimState {
             ranks.sum(&mut differences);
         }
         self.check_balance(&differences);
-        let mut remains = self.remains(ranks.as_deref_mut());
+        let mut results = self.results(ranks.as_deref_mut());
         if let Some(ranks) = ranks
-            && !ranks.gather(&mut remains, |port| self.remote.is_local(self.network.ports[port].from))
+            && !ranks.gather(&mut results, |port| self.remote.is_local(self.network.ports[port].from))
         {
             return None;
         }
-        Some(self.complete(remains))
+        Some(self.make_report(results))
     }
 
-    /// What this process knows at the end of the run. Rows and numbers are all that is left to do then: the memory of the connections is given back.
-    fn remains(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
+    /// Collects the results of this process, and frees the memory of the connections.
+    fn results(&mut self, ranks: Option<&mut Ranks>) -> RunResults {
         let end = self.partition.calendar.end;
         let measured = end.saturating_sub(self.measurement.since).max(Time(1));
         if let Some(ranks) = ranks {
@@ -52,7 +52,7 @@ impl SimState {
         let flows = self.recorder.take_messages();
         let (ports, mut queue) = (self.ports(end, measured), Series::default());
         for (id, port) in self.network.ports.enumerate() {
-            // Each process has all ports, but valid samples only of its own.
+            // Each process has all ports, but valid samples of its own ones only.
             if self.remote.is_local(port.from)
                 && let Some(observer) = self.fabric.ports[id].observer_mut()
             {
@@ -75,11 +75,11 @@ impl SimState {
         }
     }
 
-    /// The report, from what all processes know.
-    fn complete(mut self, mut remains: RunResults) -> Report {
+    /// Makes the report from the results of all processes.
+    fn make_report(mut self, mut results: RunResults) -> Report {
         let end = self.partition.calendar.end;
-        self.attribute_waits(&mut remains.flows, mem::take(&mut remains.stalled), &remains.waits);
-        let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = remains;
+        self.attribute_waits(&mut results.flows, mem::take(&mut results.stalled), &results.waits);
+        let RunResults { mut flows, arrived, delivered, ports, queries, mut timeouts, mut tcp, mut queue, hops, .. } = results;
         let deliveries = mem::take(&mut self.measurement.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
         number_by_start(&mut flows);
         if !self.measurement.active {
@@ -95,7 +95,7 @@ impl SimState {
         packets.sort();
         let events = self.events(end, self.measurement.since, &ports);
         let fold = |h: u64, host: &u64| (h.rotate_left(7) ^ host).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let fingerprint = remains.fingerprints.iter().fold(hops, fold);
+        let fingerprint = results.fingerprints.iter().fold(hops, fold);
         Report {
             measured_from: self.measurement.since,
             acked: arrived,
@@ -118,7 +118,7 @@ impl SimState {
         }
     }
 
-    /// Messages that are not acknowledged get their rows.
+    /// Records the messages that are not acknowledged.
     fn record_unfinished(&mut self) {
         for conn in self.connections.ids() {
             if !self.remote.is_local(self.connections.get(conn).src) {
@@ -128,7 +128,7 @@ impl SimState {
                 self.note_silence(conn);
             }
             while self.connections.get(conn).live && !self.connections.outgoing(conn).is_empty() {
-                self.emit_unfinished(conn);
+                self.record_unfinished_message(conn);
                 self.connections.outgoing_mut(conn).pop_front(&mut self.partition.spare);
                 self.connections.sender_mut(conn).next_message(None);
             }
@@ -165,7 +165,7 @@ impl SimState {
         rows
     }
 
-    /// What happened to the network, whose `ports` these are, in order of time. Statistics count from `measured` on.
+    /// Events of the network, whose `ports` these are, in order of time. Statistics count from `measured` on.
     pub(super) fn events(&mut self, end: Time, measured: Time, ports: &[PortRow]) -> Vec<EventRow> {
         let mut rows = Vec::new();
         if self.network.faults.balance == Balance::Packet {

@@ -1,4 +1,4 @@
-//! What a host does in a window: its packets and timers in order of time, and what applications do when they are told.
+//! Running the nodes of a window: hosts process their packets and timers in order of time, switches forward, and applications react.
 
 use super::SimState;
 use crate::engine::host::TimerKind;
@@ -17,15 +17,15 @@ const ALL_LINES: usize = 16;
 /// The applications of a run.
 pub(in crate::engine) type Apps = IndexVec<AppId, Mutex<App>>;
 
-/// An application, which is one object for all its hosts: they call it one after the other. What it does for one of them in a window does not
-/// depend on whether it has done something for another one before.
+/// Locks an application. One object serves all hosts of an application, one after the other; its actions for a host in a window do not depend on its
+/// earlier actions for other hosts.
 pub(in crate::engine) fn lock_app(app: &Mutex<App>) -> MutexGuard<'_, App> {
     app.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SimState {
-    /// Runs the nodes that are marked for the current window, of a network of `words` times 64 nodes at most, one by one, or in groups where
-    /// there are `tiers`. Returns how many they were.
+    /// Runs the nodes that are marked for the current window, in a network of at most `words` times 64 nodes: one by one, or in groups if there are
+    /// `tiers`. Returns how many were run.
     #[inline(always)]
     pub(in crate::engine) fn run_marked(&mut self, apps: &Apps, words: usize, tiers: Option<&IndexVec<NodeId, Tier>>) -> u64 {
         let before = self.partition.activations;
@@ -62,7 +62,7 @@ impl SimState {
         }
     }
 
-    /// Works off what some nodes have in the current window, in a network that is not run in groups: so it is not wide.
+    /// Runs some nodes in a network without groups, which is never wide.
     #[inline(always)]
     pub(in crate::engine) fn run_nodes(&mut self, apps: &Apps, hosts: NodeSet, switches: NodeSet) {
         if !hosts.is_empty() {
@@ -73,7 +73,7 @@ impl SimState {
         }
     }
 
-    /// The same of one.
+    /// Runs one node.
     #[cfg(debug_assertions)]
     pub(in crate::engine) fn run_one(&mut self, apps: &Apps, node: NodeId) {
         let (one, none) = (NodeSet::one(node), NodeSet::new(0, 0));
@@ -81,12 +81,12 @@ impl SimState {
         self.run_nodes(apps, hosts, switches);
     }
 
-    /// The tiers of the network's nodes, if groups pay.
+    /// The tiers of the network's nodes, if groups are faster.
     pub(in crate::engine) fn tiers(&self) -> Option<IndexVec<NodeId, Tier>> {
         tiers(&self.network, |node| self.fabric.is_special(node))
     }
 
-    /// Works off what each of some nodes of one tier has in the current window.
+    /// Runs some nodes of one tier.
     #[inline(never)]
     pub(in crate::engine) fn run_group(&mut self, apps: &Apps, group: NodeSet, tier: Tier) {
         match tier {
@@ -106,7 +106,7 @@ impl SimState {
         }
     }
 
-    /// Asks for what hosts are about to touch: themselves, their ports, and the half of the connection that the next packet is for.
+    /// Prefetches the state of hosts: themselves, their ports, and the endpoint of their next packet.
     fn prefetch_hosts(&self, group: NodeSet) {
         let ports = &self.fabric.ports;
         group.for_each(|node| prefetch::prefetch_lines(self.hosts.peek(node), ALL_LINES));
@@ -134,7 +134,7 @@ impl SimState {
         }
     }
 
-    /// Works off the packets and timers that some hosts have in the current window.
+    /// Runs some hosts.
     #[inline(never)]
     pub(in crate::engine) fn run_hosts(&mut self, apps: &Apps, hosts: NodeSet) {
         for node in hosts {
@@ -143,8 +143,8 @@ impl SimState {
         }
     }
 
-    /// Those of one host, in order of time; at the same time packets come first. Where packets are recorded it calls a function that nobody else
-    /// needs: a second copy of this one would keep the endpoints' work from being part of it.
+    /// Runs one host: packets and timers in order of time; at the same time packets come first. Recording is in a separate function, so that the
+    /// endpoints' code can be inlined here.
     #[inline(always)]
     fn run_host(&mut self, apps: &Apps, node: NodeId) {
         self.set_running(Some(node));
@@ -155,7 +155,7 @@ impl SimState {
             let timer = self.hosts[node].next_timer();
             let ring = &mut self.fabric.ports[input].ring;
             let (head, place) = (ring.head(), ring.place(ring.head()));
-            // SAFETY: a slot of the ring, and any bytes are a valid packet.
+            // SAFETY: a slot of the ring; any bytes are a valid packet.
             let arrival = unsafe { (*place).arrival };
             let packet = if ring.is_empty() { TimeOrNever::NEVER } else { arrival.into() };
             let next = packet.min(timer);
@@ -167,7 +167,7 @@ impl SimState {
             }
             let now = next.or_never();
             if packet <= timer {
-                // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
+                // SAFETY: the ring releases the packet but keeps it until packets are added, which only the node at the far end does.
                 let p = unsafe { &*place };
                 ring.advance(Ring::behind(head, p));
                 if inspects && self.inspect(node, p) {
@@ -188,8 +188,8 @@ impl SimState {
         }
     }
 
-    /// Looks at a packet that reaches host `node` before anybody else does, where packets are recorded or may be damaged. Whether it ends
-    /// here: the interface drops what its checksum finds damaged.
+    /// Inspects a packet before it reaches its endpoint at host `node`, where packets are recorded or may be damaged. Returns true if the interface
+    /// drops it because its checksum is wrong.
     #[cold]
     #[inline(never)]
     fn inspect(&mut self, node: NodeId, p: &Packet) -> bool {
@@ -197,26 +197,26 @@ impl SimState {
         let damaged = self.fabric.ports[input].is_damaged(p);
         if damaged {
             self.hosts[node].note(p.arrival, p);
-            self.partition.lose(p);
+            self.partition.drop_packet(p);
         } else if self.recorder.wants_packets() {
             self.recorder.packet(p, self.connections.get(p.conn).conn_id);
         }
         damaged
     }
 
-    /// Works off the host's earliest timer.
+    /// Runs the host's earliest timer.
     #[inline(never)]
     fn run_timer(&mut self, apps: &Apps, node: NodeId) {
         match self.hosts[node].pop() {
             Some((now, TimerKind::App { app, tag })) => lock_app(&apps[app]).on_wake(self, now, tag),
-            Some((now, wake)) => self.on_wake(node, now, wake),
+            Some((now, wake)) => self.run_host_timer(node, now, wake),
             None => {}
         }
     }
 
     #[inline(never)]
     fn notify(&mut self, apps: &Apps, now: Time) {
-        // An application's reaction may raise further notices.
+        // The reaction of an application may raise further notices.
         let mut next = 0;
         while let Some(&(app, notice)) = self.partition.notices.get(next) {
             next += 1;

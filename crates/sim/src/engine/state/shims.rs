@@ -1,6 +1,8 @@
-//! Where the engine asks shims. The ways between an endpoint and the interface of its host are two: straight, or through the shim of its
-//! transport. What happens on the way is written once, generic over [`EndpointPath`]. Which one it is says the check of a packet's generation, which
-//! every packet goes through anyway ([`Generation`](crate::net::generation::Generation)): connections without shim pay nothing.
+//! Packets and timers of shims.
+//!
+//! There are two paths between an endpoint and the interface of its host: direct, or through the shim of its transport. The code is generic over
+//! [`EndpointPath`]. The generation of a packet, which is checked for every packet anyway, selects the path
+//! ([`Generation`](crate::net::generation::Generation)), so that connections without shim pay nothing.
 
 use super::SimState;
 use crate::engine::endpoint_shim::{Endpoint, EndpointShims, ShimNic};
@@ -10,28 +12,28 @@ use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
-/// A way between endpoints and the interfaces of their hosts.
+/// A path between endpoints and the interfaces of their hosts.
 pub(super) trait EndpointPath {
-    /// Whether it is that through the shim.
+    /// Whether the path leads through the shim.
     const SHIM: bool;
 
-    /// Where the endpoint hands its packets over.
+    /// Sink of the endpoint's packets.
     type Wire<'a>: Wire;
 
-    /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
+    /// Returns an arriving packet as the endpoint sees it, possibly changed in `copy`. `None`: the shim has consumed it.
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
 
-    /// The way out. It ends at what `nic` makes, at its place, as it is in use for every packet.
+    /// Creates the outgoing path. It ends at the interface that `nic` creates in place, because it is used for every packet.
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
 
-    /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
-    fn settle(state: &mut SimState, at: Endpoint, now: Time);
+    /// Sets the shim's timer after a packet or timer of the endpoint.
+    fn set_shim_timers(state: &mut SimState, at: Endpoint, now: Time);
 }
 
-/// Straight to the interface.
+/// The direct path.
 pub(super) struct Direct;
 
-/// Through the shim.
+/// The path through the shim.
 pub(super) struct Shimmed;
 
 impl EndpointPath for Direct {
@@ -50,7 +52,7 @@ impl EndpointPath for Direct {
     }
 
     #[inline(always)]
-    fn settle(_state: &mut SimState, _at: Endpoint, _now: Time) {}
+    fn set_shim_timers(_state: &mut SimState, _at: Endpoint, _now: Time) {}
 }
 
 impl EndpointPath for Shimmed {
@@ -68,7 +70,7 @@ impl EndpointPath for Shimmed {
         ShimNic::new(shims, at, nic())
     }
 
-    fn settle(state: &mut SimState, at: Endpoint, now: Time) {
+    fn set_shim_timers(state: &mut SimState, at: Endpoint, now: Time) {
         let generation = match at.side {
             Side::Sender => state.connections.sender(at.conn).generation(),
             Side::Receiver => state.connections.receiver(at.conn).generation(),
@@ -78,7 +80,7 @@ impl EndpointPath for Shimmed {
     }
 }
 
-/// Does what connections without shim never come to, away from their path.
+/// Runs code that only connections with shims need, out of line.
 #[cold]
 #[inline(never)]
 pub(super) fn cold_path<T>(f: impl FnOnce() -> T) -> T {
@@ -92,8 +94,8 @@ impl SimState {
         }
     }
 
-    /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: Time) {
+    /// Runs the timer of a host's shim.
+    pub(super) fn run_shim_timer(&mut self, node: NodeId, group: GroupId, now: Time) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
         let connections = &self.connections;
@@ -105,7 +107,7 @@ impl SimState {
         self.set_shim_timer(node, group, next);
     }
 
-    /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
+    /// Adds a new connection to the shim of its receiver's host, if there is one.
     #[cold]
     pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
         if self.tcp[group].shims.window.is_none() {
@@ -118,7 +120,7 @@ impl SimState {
         }
     }
 
-    /// Connection `conn` has ended.
+    /// Removes a closed connection.
     pub(super) fn leave_window_shim(&mut self, conn: ConnSlot) {
         if !self.window_shims.any() {
             return;
@@ -130,7 +132,7 @@ impl SimState {
         }
     }
 
-    /// A packet of the data direction reached `node`; its endpoint has not seen it yet.
+    /// Shows a packet of the data direction to the shim at `node`, before its endpoint.
     #[cold]
     #[inline(never)]
     pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {

@@ -1,5 +1,5 @@
-//! What messages waited for: stalls are noted where a timer ends them, which is rare; the rest follows from what a message's row says
-//! anyway, when the run is over. `forebay_experiment::waits` says how the time is divided.
+//! Wait times of messages. A stall is recorded when a timer ends it, which is rare; the other parts follow from the row of the message at the end of
+//! the run. `forebay_experiment::waits` defines how the time is divided.
 
 use super::SimState;
 use super::host_tx::SenderCall;
@@ -13,8 +13,8 @@ use forebay_queues::Queue;
 use forebay_units::{ConnSlot, IndexVec, PortId, Time, WorkloadId};
 
 impl SimState {
-    /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
-    /// reordering timer, the sender's own counters tell: a row for each that they count.
+    /// Runs the timer of the sender of `conn`. The sender's counters show whether it was a retransmission timeout or a tail loss probe, rather than
+    /// RACK's reordering timer; each of those gets a row.
     #[cold]
     #[inline(never)]
     pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
@@ -58,8 +58,8 @@ impl SimState {
         });
     }
 
-    /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
-    /// waited for is what `of` says.
+    /// Records a silence of the sender of `conn` that a timer ended at `now` and that had lasted `held`: its oldest undelivered message waited, for
+    /// the reason `of`.
     #[cold]
     pub(super) fn note_stall(&mut self, conn: ConnSlot, now: Time, held: Time, of: impl Fn(&mut Stalls) -> &mut u64) {
         let Some(m) = self.connections.outgoing(conn).awaited() else { return };
@@ -71,8 +71,8 @@ impl SimState {
         *of(self.connections.outgoing_mut(conn).stalls(begin)) += held.min(since).0;
     }
 
-    /// The receiver of `conn` acknowledged at `time` what it had held back for `held`. Whether its sender needed that, nothing has told the
-    /// sender yet: this is the end of the window in which the ACK left.
+    /// Records that the receiver of `conn` sent an ACK at `time` that it had held back for `held`. The sender does not know of the ACK yet: this is
+    /// the end of the window in which it left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
         if self.connections.sender(conn).lacks_window_since(time.saturating_sub(held)) {
@@ -80,7 +80,7 @@ impl SimState {
         }
     }
 
-    /// A timer ended a silence, or would have ended it: what `kind` of stall that is.
+    /// The kind of stall for a timer of this kind.
     pub(super) fn stall_of(kind: TimeoutKind) -> impl Fn(&mut Stalls) -> &mut u64 {
         move |s| match kind {
             TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => &mut s.timeout,
@@ -89,15 +89,15 @@ impl SimState {
         }
     }
 
-    /// The run is over while a timer of the sender of `conn` runs: where nothing was sent for longer than the queues on its way and back can
-    /// have held it, what was sent is lost, and its oldest message waits for that timer.
+    /// Records the final silence of the sender of `conn`, whose timer runs at the end of the run. If nothing was sent for longer than full queues on
+    /// the path and back can have taken, the data is lost, and the oldest message waits for the timer.
     pub(super) fn note_silence(&mut self, conn: ConnSlot) {
         let now = self.partition.calendar.end;
         let Some((silent, kind)) = self.connections.sender(conn).silence(now) else { return };
         let s = self.connections.get(conn);
         let (src, dst, hash, group) = (s.src, s.dst, s.hash, self.connections.sender(conn).group());
         let c = &self.tcp[group];
-        // The longest that a packet can have been on its way, had all in the longest queues been full ones.
+        // Longest time of a packet on the path, with every queue at its maximum.
         let (mut longest, mut in_order) = (0, true);
         let mut see = |port: PortId| {
             let (p, stood) = (&self.network.ports[port], u64::from(self.fabric.ports[port].events.max_pkts));
@@ -111,8 +111,8 @@ impl SimState {
         }
     }
 
-    /// Message `m` of `conn` is the next to be recorded. What it waited for goes with it, and what the one behind it waited for it to that.
-    pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
+    /// Records the stalls of message `m` of `conn`, which is recorded next, and the wait of the following message for it.
+    pub(super) fn record_stalls(&mut self, conn: ConnSlot, m: &Message) {
         let out = self.connections.outgoing_mut(conn);
         if let Some(next) = out.second() {
             let delivered = m.delivered.get().unwrap_or(self.partition.calendar.window_end());
@@ -128,7 +128,7 @@ impl SimState {
         }
     }
 
-    /// Mean time, ps, of a packet in each port, its own transmission not counted; 0 for ports elsewhere.
+    /// Mean time of a packet in each port, without its own transmission, ps; 0 for remote ports.
     pub(super) fn mean_waits(&self) -> IndexVec<PortId, u128> {
         let wait = |(p, port): (&PortConfig, &Port)| {
             let s = port.stats();
@@ -137,8 +137,8 @@ impl SimState {
         self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect()
     }
 
-    /// The run is over: says of each message what it waited for. `flows` are in the order in which they were recorded, with what the `stalled` of them
-    /// waited for; `waits` are those of all ports.
+    /// Computes the wait times of all messages at the end of the run. `flows` are in the order in which they were recorded; `stalled` holds the
+    /// stalls of some of them; `waits` are the mean waits of all ports.
     pub(super) fn attribute_waits(&self, flows: &mut [FlowRow], stalled: Vec<Stalled>, waits: &IndexVec<PortId, u128>) {
         let mut stalled = stalled.into_iter().peekable();
         for (number, flow) in flows.iter_mut().enumerate() {
@@ -151,8 +151,8 @@ impl SimState {
                 None => (Stalls::default(), flow.rtt_mean.ps()),
             };
             let c = &self.tcp[flow.group];
-            // The port that holds packets longest, and how long a full segment and an ACK are on the empty path. What comes back takes links like
-            // those of the way there.
+            // The port with the longest wait on the path, and the time of a full segment and of an ACK on the empty path. The way back is assumed to
+            // have equal links.
             let (mut longest, mut data, mut small): (Option<PortId>, _, _) = (None, 0, 0);
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
                 if longest.is_none_or(|l| waits[port] > waits[l]) {
@@ -163,7 +163,7 @@ impl SimState {
                 small += p.delay.0 + p.rate.tx_time(u64::from(c.ack_size)).0;
             });
             let Some(port) = longest else { continue };
-            // A SYN and its answer are as small as ACKs.
+            // SYN and SYN-ACK are as small as ACKs.
             let (empty_rtt, handshake) = (data + small, 2 * small);
             let first = flow.opens && c.handshake;
             let end = flow.end.ps().unwrap_or(self.partition.calendar.end.0);

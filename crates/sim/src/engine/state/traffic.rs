@@ -1,4 +1,4 @@
-//! The simulation as the host of applications ([`forebay_traffic::Host`]).
+//! Implementation of the applications' host ([`forebay_traffic::Host`]).
 
 use super::SimState;
 use crate::engine::host;
@@ -7,7 +7,7 @@ use forebay_traffic::{Host, Job, OpenSpec, QueryStart, Wake};
 use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 impl Host for SimState {
-    /// Growing by doubling leaves holes that the allocator keeps.
+    /// Growing by doubling would leave holes that the allocator keeps.
     fn reserve(&mut self, connections: usize) {
         self.reserve_connections(connections);
     }

@@ -1,16 +1,16 @@
-//! The end of a window: what hosts did to others takes effect, and slots are given back and handed out.
+//! The end of a window: deferred effects are applied, and connections are closed and opened.
 
 use super::SimState;
 use crate::engine::partition::state::DeferredEffect;
 use forebay_units::ConnSlot;
 
 impl SimState {
-    /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
-    /// first. Then the connections that were asked for are prepared.
+    /// Applies the effects of the window in the order of the hosts that caused them, which does not depend on the order of execution. Then prepares
+    /// the requested connections.
     #[inline]
     pub(in crate::engine) fn end_window(&mut self) {
         self.set_running(None);
-        if self.partition.waits() {
+        if self.partition.has_effects() {
             self.apply_window();
         }
     }
@@ -54,10 +54,10 @@ impl SimState {
                 DeferredEffect::Expect { .. } | DeferredEffect::Delivered { .. } | DeferredEffect::LateAck { .. } => {}
             }
         }
-        self.partition.take_back(list);
+        self.partition.reuse(list);
     }
 
-    /// So much has been written to `conn`, as its sender knows where it is here.
+    /// Sets the bytes written to `conn`, whose sender is remote.
     fn note_written(&mut self, conn: ConnSlot, written: u64) {
         if !self.remote.is_local(self.connections.get(conn).src) {
             self.connections.sender_mut(conn).written = written;
