@@ -16,7 +16,7 @@ const LONGEST: u32 = 65_535;
 #[derive(Debug, Clone)]
 pub(super) struct Gro {
     /// Its first segment, with the payload of all.
-    pub(super) joined: Packet,
+    pub(super) coalescing: Packet,
     /// Segments in it; 0 when none is held.
     pub(super) segments: u32,
     /// Payload of the first.
@@ -31,14 +31,20 @@ impl Gro {
     /// For stacks that have it on.
     pub(super) fn of(c: &TcpConfig) -> Option<Box<Gro>> {
         c.gro.map(|_| {
-            Box::new(Gro { joined: Packet::default(), segments: 0, size: 0, flush: TimeOrNever::NEVER, ack: TimeOrNever::NEVER })
+            Box::new(Gro {
+                coalescing: Packet::default(),
+                segments: 0,
+                size: 0,
+                flush: TimeOrNever::NEVER,
+                ack: TimeOrNever::NEVER,
+            })
         })
     }
 
     /// Whether `p` continues what is held (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first, with the same ECN
     /// field, the same CWR and the same timestamp, to the tick of its clock.
     pub(super) fn continues(&self, c: &TcpConfig, p: &Packet) -> bool {
-        let held = &self.joined;
+        let held = &self.coalescing;
         let tick = c.timestamp_clock.as_ns().clamp(1, u64::from(u32::MAX)) as u32;
         p.seq == held.seq.wrapping_add(u32::from(held.len))
             && p.len > 0

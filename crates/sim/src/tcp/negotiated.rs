@@ -1,7 +1,7 @@
 //! What both endpoints of a connection make of its configuration.
 
-use super::autotune::tuned_shift;
 use super::config::TcpConfig;
+use super::rcvbuf::autotuned_shift;
 use crate::net::packet::Codepoint;
 use forebay_experiment::transport::Ecn;
 
@@ -14,7 +14,7 @@ pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
 /// is tuned, that of the largest buffer.
 pub fn offered_shift(c: &TcpConfig) -> u8 {
     if c.rcv_autotune && c.shims.window.is_none() {
-        return tuned_shift(c);
+        return autotuned_shift(c);
     }
     (0..14).find(|s| c.rcv_wnd >> s <= 65_535).unwrap_or(14)
 }

@@ -73,10 +73,10 @@ impl SimState {
         self.connections.sender_mut(slot).join(spec.group);
         let receiver = self.connections.receiver_mut(slot);
         receiver.join(spec.group);
-        if receiver.is_tuned() {
+        if receiver.autotunes_window() {
             let pair = (spec.dst, spec.src);
             let back = self.fabric.fib().travel(&self.network, pair, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
-            receiver.enter_path(Time(back));
+            receiver.set_ack_latency(Time(back));
         }
         self.fabric.fib().certain(&self.network, (spec.src, spec.dst), &mut self.route);
         let sum = self.measurement.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.route);

@@ -121,11 +121,11 @@ impl SimState {
             });
         }
         let receiver = self.connections.receiver_mut(conn);
-        receiver.note_received();
-        if !receiver.is_usual(p) {
+        receiver.count_received();
+        if !receiver.takes_fast_path(p) {
             return self.process_data::<Direct>(node, p);
         }
-        receiver.take_usual(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
+        receiver.receive_fast(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
         if receiver.delivered() >= receiver.deliver_at {
             self.message_delivered(conn, now);
         }
@@ -135,8 +135,8 @@ impl SimState {
     fn process_data<W: EndpointPath>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
         let (host, receiver) = (&mut self.hosts[node], self.connections.receiver_mut(conn));
-        if !W::SHIM && receiver.is_plain(p) {
-            receiver.take_plain(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
+        if !W::SHIM && receiver.takes_unordered_fast_path(p) {
+            receiver.receive_fast_unordered(now, p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
             return self.after_data(node, conn, now);
         }
         let group = receiver.group();
@@ -147,7 +147,7 @@ impl SimState {
         if W::SHIM {
             receiver.on_packet(&self.tcp[group], now, p, &mut out);
         } else {
-            receiver.on_any_packet(&self.tcp[group], now, p, &mut out);
+            receiver.process_packet(&self.tcp[group], now, p, &mut out);
         }
         drop(out);
         W::set_shim_timers(self, at, now);
@@ -161,7 +161,7 @@ impl SimState {
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         if receiver.delivered() < receiver.deliver_at
-            && let Some(held) = receiver.held_back(&self.tcp[group], now)
+            && let Some(held) = receiver.ack_wait(&self.tcp[group], now)
         {
             self.partition.defer(node, DeferredEffect::LateAck { conn, time: now, held });
         }
@@ -180,9 +180,9 @@ impl SimState {
     fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver(conn);
         let delivered = receiver.delivered() >= receiver.deliver_at;
-        let entry = receiver.new_entry(|group| &self.tcp[group], now);
+        let entry = receiver.new_timer_entry(|group| &self.tcp[group], now);
         // A timer for a later slot of a timer wheel is queued in that slot at once, behind the earlier ones.
-        if entry < receiver.armed || (entry > receiver.armed && receiver.is_in_new_slot()) {
+        if entry < receiver.armed || (entry > receiver.armed && receiver.has_unregistered_slot()) {
             self.arm_receiver(conn, node, entry);
         }
         if delivered {
@@ -194,7 +194,7 @@ impl SimState {
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
         let r = self.connections.receiver_mut(conn);
         r.armed = entry;
-        if r.is_in_its_place(&self.tcp[r.group()], entry) {
+        if r.keeps_wheel_slot(&self.tcp[r.group()], entry) {
             return;
         }
         let (generation, slots) = (r.generation(), r.has_slots());

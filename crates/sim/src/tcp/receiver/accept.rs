@@ -19,7 +19,7 @@ impl Receiver {
         let end = offset + len as i64 + i64::from(fin);
         if end <= self.rcv_nxt as i64 {
             if self.sack {
-                self.repeated(offset.max(0) as u64, end.max(0) as u64);
+                self.dsack(offset.max(0) as u64, end.max(0) as u64);
             }
             return false;
         }
@@ -37,19 +37,19 @@ impl Receiver {
             // tcp_data_queue_ofo).
             let known = if offset < self.rcv_nxt { Some((offset, self.rcv_nxt)) } else { self.ooo.known(offset, end) };
             if let Some((start, end)) = known {
-                self.repeated(start, end);
+                self.dsack(start, end);
             }
         }
         if in_order {
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
         } else {
-            self.ooo.insert(offset, end, self.adaptive.is_some());
+            self.ooo.insert(offset, end, self.linux.is_some());
         }
         in_order
     }
 
     /// What is at stream offsets [start, end) was there already.
-    pub(super) fn repeated(&mut self, start: u64, end: u64) {
-        self.ooo.repeated(self.wire((start, end)));
+    pub(super) fn dsack(&mut self, start: u64, end: u64) {
+        self.ooo.dsack(self.wire((start, end)));
     }
 }

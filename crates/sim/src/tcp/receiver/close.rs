@@ -16,9 +16,9 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     pub(super) fn close(&mut self, c: &TcpConfig, now: Time, waiting: u32, out: &mut impl Wire) {
-        let Some(a) = &self.adaptive else { return };
+        let Some(a) = &self.linux else { return };
         // It reads before it closes (tcp_cleanup_rbuf).
-        if self.pending > 0 && a.is_too_much(c, self.rcv_nxt - self.last_ack) {
+        if self.pending > 0 && a.exceeds_delayed_bytes(c, self.rcv_nxt - self.last_ack) {
             self.send_ack(c, now, waiting, out);
         }
         self.send_fin(c, now, out);
@@ -31,7 +31,7 @@ impl Receiver {
         self.template.flags |= flag::FIN;
         self.send_ack(c, now, 0, out);
         self.template.flags &= !flag::FIN;
-        let Some(a) = &self.adaptive else { return };
+        let Some(a) = &self.linux else { return };
         // With SACK a tail loss probe comes first, of a single packet no earlier than a timeout, which it does not put off (tcp_schedule_loss_probe).
         let probes = u8::from(c.recovery == Recovery::Rack);
         let wait = a.rto().saturating_mul(1 << self.fins.saturating_sub(probes).min(32)).min(c.rto_max);

@@ -4,9 +4,9 @@
 
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
-use crate::tcp::adaptive::{Adaptive, CAPABLE, LATCHED, LONGEST};
-use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::quickack::{CAPABLE, LATCHED, LONGEST, LinuxReceiver};
+use crate::tcp::rcvbuf::RcvBuf;
 use crate::tcp::wheel;
 use forebay_units::{Time, TimeOrNever};
 
@@ -17,7 +17,7 @@ const COMPRESSED: u8 = 44;
 const COMPRESSED_FOR: Time = Time::from_ms(1);
 
 /// What became of a data segment.
-pub(super) struct Taken {
+pub(super) struct Accepted {
     /// Its stream offset.
     pub offset: i64,
     /// It extended the stream.
@@ -33,101 +33,102 @@ pub(super) struct Taken {
 }
 
 /// Segments that quick mode lasts for at most (tcp_incr_quickack).
-fn most_quick(window: u64, a: &Adaptive) -> u32 {
+fn max_quickacks(window: u64, a: &LinuxReceiver) -> u32 {
     ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2)
 }
 
 impl Receiver {
     /// After data segment `p` was taken in.
     #[inline(never)]
-    pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
-        let (joined, released) = self.note_waiting(c, now, p, &taken);
+    pub(super) fn schedule_linux_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: Accepted, out: &mut impl Wire) {
+        let (coalescing, released) = self.update_coalescing(c, now, p, &accepted);
         let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
-        let Some(a) = &mut self.adaptive else { return };
-        let reported = std::mem::take(&mut a.reported);
+        let Some(a) = &mut self.linux else { return };
+        let compressed_acks_flushed = std::mem::take(&mut a.compressed_acks_flushed);
         // Where the handshake's ACK was lost: its data is taken in by tcp_rcv_state_process, which does not look at the echo.
         let first = a.on_established(c, now, p);
-        let full = p.len >= a.rcv_mss;
+        let full_truesize = p.len >= a.rcv_mss;
         let old_mss = a.rcv_mss;
         let mut pushed = false;
-        if taken.in_order || c.adaptive_acks {
+        if accepted.in_order || c.adaptive_acks {
             let end = p.has(flag::PUSH) || self.rcv_nxt >= self.deliver_at;
-            pushed = a.measure(c.mss, p.len, end) && len > 0 && taken.in_order && c.adaptive_acks;
+            pushed = a.measure(c.mss, p.len, end) && len > 0 && accepted.in_order && c.adaptive_acks;
         }
         let mut grows = false;
-        if let Some(tune) = &mut a.tune {
-            if full && p.len != old_mss {
-                tune.measured(c, len);
+        if let Some(rcvbuf) = &mut a.rcvbuf {
+            if full_truesize && p.len != old_mss {
+                rcvbuf.on_new_rcv_mss(c, len);
             }
             if c.timestamps && !first {
-                tune.measure_rtt_by_echo(c, now, now.since(p.ts), &mut a.acked, p.len >= old_mss);
+                rcvbuf.measure_rtt_by_echo(c, now, now.since(p.ts), &mut a.ack_times, p.len >= old_mss);
             }
-            if taken.in_order {
-                tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64, self.window);
+            if accepted.in_order {
+                rcvbuf.measure_rtt_by_window(now, (accepted.offset + i64::from(p.len)) as u64, self.window);
             }
             // tcp_event_data_recv, and tcp_data_queue_ofo, which does so with SACK alone, for segments of any size.
-            if (taken.in_order && len >= 128) || (taken.stored && sack) {
-                let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss)).saturating_sub(Autotune::spared(released));
+            if (accepted.in_order && len >= 128) || (accepted.stored && sack) {
+                let own =
+                    rcvbuf.truesize_of(c, accepted.fresh, u32::from(a.rcv_mss)).saturating_sub(RcvBuf::saved_headers(released));
                 // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
-                let counted = taken.in_order || joined;
-                let uncounted = if counted { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
-                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), counted);
+                let counted = accepted.in_order || coalescing;
+                let uncounted = if counted { 0 } else { rcvbuf.truesize_of(c, len.into(), a.rcv_mss.into()) };
+                grows = rcvbuf.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), counted);
             }
         }
         if !c.adaptive_acks {
-            return self.settle_plainly(c, now, taken, out);
+            return self.schedule_counted_ack(c, now, accepted, out);
         }
-        self.enter_quick_mode(c, now, p, &taken);
+        self.update_quickack(c, now, p, &accepted);
         if grows && c.quick_acks > 0 {
-            self.quick |= 1;
+            self.quickacks |= 1;
         }
-        let held = waiting + self.memory_of_fresh(c, p.len.into(), &taken);
-        if reported {
+        let held = waiting + self.truesize_of_accepted(c, p.len.into(), &accepted);
+        if compressed_acks_flushed {
             // tcp_ack_snd_check: nothing is scheduled.
-        } else if self.acknowledges_at_once(c, p, &taken, held) {
+        } else if self.acks_immediately(c, p, &accepted, held) {
             self.send_ack(c, now, held, out);
         } else if self.out_of_order() > 0 {
             self.compress(c, now, held, out);
         } else {
             self.delay_ack(c, now, held, out);
         }
-        if taken.in_order && self.finished() {
+        if accepted.in_order && self.finished() {
             self.close(c, now, waiting, out);
-        } else if taken.in_order {
-            self.read(c, now, (taken.offset.max(0) as u64 + u64::from(p.len)).min(self.rcv_nxt), pushed, waiting, out);
+        } else if accepted.in_order {
+            self.read(c, now, (accepted.offset.max(0) as u64 + u64::from(p.len)).min(self.rcv_nxt), pushed, waiting, out);
         }
     }
 
     /// Stacks whose windows are tuned, but which acknowledge by their own count.
-    fn settle_plainly(&mut self, c: &TcpConfig, now: Time, taken: Taken, out: &mut impl Wire) {
-        if taken.forced || u32::from(self.pending) >= c.ack_every || self.take_quick() {
+    fn schedule_counted_ack(&mut self, c: &TcpConfig, now: Time, accepted: Accepted, out: &mut impl Wire) {
+        if accepted.forced || u32::from(self.pending) >= c.ack_every || self.use_quickack() {
             self.send_ack(c, now, self.waiting(c), out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
-        if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()).filter(|_| taken.in_order) {
-            tune.adjust(c, now, self.rcv_nxt, self.rcv_nxt);
+        if let Some(rcvbuf) = self.linux.as_mut().and_then(|a| a.rcvbuf.as_mut()).filter(|_| accepted.in_order) {
+            rcvbuf.adjust(c, now, self.rcv_nxt, self.rcv_nxt);
         }
     }
 
     /// What makes the receiver acknowledge the next segments at once (tcp_event_data_recv, __tcp_ecn_check_ce, tcp_data_queue).
-    fn enter_quick_mode(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) {
+    fn update_quickack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) {
         let window = self.window;
-        let Some(a) = &mut self.adaptive else { return };
+        let Some(a) = &mut self.linux else { return };
         if c.quick_acks == 0 {
-            if taken.in_order {
-                a.note_arrival(c, now);
+            if accepted.in_order {
+                a.on_in_order_arrival(c, now);
             }
             return;
         }
-        let mut quick = 0_u32;
-        if taken.in_order {
-            if a.note_arrival(c, now) {
-                quick = c.quick_acks.min(most_quick(window, a));
+        let mut quickacks = 0_u32;
+        if accepted.in_order {
+            if a.on_in_order_arrival(c, now) {
+                quickacks = c.quick_acks.min(max_quickacks(window, a));
             }
-        } else if taken.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
+        } else if accepted.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
             // A retransmission of what is there (tcp_enter_quickack_mode).
-            quick = c.quick_acks.min(most_quick(window, a));
+            quickacks = c.quick_acks.min(max_quickacks(window, a));
             a.ato = c.ack_delay.into();
         }
         let latched = matches!(self.echo, Echo::Classic { latched: true });
@@ -137,28 +138,28 @@ impl Receiver {
         if (latched && (a.seen & LATCHED == 0 || anew))
             || (a.seen & CAPABLE != 0 && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off)
         {
-            quick = quick.max(2);
+            quickacks = quickacks.max(2);
             a.ato = c.ack_delay.into();
         }
         a.seen = a.seen & !LATCHED | if latched { LATCHED } else { 0 } | if p.ecn() == Codepoint::NotEct { 0 } else { CAPABLE };
-        self.quick = self.quick.max(quick.min(u32::from(u16::MAX)) as u16);
+        self.quickacks = self.quickacks.max(quickacks.min(u32::from(u16::MAX)) as u16);
     }
 
     /// A retransmission of what is there has come: the ACKs of it may have been lost (tcp_enter_quickack_mode).
-    pub(super) fn expect_repetitions(&mut self, c: &TcpConfig) {
-        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks && c.quick_acks > 0) else { return };
+    pub(super) fn enter_quickack_mode(&mut self, c: &TcpConfig) {
+        let Some(a) = self.linux.as_mut().filter(|_| c.adaptive_acks && c.quick_acks > 0) else { return };
         a.ato = c.ack_delay.into();
-        self.enter_quick_acks(c);
+        self.incr_quickack(c);
     }
 
     /// The next segments are acknowledged at once (tcp_incr_quickack).
-    pub(super) fn enter_quick_acks(&mut self, c: &TcpConfig) {
-        let most = self.adaptive.as_ref().map_or(0, |a| most_quick(self.window, a));
-        self.quick = self.quick.max(c.quick_acks.min(most).min(u32::from(u16::MAX)) as u16);
+    pub(super) fn incr_quickack(&mut self, c: &TcpConfig) {
+        let most = self.linux.as_ref().map_or(0, |a| max_quickacks(self.window, a));
+        self.quickacks = self.quickacks.max(c.quick_acks.min(most).min(u32::from(u16::MAX)) as u16);
     }
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
-    fn acknowledges_at_once(&mut self, c: &TcpConfig, p: &Packet, taken: &Taken, held: u32) -> bool {
+    fn acks_immediately(&mut self, c: &TcpConfig, p: &Packet, accepted: &Accepted, held: u32) -> bool {
         if c.ack_every == 1 {
             // Such a route is always in quick mode (RTAX_QUICKACK, tcp_in_quickack_mode), and compresses nothing.
             return true;
@@ -167,30 +168,30 @@ impl Receiver {
         // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
         let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
         // tcp_fin: quick mode is over (inet_csk_enter_pingpong_mode).
-        let ends = taken.in_order && self.finished();
-        self.has_enough(c, held)
-            || (self.quick > 0 && !ends)
-            || taken.closes_run
+        let ends = accepted.in_order && self.finished();
+        self.is_ack_due(c, held)
+            || (self.quickacks > 0 && !ends)
+            || accepted.closes_run
             || reduced
             || self.has_closed()
             // tcp_data_queue: when nothing is missing any more. What waits behind a FIN is forgotten before it looks at that.
-            || (taken.in_order && taken.forced && complete && !(ends && p.has(flag::FIN)))
+            || (accepted.in_order && accepted.forced && complete && !(ends && p.has(flag::FIN)))
             // Duplicate ACKs without SACK are counted.
-            || !(self.is_sack() || (taken.in_order && complete))
+            || !(self.is_sack() || (accepted.in_order && complete))
     }
 
     /// Whether what has come since the last ACK asks for one.
     #[inline(always)]
-    pub(super) fn has_enough(&mut self, c: &TcpConfig, held: u32) -> bool {
-        let Some(a) = &self.adaptive else { return true };
+    pub(super) fn is_ack_due(&mut self, c: &TcpConfig, held: u32) -> bool {
+        let Some(a) = &self.linux else { return true };
         // For more than a segment, unless memory keeps the window behind the one last offered: then the application's reading makes room first.
-        let many = a.is_too_much(c, self.rcv_nxt - self.last_ack);
+        let many = a.exceeds_delayed_bytes(c, self.rcv_nxt - self.last_ack);
         let mut wide = true;
-        if let Some(tune) = a.tune.as_ref().filter(|_| many) {
-            let (window, scarce) = tune.select(c, self.shift, a.rcv_mss.into(), held);
+        if let Some(rcvbuf) = a.rcvbuf.as_ref().filter(|_| many) {
+            let (window, scarce) = rcvbuf.select_window(c, self.shift, a.rcv_mss.into(), held);
             wide = u64::from(window) >= self.window;
             if scarce {
-                self.quick = 0;
+                self.quickacks = 0;
             }
         }
         many && wide
@@ -198,13 +199,13 @@ impl Receiver {
 
     /// A segment at `offset` is about to be taken in. If it belongs to none of the two intervals that ACKs held back are about, they are sent for
     /// what came before it, and none is scheduled for itself (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
-    pub(super) fn report_others(&mut self, c: &TcpConfig, now: Time, offset: i64, len: u64, out: &mut impl Wire) {
-        let held_back = self.adaptive.as_ref().is_some_and(|a| a.compressed > 0);
+    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, now: Time, offset: i64, len: u64, out: &mut impl Wire) {
+        let ack_wait = self.linux.as_ref().is_some_and(|a| a.compressed_acks > 0);
         let start = offset.max(0) as u64;
-        if held_back && start > self.rcv_nxt && self.is_elsewhere(start, start + len) {
+        if ack_wait && start > self.rcv_nxt && self.misses_recent_blocks(start, start + len) {
             self.send_ack(c, now, self.waiting(c), out);
-            if let Some(a) = &mut self.adaptive {
-                a.reported = true;
+            if let Some(a) = &mut self.linux {
+                a.compressed_acks_flushed = true;
             }
         }
     }
@@ -213,19 +214,19 @@ impl Receiver {
     /// (`tcp_comp_sack_delay_ns`), and one says it all.
     fn compress(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let rcv_nxt = self.rcv_nxt as u32;
-        let Some(a) = &mut self.adaptive else { return };
-        if a.stands_at != rcv_nxt {
-            (a.stands_at, a.duplicates) = (rcv_nxt, 0);
+        let Some(a) = &mut self.linux else { return };
+        if a.ofo_rcv_nxt != rcv_nxt {
+            (a.ofo_rcv_nxt, a.dup_acks) = (rcv_nxt, 0);
         }
-        if a.duplicates < DUPLICATES || a.compressed >= COMPRESSED {
-            a.duplicates = (a.duplicates + 1).min(DUPLICATES);
+        if a.dup_acks < DUPLICATES || a.compressed_acks >= COMPRESSED {
+            a.dup_acks = (a.dup_acks + 1).min(DUPLICATES);
             return self.send_ack(c, now, held, out);
         }
-        a.compressed += 1;
-        if a.compressed == 1 {
+        a.compressed_acks += 1;
+        if a.compressed_acks == 1 {
             let handshake = a.srtt / 1_000 * 8;
-            let measured = a.tune.as_ref().map_or(handshake, |t| t.rtt);
-            let rtt = if handshake > 0 { measured.min(handshake) } else { measured };
+            let on_new_rcv_mss = a.rcvbuf.as_ref().map_or(handshake, |t| t.rtt);
+            let rtt = if handshake > 0 { on_new_rcv_mss.min(handshake) } else { on_new_rcv_mss };
             let delay = Time::from_ns(u64::from(rtt) * 125 / 20).min(COMPRESSED_FOR);
             self.timer_due = self.timer_due.min((now + delay).into());
         }
@@ -234,7 +235,7 @@ impl Receiver {
     /// The ACK waits for more (tcp_send_delayed_ack).
     pub(super) fn delay_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let waits = !self.timer_due.is_never();
-        let Some(a) = &mut self.adaptive else { return };
+        let Some(a) = &mut self.linux else { return };
         let delay = a.delay(c);
         let tick = c.rto_granularity;
         let ticks = |time: Time| (time / tick) as u16;
@@ -257,20 +258,20 @@ impl Receiver {
     /// The application reads what there is (tcp_recvmsg): the buffer follows, and an ACK leaves for the end of a write, or for a window that has
     /// opened much (tcp_cleanup_rbuf). The first of the packets ends at `first`; `waiting`: memory of what is out of order.
     pub(super) fn read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
-        let (shift, rcv_nxt, acked, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
-        let Some(a) = &mut self.adaptive else { return };
+        let (shift, rcv_nxt, ack_times, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
+        let Some(a) = &mut self.linux else { return };
         let mss = u32::from(a.rcv_mss);
-        let many = self.pending > 0 && a.is_too_much(c, rcv_nxt - acked);
+        let many = self.pending > 0 && a.exceeds_delayed_bytes(c, rcv_nxt - ack_times);
         let due = many || (self.pending > 0 && pushed && complete);
-        let left = Autotune::left(self.window, acked, rcv_nxt);
+        let left = RcvBuf::left(self.window, ack_times, rcv_nxt);
         let mut opens = false;
-        if let Some(tune) = &mut a.tune {
-            tune.adjust(c, now, first, rcv_nxt);
-            if !due && tune.is_half_used(left) {
-                let (window, scarce) = tune.select(c, shift, mss, waiting);
+        if let Some(rcvbuf) = &mut a.rcvbuf {
+            rcvbuf.adjust(c, now, first, rcv_nxt);
+            if !due && rcvbuf.allows_window_update(left) {
+                let (window, scarce) = rcvbuf.select_window(c, shift, mss, waiting);
                 opens = window > 0 && window >= 2 * left;
                 if scarce {
-                    self.quick = 0;
+                    self.quickacks = 0;
                 }
             }
         }
@@ -281,19 +282,19 @@ impl Receiver {
 
     /// Sends an ACK with the window of a buffer of which `held` bytes are occupied: one less in quick mode (tcp_dec_quickack_mode).
     pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
-        let (shift, left) = (self.shift, Autotune::left(self.window, self.last_ack, self.rcv_nxt));
-        if let Some(joined) = self.ooo.joined() {
-            joined.tell(now);
+        let (shift, left) = (self.shift, RcvBuf::left(self.window, self.last_ack, self.rcv_nxt));
+        if let Some(coalescing) = self.ooo.coalescing() {
+            coalescing.on_ack_sent(now);
         }
         // The timer of its FIN runs on.
         let runs_on = if self.has_closed() { self.timer_due } else { TimeOrNever::NEVER };
-        if let Some(a) = &mut self.adaptive {
-            a.compressed = 0;
-            a.acked.note(c, now);
-            if let Some(tune) = &a.tune {
-                let (window, scarce) = tune.advertise(c, shift, a.rcv_mss.into(), held, left);
+        if let Some(a) = &mut self.linux {
+            a.compressed_acks = 0;
+            a.ack_times.note(c, now);
+            if let Some(rcvbuf) = &a.rcvbuf {
+                let (window, scarce) = rcvbuf.advertise(c, shift, a.rcv_mss.into(), held, left);
                 if scarce {
-                    self.quick = 0;
+                    self.quickacks = 0;
                 }
                 if u64::from(window) != self.window {
                     self.window = window.into();
@@ -302,7 +303,7 @@ impl Receiver {
             }
         }
         if c.adaptive_acks {
-            self.leave_quick_mode(c);
+            self.dec_quickack(c);
         }
         self.acknowledge(out);
         self.timer_due = runs_on;
@@ -310,85 +311,87 @@ impl Receiver {
 
     /// Answers a sender that asks, also for the window.
     pub(super) fn answer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        match self.adaptive {
+        match self.linux {
             Some(_) => self.send_ack(c, now, self.waiting(c), out),
             None => self.acknowledge(out),
         }
     }
 
     /// Memory of what a segment of `len` bytes has added to the stream, or to what waits.
-    fn memory_of_fresh(&self, c: &TcpConfig, len: u64, taken: &Taken) -> u32 {
-        if taken.fresh <= len {
-            return self.memory(c, taken.fresh);
+    fn truesize_of_accepted(&self, c: &TcpConfig, len: u64, accepted: &Accepted) -> u32 {
+        if accepted.fresh <= len {
+            return self.truesize(c, accepted.fresh);
         }
-        let Some(a) = &self.adaptive else { return 0 };
+        let Some(a) = &self.linux else { return 0 };
         if !self.is_sack() {
-            return self.memory(c, len) + self.memory(c, taken.fresh - len);
+            return self.truesize(c, len) + self.truesize(c, accepted.fresh - len);
         }
-        a.tune.as_ref().map_or(0, |tune| tune.memory_of_run(c, len, taken.fresh - len, a.rcv_mss.into()))
+        a.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of_run(c, len, accepted.fresh - len, a.rcv_mss.into()))
     }
 
     /// Memory of `bytes` of payload.
-    fn memory(&self, c: &TcpConfig, bytes: u64) -> u32 {
-        let Some(a) = &self.adaptive else { return 0 };
-        a.tune.as_ref().map_or(0, |tune| tune.memory_of(c, bytes, a.rcv_mss.into()))
+    fn truesize(&self, c: &TcpConfig, bytes: u64) -> u32 {
+        let Some(a) = &self.linux else { return 0 };
+        a.rcvbuf.as_ref().map_or(0, |rcvbuf| rcvbuf.truesize_of(c, bytes, a.rcv_mss.into()))
     }
 
     /// Memory of what is out of order.
     fn waiting(&self, c: &TcpConfig) -> u32 {
         match self.out_of_order() {
             0 => 0,
-            bytes => self.memory(c, bytes).saturating_sub(Autotune::spared(self.ooo.spared())),
+            bytes => self.truesize(c, bytes).saturating_sub(RcvBuf::saved_headers(self.ooo.saved_headers())),
         }
     }
 
     /// Segment `p` may wait now for something before it: whether it has become one with the segment before it. Or it was waited for: how many heads
     /// had been spared in what is part of the stream now.
-    fn note_waiting(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) -> (bool, u32) {
-        let (start, rcv_nxt, waits) = (taken.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
-        let segments = taken.fresh.saturating_sub(p.len.into()).div_ceil(u64::from(c.mss)) as u32;
-        let back = self.adaptive.as_ref().and_then(|a| a.tune.as_ref()).map(Autotune::back);
-        let again = self.ooo.has_repeated();
+    fn update_coalescing(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) -> (bool, u32) {
+        let (start, rcv_nxt, waits) = (accepted.offset.max(0) as u64, self.rcv_nxt, self.out_of_order() > 0);
+        let segments = accepted.fresh.saturating_sub(p.len.into()).div_ceil(u64::from(c.mss)) as u32;
+        let back = self.linux.as_ref().and_then(|a| a.rcvbuf.as_ref()).map(RcvBuf::back);
+        let again = self.ooo.has_dsack();
         if !self.is_sack() {
             // Its sender holds every segment until the cumulative ACK covers it, and a segment with a copy elsewhere is not joined (skb_cloned).
             return (false, 0);
         }
-        match self.ooo.joined() {
-            Some(joined) if taken.in_order => (false, if joined.any() { joined.advance(rcv_nxt, segments, waits) } else { 0 }),
-            Some(joined) if start > rcv_nxt && !again => {
+        match self.ooo.coalescing() {
+            Some(coalescing) if accepted.in_order => {
+                (false, if coalescing.any() { coalescing.advance(rcv_nxt, segments, waits) } else { 0 })
+            }
+            Some(coalescing) if start > rcv_nxt && !again => {
                 let whole = u32::from(p.len) == c.mss;
-                (back.is_some_and(|back| joined.add(now, (start, start + u64::from(p.len)), whole, back)), 0)
+                (back.is_some_and(|back| coalescing.add(now, (start, start + u64::from(p.len)), whole, back)), 0)
             }
             Some(_) | None => (false, 0),
         }
     }
 
     /// The timer of such a receiver is due.
-    pub(super) fn on_adaptive_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(super) fn on_linux_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.has_closed() {
             return self.send_fin(c, now, out);
         }
-        let compressed = self.adaptive.as_ref().is_some_and(|a| a.compressed > 0);
-        if !compressed {
+        let compressed_acks = self.linux.as_ref().is_some_and(|a| a.compressed_acks > 0);
+        if !compressed_acks {
             self.inflate_ato(c);
         }
         self.send_ack(c, now, self.waiting(c), out);
     }
 
     /// How long the ACK whose timer expires now has been held back; `None` when no timer of an ACK expires. Statistics only.
-    pub fn held_back(&self, c: &TcpConfig, now: Time) -> Option<Time> {
+    pub fn ack_wait(&self, c: &TcpConfig, now: Time) -> Option<Time> {
         let waits = self.timer_due.has_come(now) && self.pending > 0;
         // Others start the timer with the delay that they have.
-        let since = self.adaptive.as_ref().filter(|_| c.adaptive_acks).map(|a| a.last);
+        let since = self.linux.as_ref().filter(|_| c.adaptive_acks).map(|a| a.last);
         waits.then(|| since.map_or(c.ack_delay, |last| now - last))
     }
 
     /// An ACK leaves: one less in quick mode, unless it answers what brought nothing to acknowledge (tcp_dec_quickack_mode).
-    fn leave_quick_mode(&mut self, c: &TcpConfig) {
+    fn dec_quickack(&mut self, c: &TcpConfig) {
         if self.pending > 0
-            && self.take_quick()
-            && self.quick == 0
-            && let Some(a) = &mut self.adaptive
+            && self.use_quickack()
+            && self.quickacks == 0
+            && let Some(a) = &mut self.linux
         {
             a.ato = c.ack_delay.into();
         }
@@ -396,7 +399,7 @@ impl Receiver {
 
     /// The delayed-ACK timer of such a receiver expired: it waited in vain, so the next waits longer (tcp_delack_timer_handler).
     fn inflate_ato(&mut self, c: &TcpConfig) {
-        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks) else { return };
+        let Some(a) = self.linux.as_mut().filter(|_| c.adaptive_acks) else { return };
         if let Some(ato) = a.ato.get() {
             a.ato = (ato * 2).min(a.rto()).min(LONGEST).into();
         }

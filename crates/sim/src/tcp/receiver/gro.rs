@@ -9,10 +9,10 @@ impl Receiver {
     /// A packet of the data direction, but for SYNs, arrived at a host that joins segments.
     #[cold]
     #[inline(never)]
-    pub(super) fn coalesce(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(super) fn gro_receive(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments > 0 && !gro.continues(c, p) {
-            self.pass_on(c, now, out);
+            self.gro_flush(c, now, out);
         }
         if p.len == 0 {
             // Nothing to join: a FIN alone, a probe, the handshake's ACK.
@@ -22,39 +22,39 @@ impl Receiver {
         let Some(gro) = &mut self.gro else { return };
         let short = gro.segments > 0 && p.len < gro.size;
         if gro.segments == 0 {
-            (gro.joined, gro.size, gro.ack) = (*p, p.len, self.timer_due);
+            (gro.coalescing, gro.size, gro.ack) = (*p, p.len, self.timer_due);
         } else {
-            gro.joined.len += p.len;
-            gro.joined.flags |= p.flags;
+            gro.coalescing.len += p.len;
+            gro.coalescing.flags |= p.flags;
         }
         gro.segments += 1;
         // A write's last segment carries PSH.
         if short || p.has(flag::FIN) || end >= self.deliver_at {
-            return self.pass_on(c, now, out);
+            return self.gro_flush(c, now, out);
         }
         gro.flush = (now + c.gro.unwrap_or(Time::ZERO)).into();
         self.timer_due = gro.flush.min(gro.ack);
     }
 
     /// Hands the super-segment over, if one is held.
-    fn pass_on(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    fn gro_flush(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         let segments = std::mem::take(&mut gro.segments);
         if segments > 0 {
-            let joined = gro.joined;
+            let coalescing = gro.coalescing;
             self.timer_due = gro.ack;
-            self.take(c, now, &joined, segments, out);
+            self.take(c, now, &coalescing, segments, out);
         }
     }
 
     /// A timer of such a receiver came due: what it holds is handed over, or a delayed ACK for what came before leaves.
-    pub(super) fn flush_when_due(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(super) fn on_gro_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments == 0 {
             return;
         }
         if gro.flush.has_come(now) {
-            return self.pass_on(c, now, out);
+            return self.gro_flush(c, now, out);
         }
         // Only the delayed ACK is due: what is held goes on waiting.
         let flush = gro.flush;

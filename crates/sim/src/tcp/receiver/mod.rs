@@ -3,26 +3,26 @@
 //! `accept` (reassembly), `close` (the end of the stream), `paws` (segments that are too old), `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
 mod accept;
-mod acks;
 mod close;
-mod control;
 mod delack;
-mod entry;
+mod fast_path;
+mod fast_path_linux;
 mod gro;
-mod in_order;
+mod handshake;
+mod output;
 mod paws;
-mod usual;
+mod timer;
 
-use self::delack::Taken;
+use self::delack::Accepted;
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::window_shims;
-use crate::tcp::adaptive::Adaptive;
-use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::gro::Gro;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
-use crate::tcp::reassembly::Reassembly;
+use crate::tcp::ofo_queue::OfoQueue;
+use crate::tcp::quickack::LinuxReceiver;
+use crate::tcp::rcvbuf::first_window;
 use crate::tcp::seq::{Address, Numbers};
 use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery, Reduce};
@@ -50,7 +50,7 @@ pub struct Receiver {
     pub(crate) rcv_nxt: u64,
     /// Offset of the FIN, once seen.
     fin: u64,
-    ooo: Reassembly,
+    ooo: OfoQueue,
     pub(super) window: u64,
     pub(super) shift: u8,
     pub(super) echo: Echo,
@@ -60,15 +60,15 @@ pub struct Receiver {
     /// What is usual for it.
     usual: Usual,
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
-    elaborate: bool,
+    has_slow_acks: bool,
     /// Segments received and not yet acknowledged.
     pub(super) pending: u16,
     /// Segments still to be acknowledged at once.
-    pub(super) quick: u16,
+    pub(super) quickacks: u16,
     pub(super) last_ack: u64,
     ts_recent: u32,
     /// When that came.
-    recent_seen: Time,
+    ts_recent_time: Time,
     /// When a delayed ACK is due, or segments that wait for more are.
     pub(crate) timer_due: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
@@ -80,13 +80,13 @@ pub struct Receiver {
     /// Packets that it sent, less those that reached it; modulo 2^64.
     pub(crate) balance: u64,
     /// A SYN has been answered.
-    answered: bool,
+    syn_answered: bool,
     /// How often its own FIN has been sent, or [`close::WITH_ACK`].
     fins: u8,
     /// The shim that sets its window, if there is one.
     pub(crate) window_shim: Option<Box<window_shims::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
-    pub(super) adaptive: Option<Box<Adaptive>>,
+    pub(super) linux: Option<Box<LinuxReceiver>>,
     /// Segments that its host joins before they come here, if it does.
     pub(super) gro: Option<Box<Gro>>,
 }
@@ -127,13 +127,13 @@ impl Receiver {
 
     /// A packet reached it.
     #[inline(always)]
-    pub(crate) fn note_received(&mut self) {
+    pub(crate) fn count_received(&mut self) {
         self.balance = self.balance.wrapping_sub(1);
     }
 
     /// It sends a packet.
     #[inline(always)]
-    pub(super) fn note_sent(&mut self) {
+    pub(super) fn count_sent(&mut self) {
         self.balance = self.balance.wrapping_add(1);
     }
 
@@ -171,13 +171,13 @@ impl Receiver {
             generation: addr.generation,
             rcv_nxt: 0,
             fin: u64::MAX,
-            ooo: Reassembly::default(),
+            ooo: OfoQueue::default(),
             window,
             shift,
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            usual: if Receiver::is_of_linux(c) && window_shim.is_none() {
+            usual: if Receiver::has_linux_fast_path(c) && window_shim.is_none() {
                 Usual::Linux
             } else if c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps
             {
@@ -185,21 +185,21 @@ impl Receiver {
             } else {
                 Usual::Nothing
             },
-            elaborate: sack || window_shim.is_some(),
+            has_slow_acks: sack || window_shim.is_some(),
             pending: 0,
-            quick: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
+            quickacks: if c.adaptive_acks { 0 } else { c.quick_acks.min(u32::from(u16::MAX)) as u16 },
             last_ack: 0,
             ts_recent: 0,
-            recent_seen: Time::ZERO,
+            ts_recent_time: Time::ZERO,
             timer_due: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
             deliver_at: u64::MAX,
             group: 0,
             balance: 0,
-            answered: false,
+            syn_answered: false,
             fins: if c.adaptive_acks { 0 } else { close::WITH_ACK },
             window_shim,
-            adaptive: Adaptive::of(c, tuned),
+            linux: LinuxReceiver::of(c, tuned),
             gro: Gro::of(c),
         }
     }
@@ -221,19 +221,19 @@ impl Receiver {
     }
 
     /// Whether [start, end) belongs to none of the two intervals beyond the stream that were touched last, where there are others.
-    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
-        self.ooo.is_elsewhere(start, end)
+    pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
+        self.ooo.misses_recent_blocks(start, end)
     }
 
     /// Whether its window is its own, so that it wants to know how long ACKs take.
-    pub fn is_tuned(&self) -> bool {
-        self.adaptive.as_ref().is_some_and(|a| a.tune.is_some())
+    pub fn autotunes_window(&self) -> bool {
+        self.linux.as_ref().is_some_and(|a| a.rcvbuf.is_some())
     }
 
     /// On the empty path an ACK takes so long.
-    pub fn enter_path(&mut self, back: Time) {
-        if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()) {
-            tune.enter_path(back);
+    pub fn set_ack_latency(&mut self, back: Time) {
+        if let Some(rcvbuf) = self.linux.as_mut().and_then(|a| a.rcvbuf.as_mut()) {
+            rcvbuf.set_ack_latency(back);
         }
     }
 
@@ -255,7 +255,7 @@ impl Receiver {
 
     /// Whether `p`, which is at `offset`, has anything behind the stream in order.
     #[inline(always)]
-    fn brings_news(&self, p: &Packet, offset: i64) -> bool {
+    fn has_new_data(&self, p: &Packet, offset: i64) -> bool {
         offset + i64::from(p.len) + i64::from(p.has(flag::FIN)) > self.rcv_nxt as i64
     }
 
@@ -267,30 +267,30 @@ impl Receiver {
     /// A packet of the data direction arrived.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.note_received();
-        if self.is_usual(p) {
-            return self.take_usual(p, out);
+        self.count_received();
+        if self.takes_fast_path(p) {
+            return self.receive_fast(p, out);
         }
-        self.on_any_packet(c, now, p, out);
+        self.process_packet(c, now, p, out);
     }
 
     /// The same, whatever it is.
     #[inline(always)]
-    pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        if self.is_next_in_order(c, now, p) {
-            self.take_in_order(c, now, p, out);
+    pub(crate) fn process_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+        if self.takes_linux_fast_path(c, now, p) {
+            self.receive_fast_linux(c, now, p, out);
         } else {
-            self.on_unusual_packet(c, now, p, out);
+            self.on_packet_slow(c, now, p, out);
         }
     }
 
     #[inline(never)]
-    fn on_unusual_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    fn on_packet_slow(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
             return self.on_syn(c, now, p, out);
         }
         if self.gro.is_some() {
-            return self.coalesce(c, now, p, out);
+            return self.gro_receive(c, now, p, out);
         }
         self.take(c, now, p, 1, out);
     }
@@ -300,23 +300,23 @@ impl Receiver {
     pub(super) fn take(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
-            return self.on_empty(c, now, p, out);
+            return self.on_empty_segment(c, now, p, out);
         }
         let offset = self.numbers.offset(p.seq, self.rcv_nxt);
-        let older = self.looks_older(now, p);
-        if older && c.timestamps && self.is_too_old(c, now, p) {
-            return self.reject(c, now, p, out);
+        let older = self.is_ts_older(now, p);
+        if older && c.timestamps && self.fails_paws(c, now, p) {
+            return self.drop_and_acknowledge(c, now, p, out);
         }
         if c.adaptive_acks && offset + i64::from(p.len) + i64::from(fin) < self.last_ack as i64 {
             // tcp_validate_incoming, tcp_sequence: it is before the window that was offered last, so that neither its timestamp nor its marks count.
-            return self.reject(c, now, p, out);
+            return self.drop_and_acknowledge(c, now, p, out);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
         //# the TCP data receiver SHOULD ignore the ECN field on arriving data packets that are outside of the receiver's
         //# current window.
         // RFC 3168 section 6.1.5: so the mark of a segment that brings nothing new does not count (tcp_data_queue). ns-2 looks at no number
         // (TcpSink::ack).
-        let news = self.brings_news(p, offset) || c.reduce == Reduce::Window;
+        let news = self.has_new_data(p, offset) || c.reduce == Reduce::Window;
         let ce = if news { p.ecn() == Codepoint::Ce } else { self.echo == Echo::Exact { ce: true } };
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
@@ -330,22 +330,22 @@ impl Receiver {
             *state = ce;
         }
         let gap_before = !self.ooo.is_empty();
-        self.note_left_edge(now, p, offset, older);
+        self.update_ts_recent(now, p, offset, older);
         let (before, waited) = (self.rcv_nxt, self.out_of_order());
-        if self.adaptive.is_some() {
-            self.report_others(c, now, offset, p.len.into(), out);
+        if self.linux.is_some() {
+            self.flush_compressed_acks(c, now, offset, p.len.into(), out);
             // RFC 2883 section 4: the most recent packet alone is reported; the ACK of one before it may have been held back (tcp_data_queue).
-            self.ooo.take_repeated();
+            self.ooo.take_dsack();
         }
         let in_order = self.accept(offset, u64::from(p.len), fin);
         self.pending = self.pending.saturating_add(segments as u16);
         let forced = !in_order || gap_before || closes_run || fin;
-        if self.adaptive.is_some() {
-            return self.settle_adaptive(
+        if self.linux.is_some() {
+            return self.schedule_linux_ack(
                 c,
                 now,
                 p,
-                Taken {
+                Accepted {
                     offset,
                     in_order,
                     forced,
@@ -356,23 +356,23 @@ impl Receiver {
                 out,
             );
         }
-        if forced || u32::from(self.pending) >= c.ack_every || self.take_quick() {
+        if forced || u32::from(self.pending) >= c.ack_every || self.use_quickack() {
             self.acknowledge(out);
         } else if self.timer_due.is_never() {
             self.timer_due = (now + c.ack_delay).into();
         }
     }
 
-    pub(super) fn take_quick(&mut self) -> bool {
-        let quick = self.quick > 0;
-        self.quick -= u16::from(quick);
-        quick
+    pub(super) fn use_quickack(&mut self) -> bool {
+        let quickacks = self.quickacks > 0;
+        self.quickacks -= u16::from(quickacks);
+        quickacks
     }
 
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.gro.is_some() {
-            self.flush_when_due(c, now, out);
+            self.on_gro_timer(c, now, out);
         }
         self.on_ack_timer(c, now, out);
     }
@@ -380,8 +380,8 @@ impl Receiver {
     /// The delayed-ACK timer may have expired.
     pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timer_due.has_come(now) {
-            if self.adaptive.is_some() {
-                return self.on_adaptive_timer(c, now, out);
+            if self.linux.is_some() {
+                return self.on_linux_ack_timer(c, now, out);
             }
             self.acknowledge_early(out);
         }

@@ -15,13 +15,13 @@ const WINDOW: u64 = 1;
 impl Receiver {
     /// The timestamp of a packet is to be remembered (TS.Recent).
     #[inline(always)]
-    pub(super) fn note_stamp(&mut self, now: Time, ts: u32) {
-        (self.ts_recent, self.recent_seen) = (ts, now);
+    pub(super) fn set_ts_recent(&mut self, now: Time, ts: u32) {
+        (self.ts_recent, self.ts_recent_time) = (ts, now);
     }
 
     /// Whether `p` has an older timestamp than the one remembered. Timestamps wrap, so that what looks older may be none.
     #[inline(always)]
-    pub(super) fn looks_older(&self, now: Time, p: &Packet) -> bool {
+    pub(super) fn is_ts_older(&self, now: Time, p: &Packet) -> bool {
         now.since(p.ts) > now.since(self.ts_recent)
     }
 
@@ -31,16 +31,16 @@ impl Receiver {
     /// RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges, but of none that left before
     /// the one remembered (its rule 2; tcp_replace_ts_recent): a duplicate that comes late would be echoed for what has come since.
     #[inline(always)]
-    pub(super) fn note_left_edge(&mut self, now: Time, p: &Packet, offset: i64, older: bool) {
+    pub(super) fn update_ts_recent(&mut self, now: Time, p: &Packet, offset: i64, older: bool) {
         if offset <= self.last_ack as i64 && !(older && self.is_older(now, p)) {
-            self.note_stamp(now, p.ts);
+            self.set_ts_recent(now, p.ts);
         }
     }
 
     /// When `p` left, and when the segment whose timestamp is remembered. Timestamps wrap after 4.29 s, and no packet is on its way for so long.
     fn departures(&self, now: Time, p: &Packet) -> (Time, Time) {
         let left = |seen: Time, ts: u32| seen.saturating_sub(seen.since(ts));
-        (left(now, p.ts), left(self.recent_seen, self.ts_recent))
+        (left(now, p.ts), left(self.ts_recent_time, self.ts_recent))
     }
 
     /// Whether `p`, which is here now, left before the segment whose timestamp is remembered.
@@ -57,7 +57,7 @@ impl Receiver {
     /// The same by the clock of the timestamps (RFC 7323 section 5.3 R1, Linux tcp_paws_check).
     #[cold]
     #[inline(never)]
-    pub(super) fn is_too_old(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
+    pub(super) fn fails_paws(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         let tick = c.timestamp_clock.max(Time::from_ns(1));
         let window = if c.rto_rule == RtoRule::Linux { WINDOW } else { 0 };
         let (left, recent) = self.departures(now, p);
@@ -69,14 +69,14 @@ impl Receiver {
     /// Drops `p` and acknowledges; what of it was there already is reported as a duplicate (tcp_send_dupack).
     #[cold]
     #[inline(never)]
-    pub(super) fn reject(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(super) fn drop_and_acknowledge(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         let offset = self.numbers.offset(p.seq, self.rcv_nxt).max(0) as u64;
         let end = self.end_of(p).min(self.rcv_nxt);
         if offset < end {
             if self.is_sack() {
-                self.repeated(offset, end);
+                self.dsack(offset, end);
             }
-            self.expect_repetitions(c);
+            self.enter_quickack_mode(c);
         }
         self.answer(c, now, out);
     }

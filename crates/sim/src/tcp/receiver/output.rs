@@ -20,9 +20,9 @@ impl Receiver {
         let (seq, ts) = (self.numbers.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.timer_due = TimeOrNever::NEVER;
-        self.note_sent();
-        if self.elaborate && (!self.ooo.is_clear() || self.window_shim.is_some()) {
-            self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
+        self.count_sent();
+        if self.has_slow_acks && (!self.ooo.is_clear() || self.window_shim.is_some()) {
+            self.emit_slow(Packet { seq, ts, flags, ..self.template }, out);
         } else {
             self.last_ack = self.rcv_nxt;
             out.emit_from(&self.template, move |p| {
@@ -41,12 +41,12 @@ impl Receiver {
 
     #[cold]
     #[inline(never)]
-    fn emit_elaborate(&mut self, mut ack: Packet, out: &mut impl Wire) {
-        let repeated = self.last_ack == self.rcv_nxt;
+    fn emit_slow(&mut self, mut ack: Packet, out: &mut impl Wire) {
+        let dsack = self.last_ack == self.rcv_nxt;
         self.last_ack = self.rcv_nxt;
         if let Some(shim) = &mut self.window_shim {
             // Rounded up, or the smallest windows would lose a segment.
-            ack.win = shim.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
+            ack.win = shim.advertise(self.rcv_nxt, dsack).div_ceil(1 << self.shift).min(65_535) as u16;
         }
         if !self.sack || self.ooo.is_clear() {
             return out.emit(ack, None);
@@ -64,10 +64,10 @@ impl Receiver {
         //# A D-SACK block is only used to report a duplicate contiguous sequence of data received by the receiver in the
         //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
-        let dsack = self.ooo.take_repeated();
+        let dsack = self.ooo.take_dsack();
         let most = usize::from(self.blocks);
-        match &self.adaptive {
-            Some(_) => SackBlocks::of(dsack.into_iter().chain(self.ooo.remembered().map(|b| self.wire(b))).take(most)),
+        match &self.linux {
+            Some(_) => SackBlocks::of(dsack.into_iter().chain(self.ooo.sack_list().map(|b| self.wire(b))).take(most)),
             None => SackBlocks::of(dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(most)),
         }
     }

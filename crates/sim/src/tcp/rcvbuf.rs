@@ -34,19 +34,19 @@ pub(super) fn first_window(c: &TcpConfig) -> u64 {
 }
 
 /// The shift of a connection that is tuned: that of the largest buffer (tcp_select_initial_window).
-pub(super) fn tuned_shift(c: &TcpConfig) -> u8 {
+pub(super) fn autotuned_shift(c: &TcpConfig) -> u8 {
     (largest(c).ilog2() as u8).saturating_sub(15).min(14)
 }
 
 /// Memory of a segment with `len` bytes of payload: a buffer of a power of two a packet, as drivers have them.
-fn memory(c: &TcpConfig, len: u32) -> u32 {
+fn truesize(c: &TcpConfig, len: u32) -> u32 {
     let packet = len + HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
     ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
 }
 
 /// State of one receiver. Stream offsets are their low 32 bits, and clocks the low 32 bits of microseconds: every connection has one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Autotune {
+pub(super) struct RcvBuf {
     /// When the count of bytes read began, and a window of data.
     since_us: u32,
     window_began_us: u32,
@@ -66,15 +66,15 @@ pub(super) struct Autotune {
     /// Way of an ACK to the sender, ns; `u32::MAX` before it is known.
     back: u32,
     /// There is a window of data to measure.
-    windowed: bool,
+    has_window: bool,
     /// Memory of a full segment.
-    full: u32,
+    full_truesize: u32,
 }
 
 /// When ACKs left, us, the low 32 bits: the last one, the first one in the same tick of the timestamp clock, the last one before that tick, and the
 /// first one behind the tick of the echo that was looked at last, if there is one.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Acked {
+pub(super) struct AckTimes {
     last: u32,
     first: u32,
     before: u32,
@@ -85,7 +85,7 @@ pub(super) struct Acked {
 /// No time.
 const NONE: u32 = u32::MAX;
 
-impl Acked {
+impl AckTimes {
     /// An ACK leaves.
     pub(super) fn note(&mut self, c: &TcpConfig, now: Time) {
         let now_us = now.as_us();
@@ -126,14 +126,14 @@ fn clock(c: &TcpConfig) -> u64 {
     c.timestamp_clock.as_us().max(1)
 }
 
-impl Autotune {
-    pub(super) fn new(c: &TcpConfig) -> Autotune {
+impl RcvBuf {
+    pub(super) fn new(c: &TcpConfig) -> RcvBuf {
         let first = first_window(c) as u32;
         // tcp_init_buffer_space: half of the buffer is window, of which a segment is kept back.
         let half = FIRST_BUFFER / 2;
         let clamp = half.saturating_sub(c.mss).max(2 * c.mss);
         let open = first.min(clamp);
-        Autotune {
+        RcvBuf {
             since_us: 0,
             window_began_us: 0,
             buffer: FIRST_BUFFER,
@@ -146,13 +146,13 @@ impl Autotune {
             rtt: 0,
             window_end: 0,
             back: u32::MAX,
-            windowed: false,
-            full: memory(c, c.mss),
+            has_window: false,
+            full_truesize: truesize(c, c.mss),
         }
     }
 
     /// On the empty path an ACK takes so long.
-    pub(super) fn enter_path(&mut self, back: Time) {
+    pub(super) fn set_ack_latency(&mut self, back: Time) {
         self.back = ns(back);
     }
 
@@ -166,8 +166,8 @@ impl Autotune {
     }
 
     /// The size of full segments is known, or another (tcp_measure_rcv_mss): so is how much of the buffer payload has.
-    pub(super) fn measured(&mut self, c: &TcpConfig, len: u32) {
-        let ratio = (len * 256 / memory(c, len)).max(1) as u16;
+    pub(super) fn on_new_rcv_mss(&mut self, c: &TcpConfig, len: u32) {
+        let ratio = (len * 256 / truesize(c, len)).max(1) as u16;
         if ratio != self.ratio {
             self.ratio = ratio;
             self.clamp = self.window(self.buffer);
@@ -180,9 +180,16 @@ impl Autotune {
         ((u64::from(space) * u64::from(self.ratio)) >> 8) as u32
     }
 
-    /// A segment has come that was on its `way` for so long (tcp_rcv_rtt_measure_ts). `full`: it has at least the size that segments are taken
+    /// A segment has come that was on its `way` for so long (tcp_rcv_rtt_measure_ts). `full_truesize`: it has at least the size that segments are taken
     /// to have.
-    pub(super) fn measure_rtt_by_echo(&mut self, c: &TcpConfig, now: Time, way: Time, acked: &mut Acked, full: bool) {
+    pub(super) fn measure_rtt_by_echo(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        way: Time,
+        ack_times: &mut AckTimes,
+        full_truesize: bool,
+    ) {
         // An echo a tick of the timestamp clock, where that has gone on since, smoothed by 1/8. Our choice: simulated packets have room for an
         // echo in one direction only; as all clocks agree, it is known when the segment was sent, and the way of ACKs is taken to be that of the
         // handshake: so it is known which ACK had reached the sender then.
@@ -190,11 +197,11 @@ impl Autotune {
             self.back = ns(way);
         }
         let heard = now.saturating_sub(way + Time::from_ns(self.back.into())).as_us();
-        let Some(echo) = acked.tick(c, now, heard) else { return };
+        let Some(echo) = ack_times.tick(c, now, heard) else { return };
         let ticks = ((now.as_us() / clock(c)).wrapping_sub(echo)) as u32;
         // tcp_rtt_tsopt_us: what is longer than 2^31 us is none.
         let sample = u64::from(ticks) * clock(c);
-        if full && ticks > 0 && sample < 1 << 31 {
+        if full_truesize && ticks > 0 && sample < 1 << 31 {
             self.update_rtt(sample as u32, false);
         }
     }
@@ -202,22 +209,22 @@ impl Autotune {
     /// The stream has grown to `rcv_nxt`, which is not read yet, nor joined to what waited for it (tcp_rcv_rtt_measure): a window of data takes at
     /// least an RTT, so the smallest such time counts.
     pub(super) fn measure_rtt_by_window(&mut self, now: Time, rcv_nxt: u64, advertised: u64) {
-        if self.windowed && (rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
+        if self.has_window && (rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
             return;
         }
-        if self.windowed {
+        if self.has_window {
             self.update_rtt(us(now).wrapping_sub(self.window_began_us).max(1), true);
         }
-        (self.windowed, self.window_end, self.window_began_us) =
+        (self.has_window, self.window_end, self.window_began_us) =
             (true, (rcv_nxt as u32).wrapping_add(advertised as u32), us(now));
     }
 
     /// tcp_rcv_rtt_update, in whose 32 bits eighths of more than nine minutes have no place.
-    fn update_rtt(&mut self, sample: u32, windowed: bool) {
+    fn update_rtt(&mut self, sample: u32, has_window: bool) {
         let eighths = u64::from(sample) * 8;
         if self.rtt == 0 || eighths < u64::from(self.rtt) {
             self.rtt = eighths as u32;
-        } else if !windowed {
+        } else if !has_window {
             self.rtt = (self.rtt - self.rtt / 8).wrapping_add(sample);
         }
     }
@@ -233,7 +240,7 @@ impl Autotune {
         if room == 0 {
             return false;
         }
-        let whole = if len == c.mss { self.full } else { memory(c, len) };
+        let whole = if len == c.mss { self.full_truesize } else { truesize(c, len) };
         let size = if joins && whole - HEAD >= len { whole - HEAD } else { whole };
         let by = if self.window(size) <= len {
             2 * c.mss
@@ -282,7 +289,7 @@ impl Autotune {
 
     /// The window that an ACK could advertise, when `held` bytes of the buffer are occupied (__tcp_select_window), and whether so little is
     /// free that it ends quick mode.
-    pub(super) fn select(&self, c: &TcpConfig, shift: u8, rcv_mss: u32, held: u32) -> (u32, bool) {
+    pub(super) fn select_window(&self, c: &TcpConfig, shift: u8, rcv_mss: u32, held: u32) -> (u32, bool) {
         let unit = 1 << shift;
         let mut free = self.window(self.buffer.saturating_sub(held));
         let all = self.window(self.buffer);
@@ -296,27 +303,27 @@ impl Autotune {
         (free.min(self.open).min(c.rcv_wnd as u32).next_multiple_of(unit), scarce)
     }
 
-    /// What is left at `rcv_nxt` of the window that an ACK up to `acked` advertised (tcp_receive_window).
-    pub(super) fn left(advertised: u64, acked: u64, rcv_nxt: u64) -> u32 {
-        (acked + advertised).saturating_sub(rcv_nxt) as u32
+    /// What is left at `rcv_nxt` of the window that an ACK up to `ack_times` advertised (tcp_receive_window).
+    pub(super) fn left(advertised: u64, ack_times: u64, rcv_nxt: u64) -> u32 {
+        (ack_times + advertised).saturating_sub(rcv_nxt) as u32
     }
 
     /// The window of an ACK for everything up to `rcv_nxt` of whose window so much is `left` (tcp_select_window): an offered window does not shrink.
     pub(super) fn advertise(&self, c: &TcpConfig, shift: u8, rcv_mss: u32, held: u32, left: u32) -> (u32, bool) {
-        let (window, scarce) = self.select(c, shift, rcv_mss, held);
+        let (window, scarce) = self.select_window(c, shift, rcv_mss, held);
         let advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
         (advertised, scarce)
     }
 
     /// Whether an application that has read everything should look whether the window could be twice of what is `left` (tcp_cleanup_rbuf).
-    pub(super) fn is_half_used(&self, left: u32) -> bool {
+    pub(super) fn allows_window_update(&self, left: u32) -> bool {
         2 * left <= self.clamp
     }
 
     /// Memory of `bytes` in segments of `rcv_mss`.
     #[inline]
-    pub(super) fn memory_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
-        if bytes == u64::from(c.mss) { self.full } else { Autotune::memory_of_many(c, bytes, rcv_mss) }
+    pub(super) fn truesize_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
+        if bytes == u64::from(c.mss) { self.full_truesize } else { RcvBuf::truesize_of_many(c, bytes, rcv_mss) }
     }
 
     /// How long an ACK takes to the sender, ns; `u32::MAX` before it is known.
@@ -325,22 +332,22 @@ impl Autotune {
     }
 
     /// Memory that `heads` segments spare which have become one with others.
-    pub(super) fn spared(heads: u32) -> u32 {
+    pub(super) fn saved_headers(heads: u32) -> u32 {
         HEAD * heads
     }
 
-    /// Memory of a segment of `len` bytes that has filled a hole, and of the `joined` bytes that had waited for it: they are joined to each other,
+    /// Memory of a segment of `len` bytes that has filled a hole, and of the `coalescing` bytes that had waited for it: they are joined to each other,
     /// up to 17 (MAX_SKB_FRAGS), as their sender, which knows that they have come, has let go of them (tcp_ofo_queue, skb_try_coalesce,
     /// tcp_shift_skb_data).
-    pub(super) fn memory_of_run(&self, c: &TcpConfig, len: u64, joined: u64, rcv_mss: u32) -> u32 {
-        let segments = joined.div_ceil(u64::from(rcv_mss.max(1))) as u32;
-        let spared = HEAD * segments.saturating_sub(segments.div_ceil(FRAGMENTS));
-        self.memory_of(c, len, rcv_mss) + self.memory_of(c, joined, rcv_mss).saturating_sub(spared)
+    pub(super) fn truesize_of_run(&self, c: &TcpConfig, len: u64, coalescing: u64, rcv_mss: u32) -> u32 {
+        let segments = coalescing.div_ceil(u64::from(rcv_mss.max(1))) as u32;
+        let saved_headers = HEAD * segments.saturating_sub(segments.div_ceil(FRAGMENTS));
+        self.truesize_of(c, len, rcv_mss) + self.truesize_of(c, coalescing, rcv_mss).saturating_sub(saved_headers)
     }
 
     #[cold]
-    fn memory_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
-        (bytes.div_ceil(u64::from(rcv_mss.max(1))) * u64::from(memory(c, rcv_mss))).min(u64::from(u32::MAX / 2)) as u32
+    fn truesize_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
+        (bytes.div_ceil(u64::from(rcv_mss.max(1))) * u64::from(truesize(c, rcv_mss))).min(u64::from(u32::MAX / 2)) as u32
     }
 }
 

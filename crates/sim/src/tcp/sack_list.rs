@@ -8,12 +8,12 @@ const EXPECTED: usize = 2;
 
 /// The blocks, freshest first.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Remembered {
+pub(super) struct SackList {
     blocks: [(u64, u64); MOST],
     count: usize,
 }
 
-impl Remembered {
+impl SackList {
     /// Freshest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.blocks[..self.count].iter().copied()
@@ -25,7 +25,7 @@ impl Remembered {
     }
 
     /// Whether [start, end) is news of none of the two freshest blocks, where there are others.
-    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
+    pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
         self.count > 0 && self.touched(start, end).unwrap_or(self.count) >= EXPECTED
     }
 
@@ -70,13 +70,13 @@ impl Remembered {
 mod tests {
     use super::*;
 
-    fn all(r: &Remembered) -> Vec<(u64, u64)> {
+    fn all(r: &SackList) -> Vec<(u64, u64)> {
         r.iter().collect()
     }
 
     #[test]
     fn a_fifth_block_pushes_the_stalest_out() {
-        let mut r = Remembered::default();
+        let mut r = SackList::default();
         for start in [10, 20, 30, 40, 50] {
             r.insert(start, start + 5);
         }
@@ -93,13 +93,13 @@ mod tests {
 
     #[test]
     fn news_of_the_two_freshest_is_expected() {
-        let mut r = Remembered::default();
-        assert!(!r.is_elsewhere(10, 20), "the first block follows no other");
+        let mut r = SackList::default();
+        assert!(!r.misses_recent_blocks(10, 20), "the first block follows no other");
         r.insert(10, 20);
-        assert!(!r.is_elsewhere(30, 40), "nor does the second push one out of the two");
+        assert!(!r.misses_recent_blocks(30, 40), "nor does the second push one out of the two");
         r.insert(30, 40);
-        assert!(r.is_elsewhere(50, 60) && !r.is_elsewhere(20, 22) && !r.is_elsewhere(40, 41));
+        assert!(r.misses_recent_blocks(50, 60) && !r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(40, 41));
         r.insert(50, 60);
-        assert!(r.is_elsewhere(20, 22) && !r.is_elsewhere(60, 61) && !r.is_elsewhere(40, 41));
+        assert!(r.misses_recent_blocks(20, 22) && !r.misses_recent_blocks(60, 61) && !r.misses_recent_blocks(40, 41));
     }
 }

@@ -1,7 +1,7 @@
 //! Data received out of order: intervals of stream offsets, freshest first as SACK wants them (RFC 2018 section 4).
 
-use super::joined::Joined;
-use super::remembered::Remembered;
+use super::ofo_coalesce::OfoCoalescing;
+use super::sack_list::SackList;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -12,16 +12,16 @@ const NONE: u32 = u32::MAX;
 struct Interval {
     start: u64,
     end: u64,
-    fresher: u32,
+    newer: u32,
     /// In a free slot, the next free one.
-    staler: u32,
+    older: u32,
 }
 
 /// What a receiver has out of order. Most have nothing, and of a hundred thousand connections each should cost little.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reassembly(Option<Box<Intervals>>);
+pub(super) struct OfoQueue(Option<Box<Intervals>>);
 
-impl Reassembly {
+impl OfoQueue {
     /// Nothing is out of order.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
@@ -31,28 +31,28 @@ impl Reassembly {
     /// Whether nothing is, and nothing is to be reported as a duplicate.
     #[inline]
     pub(super) fn is_clear(&self) -> bool {
-        self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.repeated.is_none())
+        self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
     }
 
     /// The same, and nothing has become one with something else.
     #[inline]
-    pub(super) fn is_settled(&self) -> bool {
-        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.joined.any())
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.any())
     }
 
     /// A segment with these sequence numbers came again, which the next ACK reports as D-SACK.
-    pub(super) fn repeated(&mut self, numbers: (u32, u32)) {
-        self.0.get_or_insert_default().repeated = Some(numbers);
+    pub(super) fn dsack(&mut self, numbers: (u32, u32)) {
+        self.0.get_or_insert_default().dsack = Some(numbers);
     }
 
     /// Whether there is something to report.
-    pub(super) fn has_repeated(&self) -> bool {
-        self.0.as_ref().is_some_and(|i| i.repeated.is_some())
+    pub(super) fn has_dsack(&self) -> bool {
+        self.0.as_ref().is_some_and(|i| i.dsack.is_some())
     }
 
     /// What is to be reported, once.
-    pub(super) fn take_repeated(&mut self) -> Option<(u32, u32)> {
-        self.0.as_mut()?.repeated.take()
+    pub(super) fn take_dsack(&mut self) -> Option<(u32, u32)> {
+        self.0.as_mut()?.dsack.take()
     }
 
     /// Bytes in all intervals.
@@ -63,28 +63,28 @@ impl Reassembly {
 
     /// Intervals, freshest first.
     pub(super) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter().flat_map(|i| i.freshest_first())
+        self.0.iter().flat_map(|i| i.newest_first())
     }
 
     /// What a receiver of Linux remembers of them.
-    pub(super) fn remembered(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter().flat_map(|i| i.remembered.iter())
+    pub(super) fn sack_list(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().flat_map(|i| i.sack_list.iter())
     }
 
     /// Whether such a receiver finds [start, end) elsewhere than in what it expects.
-    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
-        self.0.as_ref().is_some_and(|i| i.remembered.is_elsewhere(start, end))
+    pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
+        self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }
 
     /// Which of their segments have become one in the memory of such a receiver.
     #[inline]
-    pub(super) fn joined(&mut self) -> Option<&mut Joined> {
-        self.0.as_mut().map(|i| &mut i.joined)
+    pub(super) fn coalescing(&mut self) -> Option<&mut OfoCoalescing> {
+        self.0.as_mut().map(|i| &mut i.coalescing)
     }
 
     /// Heads that are spared there.
-    pub(super) fn spared(&self) -> u32 {
-        self.0.as_ref().map_or(0, |i| i.joined.spared())
+    pub(super) fn saved_headers(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.coalescing.saved_headers())
     }
 
     //= https://www.rfc-editor.org/rfc/rfc2018#section-4
@@ -95,7 +95,7 @@ impl Reassembly {
     pub(super) fn insert(&mut self, start: u64, end: u64, remembers: bool) {
         let intervals = self.0.get_or_insert_default();
         if remembers {
-            intervals.remembered.insert(start, end);
+            intervals.sack_list.insert(start, end);
         }
         intervals.insert(start, end);
     }
@@ -109,7 +109,7 @@ impl Reassembly {
     pub(super) fn advance(&mut self, next: u64) -> u64 {
         self.0.as_mut().map_or(next, |i| {
             let next = i.advance(next);
-            i.remembered.advance(next);
+            i.sack_list.advance(next);
             next
         })
     }
@@ -122,14 +122,14 @@ struct Intervals {
     slots: Vec<Interval>,
     /// Slots in order of offsets.
     sorted: VecDeque<u32>,
-    freshest: u32,
+    newest: u32,
     free: u32,
     /// Length of all of them together.
     bytes: u64,
-    remembered: Remembered,
-    joined: Joined,
+    sack_list: SackList,
+    coalescing: OfoCoalescing,
     /// Duplicate segment to report in the next ACK, in sequence numbers.
-    repeated: Option<(u32, u32)>,
+    dsack: Option<(u32, u32)>,
 }
 
 impl Default for Intervals {
@@ -137,43 +137,43 @@ impl Default for Intervals {
         Intervals {
             slots: Vec::new(),
             sorted: VecDeque::new(),
-            freshest: NONE,
+            newest: NONE,
             free: NONE,
             bytes: 0,
-            remembered: Remembered::default(),
-            joined: Joined::default(),
-            repeated: None,
+            sack_list: SackList::default(),
+            coalescing: OfoCoalescing::default(),
+            dsack: None,
         }
     }
 }
 
 impl Intervals {
-    fn freshest_first(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let mut next = self.freshest;
+    fn newest_first(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut next = self.newest;
         std::iter::from_fn(move || {
             let interval = self.slots.get(next as usize)?;
-            next = interval.staler;
+            next = interval.older;
             Some((interval.start, interval.end))
         })
     }
 
     fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         // The first that it reaches may only be next to it.
-        let reached = self.sorted.range(self.first_reaching(start)..).map(|&slot| self.at(slot)).find(|i| i.end > start)?;
+        let reached = self.sorted.range(self.find_slot(start)..).map(|&slot| self.at(slot)).find(|i| i.end > start)?;
         (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
     }
 
     fn insert(&mut self, start: u64, end: u64) {
         // Mostly it continues what came just before it, behind all the others.
-        if self.sorted.back() == Some(&self.freshest)
-            && let last = &mut self.slots[self.freshest as usize]
+        if self.sorted.back() == Some(&self.newest)
+            && let last = &mut self.slots[self.newest as usize]
             && last.end == start
         {
             last.end = end;
             self.bytes += end - start;
             return;
         }
-        let first = self.first_reaching(start);
+        let first = self.find_slot(start);
         let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
         if touched == 0 {
             let slot = self.occupy(start, end);
@@ -195,7 +195,7 @@ impl Intervals {
         interval.start = interval.start.min(start);
         interval.end = last.max(end);
         self.bytes += interval.end - interval.start - before;
-        if slot != self.freshest {
+        if slot != self.newest {
             self.unlink(slot);
             self.link(slot);
         }
@@ -218,7 +218,7 @@ impl Intervals {
     }
 
     /// Place in the order of offsets of the first interval that ends at `start` or behind it.
-    fn first_reaching(&self, start: u64) -> usize {
+    fn find_slot(&self, start: u64) -> usize {
         // Usually that is the last one, or none.
         match self.sorted.back().map(|&slot| self.at(slot)) {
             Some(last) if last.end < start => self.sorted.len(),
@@ -228,42 +228,42 @@ impl Intervals {
     }
 
     fn occupy(&mut self, start: u64, end: u64) -> u32 {
-        let interval = Interval { start, end, fresher: NONE, staler: NONE };
+        let interval = Interval { start, end, newer: NONE, older: NONE };
         self.bytes += end - start;
         let slot = self.free;
         if slot == NONE {
             self.slots.push(interval);
             return self.slots.len() as u32 - 1;
         }
-        self.free = self.at(slot).staler;
+        self.free = self.at(slot).older;
         self.slots[slot as usize] = interval;
         slot
     }
 
     fn release(&mut self, slot: u32) {
         self.bytes -= self.at(slot).end - self.at(slot).start;
-        self.slots[slot as usize].staler = self.free;
+        self.slots[slot as usize].older = self.free;
         self.free = slot;
     }
 
     /// Makes an interval that is in no place the freshest.
     fn link(&mut self, slot: u32) {
-        let before = std::mem::replace(&mut self.freshest, slot);
+        let before = std::mem::replace(&mut self.newest, slot);
         if before != NONE {
-            self.slots[before as usize].fresher = slot;
+            self.slots[before as usize].newer = slot;
         }
         let interval = &mut self.slots[slot as usize];
-        (interval.fresher, interval.staler) = (NONE, before);
+        (interval.newer, interval.older) = (NONE, before);
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Interval { fresher, staler, .. } = *self.at(slot);
-        match fresher {
-            NONE => self.freshest = staler,
-            _ => self.slots[fresher as usize].staler = staler,
+        let Interval { newer, older, .. } = *self.at(slot);
+        match newer {
+            NONE => self.newest = older,
+            _ => self.slots[newer as usize].older = older,
         }
-        if staler != NONE {
-            self.slots[staler as usize].fresher = fresher;
+        if older != NONE {
+            self.slots[older as usize].newer = newer;
         }
     }
 }
@@ -273,13 +273,13 @@ mod tests {
     use super::*;
     use forebay_sampling::Rng;
 
-    fn all(r: &Reassembly) -> Vec<(u64, u64)> {
+    fn all(r: &OfoQueue) -> Vec<(u64, u64)> {
         r.intervals().collect()
     }
 
     #[test]
     fn merges_and_keeps_the_freshest_first() {
-        let mut r = Reassembly::default();
+        let mut r = OfoQueue::default();
         r.insert(10, 20, false);
         r.insert(30, 40, false);
         r.insert(12, 18, false);
@@ -309,8 +309,8 @@ mod tests {
         }
 
         fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-            let parts = self.0.iter().map(|&(s, e)| (s.max(start), e.min(end)));
-            parts.filter(|(s, e)| s < e).min()
+            let merged = self.0.iter().map(|&(s, e)| (s.max(start), e.min(end)));
+            merged.filter(|(s, e)| s < e).min()
         }
 
         fn advance(&mut self, mut next: u64) -> u64 {
@@ -326,7 +326,7 @@ mod tests {
     fn equals_a_plain_list() {
         for seed in 0..400 {
             let mut rng = Rng::stream(seed, &[0]);
-            let (mut fast, mut plain) = (Reassembly::default(), Plain::default());
+            let (mut fast, mut plain) = (OfoQueue::default(), Plain::default());
             let mut next = 0;
             let spread = [8, 40, 300][seed as usize % 3];
             for _ in 0..1500 {

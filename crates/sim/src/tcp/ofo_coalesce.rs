@@ -12,23 +12,23 @@ const FRAGMENTS: u8 = 17;
 
 /// Of one receiver. Stream offsets and nanoseconds are their low 32 bits.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Joined {
+pub(super) struct OfoCoalescing {
     /// The data furthest on end here.
     end: u32,
     /// When the first ACK left after the last of its segments that stands for itself had come.
-    told: u32,
+    acked_at: u32,
     /// Segments there that stand for themselves, as far as 255; 0: nothing waits.
     segments: u8,
     /// Those that have become one with the last of them, itself included.
-    parts: u8,
+    merged: u8,
     /// No ACK has left since that one came.
-    untold: bool,
+    unacked: bool,
     /// Heads that are spared there, and in what waits before it.
-    spared: u16,
+    saved_headers: u16,
     before: u16,
 }
 
-impl Joined {
+impl OfoCoalescing {
     /// Something waits, as far as is known here.
     #[inline]
     pub(super) fn any(&self) -> bool {
@@ -45,28 +45,28 @@ impl Joined {
         let extends = self.any() && start as u32 == self.end;
         self.end = end as u32;
         if !extends {
-            self.before = self.before.saturating_add(self.spared);
-            (self.segments, self.parts, self.untold, self.spared) = (1, 1, true, 0);
+            self.before = self.before.saturating_add(self.saved_headers);
+            (self.segments, self.merged, self.unacked, self.saved_headers) = (1, 1, true, 0);
             return false;
         }
-        let told = !self.untold && now.since(self.told) >= Time::from_ns(back.into());
+        let acked_at = !self.unacked && now.since(self.acked_at) >= Time::from_ns(back.into());
         // The first of them is what the sender joins the others to: it keeps that one.
-        if self.parts > 1 && self.parts < FRAGMENTS || self.parts == 1 && self.segments > 1 && told {
-            self.parts += 1;
-            self.spared = self.spared.saturating_add(1);
+        if self.merged > 1 && self.merged < FRAGMENTS || self.merged == 1 && self.segments > 1 && acked_at {
+            self.merged += 1;
+            self.saved_headers = self.saved_headers.saturating_add(1);
             return true;
         }
         // The sender joins none that is shorter.
         self.segments = if whole { self.segments.saturating_add(1) } else { 1 };
-        (self.parts, self.untold) = (1, true);
+        (self.merged, self.unacked) = (1, true);
         false
     }
 
     /// An ACK leaves.
     #[inline]
-    pub(super) fn tell(&mut self, now: Time) {
-        if self.untold {
-            (self.untold, self.told) = (false, now.timestamp());
+    pub(super) fn on_ack_sent(&mut self, now: Time) {
+        if self.unacked {
+            (self.unacked, self.acked_at) = (false, now.timestamp());
         }
     }
 
@@ -78,12 +78,12 @@ impl Joined {
             self.before -= released as u16;
             return released;
         }
-        std::mem::take(self).spared()
+        std::mem::take(self).saved_headers()
     }
 
     /// Heads that are spared.
-    pub(super) fn spared(&self) -> u32 {
-        u32::from(self.spared) + u32::from(self.before)
+    pub(super) fn saved_headers(&self) -> u32 {
+        u32::from(self.saved_headers) + u32::from(self.before)
     }
 }
 
@@ -100,23 +100,27 @@ mod tests {
     /// The sender hears of the second and third segment 40 us after the ACK; what comes then is joined to the third, up to 17 in one.
     #[test]
     fn joined_to_what_the_sender_has_let_go() {
-        let mut j = Joined::default();
+        let mut j = OfoCoalescing::default();
         for n in 1..=3 {
             assert!(!j.add(Time::from_us(n), segment(n), true, 40_000));
-            j.tell(Time::from_us(n));
+            j.on_ack_sent(Time::from_us(n));
         }
         assert!(!j.add(Time::from_us(42), segment(4), true, 40_000), "the ACK for the third is on its way");
-        j.tell(Time::from_us(42));
-        let joined = (5..30).filter(|&n| j.add(Time::from_us(100), segment(n), true, 40_000)).count();
-        assert_eq!((joined, j.spared()), (16, 16), "the 17th is the next to stand for itself, and nobody has been told of it");
+        j.on_ack_sent(Time::from_us(42));
+        let coalescing = (5..30).filter(|&n| j.add(Time::from_us(100), segment(n), true, 40_000)).count();
+        assert_eq!(
+            (coalescing, j.saved_headers()),
+            (16, 16),
+            "the 17th is the next to stand for itself, and nobody has been told of it"
+        );
     }
 
     /// The sender keeps the first of a run, to which it joins the others.
     #[test]
     fn the_first_of_a_run_takes_nothing_in() {
-        let mut j = Joined::default();
+        let mut j = OfoCoalescing::default();
         assert!(!j.add(Time::from_us(1), segment(1), true, 40_000));
-        j.tell(Time::from_us(1));
+        j.on_ack_sent(Time::from_us(1));
         assert!(!j.add(Time::from_us(1_000), segment(2), true, 40_000));
         j.advance(3 * MSS, 0, false);
         assert!(!j.any());
