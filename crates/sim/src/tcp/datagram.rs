@@ -2,7 +2,6 @@
 
 pub use forebay_experiment::traffic::Datagram;
 
-use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
 use forebay_units::Time;
@@ -31,12 +30,5 @@ impl Sender {
             p.seq = seq;
             p.ts = ts;
         });
-    }
-}
-
-impl Receiver {
-    /// A datagram arrived. Packets are counted by the caller; what counts here is payload, in whatever order it comes.
-    pub(super) fn on_datagram(&mut self, p: &Packet) {
-        self.rcv_nxt += u64::from(p.len);
     }
 }

@@ -14,17 +14,11 @@ pub mod rtt;
 pub mod sender;
 
 mod booking;
-mod gro;
 mod info;
 mod negotiated;
-mod ofo_coalesce;
-mod ofo_queue;
 mod pacer;
 mod prr;
-mod quickack;
 mod rack;
-mod rcvbuf;
-mod sack_list;
 mod sack_state;
 mod scoreboard;
 mod send_buffer;

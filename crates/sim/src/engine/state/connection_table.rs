@@ -299,14 +299,14 @@ impl ConnectionTable {
     /// Byte ranges that the receiver of a connection has. A FIN above a gap is no payload.
     pub(super) fn received(&self, conn: ConnSlot) -> ReceivedRanges {
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
-        let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
+        let beyond = receiver.out_of_order().map(|(start, end)| (start, end.min(written)));
         ReceivedRanges { in_order: receiver.delivered(), beyond: beyond.filter(|(start, end)| start < end).collect() }
     }
 
     /// Bytes of payload that the receiver of a connection has.
     fn payload(&self, conn: ConnSlot) -> u64 {
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
-        receiver.delivered() + receiver.beyond().map(|(start, end)| end.min(written).saturating_sub(start)).sum::<u64>()
+        receiver.delivered() + receiver.out_of_order().map(|(start, end)| end.min(written).saturating_sub(start)).sum::<u64>()
     }
 
     /// Payload that has reached receivers, in order or not, per transport. Open connections count if `is_local` is true for the receiving host.

@@ -72,7 +72,7 @@ impl SimState {
         });
         self.connections.sender_mut(slot).join(spec.group);
         let receiver = self.connections.receiver_mut(slot);
-        receiver.join(spec.group);
+        receiver.set_group(spec.group);
         if receiver.autotunes_window() {
             let pair = (spec.dst, spec.src);
             let back = self.fabric.fib().travel(&self.network, pair, back.hash.into(), u64::from(self.tcp[spec.group].ack_size));
@@ -137,7 +137,7 @@ impl SimState {
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);
         // A remote endpoint has sent and received nothing here. A packet that the shim still holds goes with its entry.
-        let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
+        let sent = sender.balance.wrapping_add(receiver.balance()).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
         self.connections.close(conn, if receives { written } else { 0 }, sent);
     }
 }

@@ -126,7 +126,7 @@ impl SimState {
             return self.process_data::<Direct>(node, p);
         }
         receiver.receive_fast(p, &mut Nic::at_once((&mut self.fabric, &mut self.partition), host, now));
-        if receiver.delivered() >= receiver.deliver_at {
+        if receiver.delivered() >= receiver.deliver_at() {
             self.message_delivered(conn, now);
         }
     }
@@ -160,7 +160,7 @@ impl SimState {
         let receiver = self.connections.receiver_mut(conn);
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        if receiver.delivered() < receiver.deliver_at
+        if receiver.delivered() < receiver.deliver_at()
             && let Some(held) = receiver.ack_wait(&self.tcp[group], now)
         {
             self.partition.defer(node, DeferredEffect::LateAck { conn, time: now, held });
@@ -179,10 +179,10 @@ impl SimState {
     #[inline(always)]
     fn after_data(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = self.connections.receiver(conn);
-        let delivered = receiver.delivered() >= receiver.deliver_at;
+        let delivered = receiver.delivered() >= receiver.deliver_at();
         let entry = receiver.new_timer_entry(|group| &self.tcp[group], now);
         // A timer for a later slot of a timer wheel is queued in that slot at once, behind the earlier ones.
-        if entry < receiver.armed || (entry > receiver.armed && receiver.has_unregistered_slot()) {
+        if entry < receiver.armed() || (entry > receiver.armed() && receiver.has_unregistered_slot()) {
             self.arm_receiver(conn, node, entry);
         }
         if delivered {
@@ -193,11 +193,11 @@ impl SimState {
     #[inline(never)]
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId, entry: TimeOrNever) {
         let r = self.connections.receiver_mut(conn);
-        r.armed = entry;
+        r.set_armed(entry);
         if r.keeps_wheel_slot(&self.tcp[r.group()], entry) {
             return;
         }
-        let (generation, slots) = (r.generation(), r.has_slots());
+        let (generation, slots) = (r.generation(), r.uses_timer_wheel());
         self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, slots);
     }
 
@@ -231,18 +231,19 @@ impl SimState {
                 }
             }
             TimerKind::Receiver { conn, generation } => {
-                if !self.connections.is_of_receiver(node, conn, generation) || self.connections.receiver(conn).armed != now.into()
+                if !self.connections.is_of_receiver(node, conn, generation)
+                    || self.connections.receiver(conn).armed() != now.into()
                 {
                     return;
                 }
                 let r = self.connections.receiver_mut(conn);
-                r.armed = TimeOrNever::NEVER;
+                r.set_armed(TimeOrNever::NEVER);
                 let c = &self.tcp[r.group()];
-                r.leave_slot(c, now);
-                let entry = r.entry(|_| c, now);
-                if r.timer_due.has_come(now) && generation.has_shim() {
+                r.leave_wheel_slot(c, now);
+                let entry = r.timer_entry(|_| c, now);
+                if r.timer_due().has_come(now) && generation.has_shim() {
                     cold_path(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due.has_come(now) {
+                } else if r.timer_due().has_come(now) {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if !entry.is_never() {
                     self.arm_receiver(conn, node, entry);

@@ -15,7 +15,7 @@ impl SimState {
         let &Connection { dst, app, tag, .. } = self.connections.get(conn);
         let (incoming, receiver) = self.connections.receiving_half(conn);
         let delivered = receiver.delivered();
-        while let Some(query) = incoming.complete(&mut receiver.deliver_at, delivered) {
+        while let Some(query) = incoming.complete(receiver.deliver_at_mut(), delivered) {
             self.partition.defer(dst, DeferredEffect::Delivered { conn, time: now });
             self.partition.notices.push((app, Notice::Delivered { tag, query }));
         }

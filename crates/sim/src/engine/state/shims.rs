@@ -115,7 +115,7 @@ impl SimState {
         }
         let back = self.small_packet_latency(dst, src, group);
         let rate = self.network.ports[self.hosts[dst].network_input].rate;
-        if let Some(window) = &mut self.connections.receiver_mut(conn).window_shim {
+        if let Some(window) = self.connections.receiver_mut(conn).window_shim() {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }
     }
@@ -127,7 +127,7 @@ impl SimState {
         }
         let host = self.connections.get(conn).dst;
         let hosts = self.window_shims.of(host);
-        if let (Some(hosts), Some(window)) = (hosts, self.connections.receiver_mut(conn).window_shim.take()) {
+        if let (Some(hosts), Some(window)) = (hosts, self.connections.receiver_mut(conn).take_window_shim()) {
             hosts.leave(&window);
         }
     }
@@ -142,7 +142,7 @@ impl SimState {
         let generation = self.connections.generation(p.conn);
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
         if current
-            && let Some(window) = &mut self.connections.receiver_mut(p.conn).window_shim
+            && let Some(window) = self.connections.receiver_mut(p.conn).window_shim()
             && p.len > 0
             && p.flags & (flag::SYN | flag::PROBE) == 0
         {

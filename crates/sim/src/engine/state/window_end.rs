@@ -39,7 +39,7 @@ impl SimState {
                 }
                 DeferredEffect::Expect { conn, end, query, .. } if self.remote.is_local(self.connections.get(conn).dst) => {
                     let (incoming, receiver) = self.connections.receiving_half(conn);
-                    incoming.expect(&mut receiver.deliver_at, end, query);
+                    incoming.expect(receiver.deliver_at_mut(), end, query);
                     self.note_written(conn, end);
                 }
                 DeferredEffect::Stopped { conn, written } => self.note_written(conn, written),

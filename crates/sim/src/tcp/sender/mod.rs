@@ -47,7 +47,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::HostQueue;
 use crate::tcp::lazy::Lazy;
 use crate::tcp::negotiated::{control_ecn, offered_shift};
-use crate::tcp::rcvbuf::first_window;
+use crate::tcp::receiver::first_window;
 use crate::tcp::rtt::{Rtt, Timed};
 use crate::tcp::sack_state::SackState;
 use crate::tcp::send_buffer::SendBuffer;

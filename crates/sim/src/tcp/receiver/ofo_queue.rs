@@ -1,4 +1,4 @@
-//! Data received out of order: intervals of stream offsets, freshest first as SACK wants them (RFC 2018 section 4).
+//! Out-of-order queue: intervals of stream offsets, the most recent first as SACK reports them (RFC 2018 section 4).
 
 use super::ofo_coalesce::OfoCoalescing;
 use super::sack_list::SackList;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Data [start, end), between the intervals touched just after and just before it.
+/// Data [start, end), linked with the intervals touched just after and just before it.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     start: u64,
@@ -17,40 +17,40 @@ struct Interval {
     older: u32,
 }
 
-/// What a receiver has out of order. Most have nothing, and of a hundred thousand connections each should cost little.
+/// Out-of-order data of one receiver. It is allocated when the first segment arrives out of order, because most connections never need it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OfoQueue(Option<Box<Intervals>>);
 
 impl OfoQueue {
-    /// Nothing is out of order.
+    /// Whether no data is out of order.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
     }
 
-    /// Whether nothing is, and nothing is to be reported as a duplicate.
+    /// Whether no data is out of order and no D-SACK is to be sent.
     #[inline]
     pub(super) fn is_clear(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty() && i.dsack.is_none())
     }
 
-    /// The same, and nothing has become one with something else.
+    /// Whether, moreover, the model of coalescing is in its initial state.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.any())
+        self.is_clear() && self.0.as_ref().is_none_or(|i| !i.coalescing.is_active())
     }
 
-    /// A segment with these sequence numbers came again, which the next ACK reports as D-SACK.
-    pub(super) fn dsack(&mut self, numbers: (u32, u32)) {
+    /// Sets the sequence numbers that the next ACK reports as D-SACK.
+    pub(super) fn set_dsack(&mut self, numbers: (u32, u32)) {
         self.0.get_or_insert_default().dsack = Some(numbers);
     }
 
-    /// Whether there is something to report.
+    /// Whether a D-SACK is to be sent.
     pub(super) fn has_dsack(&self) -> bool {
         self.0.as_ref().is_some_and(|i| i.dsack.is_some())
     }
 
-    /// What is to be reported, once.
+    /// The D-SACK to send, which is removed.
     pub(super) fn take_dsack(&mut self) -> Option<(u32, u32)> {
         self.0.as_mut()?.dsack.take()
     }
@@ -61,51 +61,51 @@ impl OfoQueue {
         self.0.as_ref().map_or(0, |i| i.bytes)
     }
 
-    /// Intervals, freshest first.
+    /// Intervals, the most recent first.
     pub(super) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().flat_map(|i| i.newest_first())
     }
 
-    /// What a receiver of Linux remembers of them.
+    /// The SACK list that Linux keeps.
     pub(super) fn sack_list(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().flat_map(|i| i.sack_list.iter())
     }
 
-    /// Whether such a receiver finds [start, end) elsewhere than in what it expects.
+    /// Whether [start, end) belongs to none of the recent blocks of the SACK list: see [`SackList::misses_recent_blocks`].
     pub(super) fn misses_recent_blocks(&self, start: u64, end: u64) -> bool {
         self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }
 
-    /// Which of their segments have become one in the memory of such a receiver.
+    /// Coalescing of the segments in the queue.
     #[inline]
     pub(super) fn coalescing(&mut self) -> Option<&mut OfoCoalescing> {
         self.0.as_mut().map(|i| &mut i.coalescing)
     }
 
-    /// Heads that are spared there.
-    pub(super) fn saved_headers(&self) -> u32 {
-        self.0.as_ref().map_or(0, |i| i.coalescing.saved_headers())
+    /// Memory that coalescing saves.
+    pub(super) fn saved_memory(&self) -> u32 {
+        self.0.as_ref().map_or(0, |i| i.coalescing.saved_memory())
     }
 
     //= https://www.rfc-editor.org/rfc/rfc2018#section-4
     //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
     //# Acknowledgment Number field in the header.
-    /// Adds [start, end). `remembers`: this is a receiver of Linux.
-    pub(super) fn insert(&mut self, start: u64, end: u64, remembers: bool) {
+    /// Adds [start, end), also to the list that Linux keeps if `keeps_sack_list`.
+    pub(super) fn insert(&mut self, start: u64, end: u64, keeps_sack_list: bool) {
         let intervals = self.0.get_or_insert_default();
-        if remembers {
+        if keeps_sack_list {
             intervals.sack_list.insert(start, end);
         }
         intervals.insert(start, end);
     }
 
-    /// The first of [start, end) that is there.
-    pub(super) fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        self.0.as_ref().and_then(|i| i.known(start, end))
+    /// The first part of [start, end) that is in the queue.
+    pub(super) fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        self.0.as_ref().and_then(|i| i.find_duplicate(start, end))
     }
 
-    /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
+    /// Removes the data that the stream, in order up to `next`, has reached. Returns how far the stream reaches with it.
     pub(super) fn advance(&mut self, next: u64) -> u64 {
         self.0.as_mut().map_or(next, |i| {
             let next = i.advance(next);
@@ -115,8 +115,7 @@ impl OfoQueue {
     }
 }
 
-/// Disjoint, non-adjacent intervals in two orders: of their offsets, to find what a segment touches, and of how recently each was
-/// touched, to report them.
+/// Disjoint, non-adjacent intervals in two orders: by offset, to find those that a segment touches, and by time of the last change, to report them.
 #[derive(Debug, Clone)]
 struct Intervals {
     slots: Vec<Interval>,
@@ -124,11 +123,11 @@ struct Intervals {
     sorted: VecDeque<u32>,
     newest: u32,
     free: u32,
-    /// Length of all of them together.
+    /// Total length.
     bytes: u64,
     sack_list: SackList,
     coalescing: OfoCoalescing,
-    /// Duplicate segment to report in the next ACK, in sequence numbers.
+    /// D-SACK of the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
 }
 
@@ -157,14 +156,14 @@ impl Intervals {
         })
     }
 
-    fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        // The first that it reaches may only be next to it.
+    fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        // The first interval found may only be adjacent.
         let reached = self.sorted.range(self.find_slot(start)..).map(|&slot| self.at(slot)).find(|i| i.end > start)?;
         (reached.start < end).then(|| (reached.start.max(start), reached.end.min(end)))
     }
 
     fn insert(&mut self, start: u64, end: u64) {
-        // Mostly it continues what came just before it, behind all the others.
+        // Common case: it extends the interval changed last, which is the highest.
         if self.sorted.back() == Some(&self.newest)
             && let last = &mut self.slots[self.newest as usize]
             && last.end == start
@@ -181,7 +180,7 @@ impl Intervals {
             self.link(slot);
             return;
         }
-        // The first of those touched takes in the others.
+        // The first interval touched absorbs the others.
         let slot = self.sorted[first];
         let last = self.at(self.sorted[first + touched - 1]).end;
         for _ in 1..touched {
@@ -217,9 +216,9 @@ impl Intervals {
         &self.slots[slot as usize]
     }
 
-    /// Place in the order of offsets of the first interval that ends at `start` or behind it.
+    /// Position in the order of offsets of the first interval that ends at `start` or above.
     fn find_slot(&self, start: u64) -> usize {
-        // Usually that is the last one, or none.
+        // Common cases: the last interval, or none.
         match self.sorted.back().map(|&slot| self.at(slot)) {
             Some(last) if last.end < start => self.sorted.len(),
             Some(last) if last.start <= start => self.sorted.len() - 1,
@@ -246,7 +245,7 @@ impl Intervals {
         self.free = slot;
     }
 
-    /// Makes an interval that is in no place the freshest.
+    /// Makes an interval that is not linked the newest.
     fn link(&mut self, slot: u32) {
         let before = std::mem::replace(&mut self.newest, slot);
         if before != NONE {
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_and_keeps_the_freshest_first() {
+    fn merges_and_keeps_the_newest_first() {
         let mut r = OfoQueue::default();
         r.insert(10, 20, false);
         r.insert(30, 40, false);
@@ -291,11 +290,11 @@ mod tests {
         assert!(r.is_empty());
     }
 
-    /// The same by looking at every interval each time: what the fast structure must equal.
+    /// Reference implementation: a list that is scanned on each call.
     #[derive(Default)]
-    struct Plain(Vec<(u64, u64)>);
+    struct ScannedList(Vec<(u64, u64)>);
 
-    impl Plain {
+    impl ScannedList {
         fn insert(&mut self, mut start: u64, mut end: u64) {
             self.0.retain(|&(s, e)| {
                 let touches = s <= end && start <= e;
@@ -308,7 +307,7 @@ mod tests {
             self.0.insert(0, (start, end));
         }
 
-        fn known(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        fn find_duplicate(&self, start: u64, end: u64) -> Option<(u64, u64)> {
             let merged = self.0.iter().map(|&(s, e)| (s.max(start), e.min(end)));
             merged.filter(|(s, e)| s < e).min()
         }
@@ -321,12 +320,12 @@ mod tests {
         }
     }
 
-    /// Segments in order, late, twice and in part, with and without steps of the cumulative edge.
+    /// Segments in order, late, duplicate and partial, with and without advances of the left edge.
     #[test]
-    fn equals_a_plain_list() {
+    fn equals_a_scanned_list() {
         for seed in 0..400 {
             let mut rng = Rng::stream(seed, &[0]);
-            let (mut fast, mut plain) = (OfoQueue::default(), Plain::default());
+            let (mut fast, mut plain) = (OfoQueue::default(), ScannedList::default());
             let mut next = 0;
             let spread = [8, 40, 300][seed as usize % 3];
             for _ in 0..1500 {
@@ -337,7 +336,7 @@ mod tests {
                     next = fast.advance(end);
                     assert_eq!(next, plain.advance(end));
                 } else {
-                    assert_eq!(fast.known(start, end), plain.known(start, end));
+                    assert_eq!(fast.find_duplicate(start, end), plain.find_duplicate(start, end));
                     fast.insert(start, end, seed % 2 == 0);
                     plain.insert(start, end);
                 }
