@@ -203,7 +203,7 @@ fn sequence(entry: &QueueEntry, number: u64) -> Tally {
         _ => QueueLen::Packets(2 + rng.below(40)),
     };
     let mut queue = parameters::built(entry, buffer, traffic.rate, &mut rng);
-    queue.fit(1 + rng.below(4), traffic.largest);
+    queue.set_defaults(1 + rng.below(4), traffic.largest);
     let discipline = Discipline::of(&queue).expect("there is a core");
     let stream = Rng::stream(rng.next_u64(), &[]);
     let core = Core::new(&discipline, traffic.rate, stream.state());

@@ -120,7 +120,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
             QueueLen::Bytes(b) => b / packet,
         });
         // Of a shared buffer what one port can hold, as the models have one bottleneck.
-        let shared = network.nodes[p.from].shared_buffer.map(|s| s.alone() / packet);
+        let shared = network.nodes[p.from].shared_buffer.map(|s| s.max_port_bytes() / packet);
         own.into_iter().chain(shared).min()
     };
     // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.

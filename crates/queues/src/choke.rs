@@ -2,10 +2,10 @@
 //!
 //! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
 
-use crate::line::Line;
+use crate::ring_buffer::RingBuffer;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, QueueState, Queued, Verdict, red,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
+    QueueError, QueueState, Queued, RawParams, Verdict, red,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::Rng;
@@ -32,7 +32,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(packet: &Queued) -> Candidate {
+    fn new(packet: &Queued) -> Candidate {
         Candidate { handle: packet.handle, capable: packet.packet.ecn.is_capable(), flow: packet.packet.flow }
     }
 }
@@ -40,11 +40,11 @@ impl Candidate {
 /// RED, asked only about packets that met no (or not enough) packets of their flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choke {
-    law: red::Law,
+    control: red::RedControl,
     samples: usize,
     rule: Match,
     mark_samples: bool,
-    backlog: Line<Candidate>,
+    backlog: RingBuffer<Candidate>,
     /// Places in the queue that were drawn.
     drawn: Vec<usize>,
     /// They match the packet that was offered last.
@@ -53,27 +53,27 @@ pub struct Choke {
 }
 
 impl Choke {
-    fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
-        let (backlog, drawn, rng) = (Line::default(), Vec::new(), Rng::stream(0, &[]));
-        Choke { law, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
+    fn new(control: red::RedControl, samples: usize, rule: Match, mark_samples: bool) -> Choke {
+        let (backlog, drawn, rng) = (RingBuffer::default(), Vec::new(), Rng::stream(0, &[]));
+        Choke { control, samples, rule, mark_samples, backlog, drawn, matched: false, rng }
     }
 
     /// The decision about a packet; `None` if it has met packets of its flow.
     #[inline(always)]
     fn decide(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
-        self.law.update(port);
+        self.control.update(port);
         if !port.fits(packet.wire) {
-            self.law.overflow(port);
+            self.control.on_overflow(port);
             return Some(Verdict::Drop(DropReason::Overflow));
         }
-        if !self.law.reaches_min() {
-            return Some(self.law.decide_below_min());
+        if !self.control.reaches_min() {
+            return Some(self.control.decide_below_min());
         }
         // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
         if self.backlog.len() >= self.samples && self.matches(packet.flow) {
             return None;
         }
-        Some(self.law.decide_above_min(port, packet.ecn))
+        Some(self.control.decide_above_min(port, packet.ecn))
     }
 
     /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
@@ -123,21 +123,21 @@ impl Discipline for Choke {
     fn start(&mut self, rate: Rate, rng: Rng) {
         // The samples have a stream of their own, so that the law's is that of `red`.
         self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
-        self.law.start(rate, rng);
+        self.control.start(rate, rng);
     }
 
     fn marks(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.law.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.control.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.law.plain().to_vec();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.control.raw_params().to_vec();
         numbers.extend([self.samples as u64, self.rule as u64, u64::from(self.mark_samples)]);
-        Plain::new("choke", numbers)
+        RawParams::new("choke", numbers)
     }
 }
 
@@ -153,46 +153,46 @@ impl Buffered for Choke {
             Verdict::signal(packet.packet.ecn)
         });
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(Candidate::of(&packet));
+            self.backlog.push_back(Candidate::new(&packet));
         }
     }
 
-    const QUICK: bool = true;
+    const HAS_FAST_PUSH: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        self.law.stays_below_min(port) && self.backlog.has_room() && port.fits(packet.packet.wire)
+    fn takes_fast_push(&self, port: &PortState, packet: &Queued) -> bool {
+        self.control.stays_below_min(port) && self.backlog.has_capacity() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         let verdict = self.decide(port, &packet.packet);
         match verdict {
             None => self.matched = true,
             Some(Verdict::Drop(_)) => {}
-            Some(Verdict::Accept | Verdict::Mark) => self.backlog.push_back(Candidate::of(packet)),
+            Some(Verdict::Accept | Verdict::Mark) => self.backlog.push_back(Candidate::new(packet)),
         }
         verdict
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         // Nobody waits to be drawn.
         port.fits(packet.wire).then(|| {
-            self.law.update(port);
-            self.law.decide(port, packet.ecn)
+            self.control.update(port);
+            self.control.decide(port, packet.ecn)
         })
     }
 
-    fn lets_pass(&self) -> bool {
-        self.law.is_at_rest()
+    fn accepts_idle(&self) -> bool {
+        self.control.is_idle_safe()
     }
 
-    const VARIES: bool = true;
+    const IDLE_VARIES: bool = true;
 
     #[inline(always)]
-    fn passed(&mut self, idle: Time) {
-        self.law.was_idle(idle);
+    fn add_idle(&mut self, idle: Time) {
+        self.control.add_idle(idle);
     }
 
     #[inline(always)]
@@ -213,7 +213,7 @@ fn build_multi(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError
     }
     let rule = v.choice("match", MATCHES);
     let mark_samples = v.text("victims") == "samples";
-    red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, m as usize, rule, mark_samples))))
+    red::control(v).map(|control| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(control, m as usize, rule, mark_samples))))
 }
 
 /// RED's parameters and those of the samples.
@@ -251,7 +251,9 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, 1, Match::All, true)))),
+    build: |v, _| {
+        red::control(v).map(|control| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(control, 1, Match::All, true))))
+    },
 };
 
 pub(crate) const MULTI: QueueEntry = QueueEntry {
@@ -274,9 +276,9 @@ mod tests {
 
     /// A port whose average lies just above `min`, where the law hardly ever signals, with these flows waiting behind a packet in service.
     fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
-        let mut law = red::tests::example();
-        law.avg = 30.5;
-        let mut choke = Choke::new(law, samples, rule, true);
+        let mut control = red::tests::example();
+        control.avg = 30.5;
+        let mut choke = Choke::new(control, samples, rule, true);
         choke.start(Rate(1_000_000_000), Rng::stream(5, &[samples as u64]));
         let mut p = Port::new(BufferedDiscipline::Choke(choke), QueueState { packets: 250, bytes: u64::MAX });
         p.serving = Some(Queued { handle: Handle(u32::MAX), since: Time(0), packet: packet(1500, 0, 0, 99) });
@@ -285,7 +287,7 @@ mod tests {
             let queued = Queued { handle: Handle(1_000_000 + i as u32), since: Time(0), packet };
             p.backlog.push(queued);
             let BufferedDiscipline::Choke(choke) = &mut p.discipline else { unreachable!() };
-            choke.backlog.push_back(Candidate::of(&queued));
+            choke.backlog.push_back(Candidate::new(&queued));
         }
         p
     }
@@ -323,7 +325,7 @@ mod tests {
         assert_eq!(p.effects, []);
         let mut p = port(1, Match::All, &[1, 1, 1], Codepoint::Ect0);
         let BufferedDiscipline::Choke(c) = &mut p.discipline else { unreachable!() };
-        c.law.avg = 29.0;
+        c.control.avg = 29.0;
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
     }
 

@@ -2,8 +2,8 @@
 //! again and again, ever faster, until it falls below. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -41,11 +41,11 @@ impl Params {
     }
 
     /// Full packets have `packet` bytes, unless the scenario says otherwise.
-    pub(crate) fn fit(&mut self, packet: u64) {
+    pub(crate) fn set_defaults(&mut self, packet: u64) {
         self.mtu = self.mtu.or(Some(packet));
     }
 
-    pub(crate) fn plain(&self) -> [u64; 5] {
+    pub(crate) fn raw_params(&self) -> [u64; 5] {
         [self.target.0, self.interval.0, u64::from(self.ecn), self.ce_threshold.0, self.mtu.unwrap_or(ETHERNET)]
     }
 
@@ -62,7 +62,7 @@ impl Params {
 
 /// The state of the law for one queue (RFC 8289 section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Law {
+pub(crate) struct CodelControl {
     /// When the waiting time will have been above the target for an interval.
     first_above: Option<Time>,
     dropping: bool,
@@ -82,7 +82,7 @@ pub(crate) trait Packets {
     fn bytes(&self) -> u64;
 }
 
-impl Law {
+impl CodelControl {
     /// Drops for want of room make the law's signal stronger too where a queue of several overflows (Linux, `fq_codel_drop`); those of a
     /// single queue do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
@@ -128,7 +128,7 @@ impl Law {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.wrapping_add(1);
-                Law::signal(p, &mut packet, effects);
+                CodelControl::signal(p, &mut packet, effects);
                 if packet.is_some() {
                     // Marked: it leaves, and the next signal has its time (Linux).
                     self.drop_next = p.control_law(self.drop_next, self.count);
@@ -141,7 +141,7 @@ impl Law {
                 }
             }
         } else if may_drop {
-            Law::signal(p, &mut packet, effects);
+            CodelControl::signal(p, &mut packet, effects);
             if packet.is_none() {
                 (packet, _) = self.take(p, now, queue);
             }
@@ -164,7 +164,7 @@ impl Law {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Codel {
     params: Params,
-    law: Law,
+    control: CodelControl,
     backlog: Backlog,
 }
 
@@ -187,22 +187,22 @@ impl Packets for Backlog {
 }
 
 impl Discipline for Codel {
-    fn fit(&mut self, _senders: u64, packet: u64) {
-        self.params.fit(packet);
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
+        self.params.set_defaults(packet);
     }
 
     fn marks(&self) -> bool {
         self.params.marks()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("codel", self.params.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("codel", self.params.raw_params())
     }
 }
 
 impl Buffered for Codel {
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {
             return Some(Verdict::Drop(DropReason::Overflow));
         }
@@ -212,14 +212,14 @@ impl Buffered for Codel {
     }
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if let Some(verdict) = self.offer(port, &packet) {
+        if let Some(verdict) = self.try_push(port, &packet) {
             packet.admit(verdict, effects);
         }
     }
 
     #[inline(always)]
     fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Handle> {
-        self.law.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
+        self.control.pop(&self.params, now, &mut self.backlog, effects).map(|q| q.handle)
     }
 
     fn len(&self) -> usize {
@@ -274,7 +274,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"codel\", target = \"100us\", interval = \"2ms\", ecn = true }",
     build: |v, _| {
         let params = Params::new(v)?;
-        let codel = Codel { params, law: Law::default(), backlog: Backlog::default() };
+        let codel = Codel { params, control: CodelControl::default(), backlog: Backlog::default() };
         Ok(Queue::Buffered(BufferedDiscipline::Codel(codel)))
     },
 };

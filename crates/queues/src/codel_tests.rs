@@ -11,7 +11,7 @@ fn params(ecn: bool) -> Params {
 }
 
 fn codel(ecn: bool) -> Codel {
-    Codel { params: params(ecn), law: Law::default(), backlog: Backlog::default() }
+    Codel { params: params(ecn), control: CodelControl::default(), backlog: Backlog::default() }
 }
 
 fn port(codel: Codel) -> Port {
@@ -83,12 +83,12 @@ fn the_count_is_restored_after_a_short_calm() {
     let enter = |count, last_count, ago: u64| {
         let now = Time(10_000 * MS);
         let drop_next = Time(now.0 - ago * MS);
-        let mut law = Law { first_above: Some(now), dropping: false, drop_next, count, last_count };
+        let mut control = CodelControl { first_above: Some(now), dropping: false, drop_next, count, last_count };
         let mut effects = Vec::new();
-        assert!(law.pop(&params(false), now, &mut Old(2), &mut effects).is_some());
+        assert!(control.pop(&params(false), now, &mut Old(2), &mut effects).is_some());
         assert_eq!(effects, [Effect::Drop(Handle(1), DropReason::Early)]);
-        assert!(law.dropping && law.last_count == law.count);
-        (law.count, (law.drop_next - now).0)
+        assert!(control.dropping && control.last_count == control.count);
+        (control.count, (control.drop_next - now).0)
     };
     assert_eq!(enter(10, 4, 1_599), (6, 40_824_829_046));
     assert_eq!(enter(10, 4, 1_600), (1, 100 * MS), "16 intervals are too long");
@@ -103,13 +103,13 @@ fn a_short_wait_and_a_short_queue_end_it() {
     p.arrive(packet(1500, 0, 0, 0));
     p.now = Time(5 * MS - 1);
     p.arrive(packet(1500, 0, 0, 0));
-    let law = |p: &Port| if let BufferedDiscipline::Codel(c) = &p.discipline { c.law } else { unreachable!() };
-    assert_eq!((p.serve(), law(&p).first_above), (Some(0), None), "below the target");
+    let control = |p: &Port| if let BufferedDiscipline::Codel(c) = &p.discipline { c.control } else { unreachable!() };
+    assert_eq!((p.serve(), control(&p).first_above), (Some(0), None), "below the target");
     p.now = Time(5 * MS);
     p.arrive(packet(1500, 0, 0, 0));
-    assert_eq!((p.serve(), law(&p).first_above), (Some(1), Some(Time(105 * MS))));
+    assert_eq!((p.serve(), control(&p).first_above), (Some(1), Some(Time(105 * MS))));
     p.now = Time(105 * MS);
-    assert_eq!((p.serve(), law(&p).first_above), (Some(2), None), "one full packet is left");
+    assert_eq!((p.serve(), control(&p).first_above), (Some(2), None), "one full packet is left");
     assert_eq!((p.serve(), p.serve()), (Some(3), None));
 }
 

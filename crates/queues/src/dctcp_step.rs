@@ -1,8 +1,8 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::QueueLen;
@@ -39,12 +39,12 @@ impl Discipline for DctcpStep {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
     }
 }
 

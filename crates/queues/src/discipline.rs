@@ -2,7 +2,7 @@
 //! discipline the order, or what stays in the backlog, can change after the arrival, so the port takes the next packet from it
 //! whenever it has sent one.
 
-use crate::{Arrival, Effects, Handle, Plain, PortState, QueueState, Queued, Verdict};
+use crate::{Arrival, Effects, Handle, PortState, QueueState, Queued, RawParams, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{QueueLen, Rate, Time};
 
@@ -12,28 +12,28 @@ pub trait Discipline {
     fn start(&mut self, _rate: Rate, _rng: Rng) {}
 
     /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
-    fn fit(&mut self, _senders: u64, _packet: u64) {}
+    fn set_defaults(&mut self, _senders: u64, _packet: u64) {}
 
     /// Whether it can set CE, with the parameters it has.
     fn marks(&self) -> bool;
 
     /// Whether it looks at classes of service or ranks.
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         false
     }
 
-    /// See [`Queue::marks_from`].
-    fn marks_from(&self) -> Option<QueueState> {
+    /// See [`Queue::marking_threshold`].
+    fn marking_threshold(&self) -> Option<QueueState> {
         None
     }
 
-    /// See [`Queue::levels`].
-    fn levels(&self) -> Vec<(String, QueueState)> {
+    /// See [`Queue::thresholds`].
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
         Vec::new()
     }
 
-    /// See [`Queue::plain`].
-    fn plain(&self) -> Option<Plain>;
+    /// See [`Queue::raw_params`].
+    fn raw_params(&self) -> Option<RawParams>;
 }
 
 /// A discipline that decides about a packet when it arrives, once and for all, and serves in order of arrival.
@@ -57,35 +57,35 @@ pub trait Buffered: Discipline {
 
     /// What `push` would decide about a packet, and this is then done, where no other packet is concerned. `None`, and nothing is changed that
     /// could be noticed, where `push` must be called next.
-    fn offer(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, _port: &PortState, _packet: &Queued) -> Option<Verdict> {
         None
     }
 
-    /// Whether there is a quick way through `offer`.
-    const QUICK: bool = false;
+    /// Whether there is a quick way through `try_push`.
+    const HAS_FAST_PUSH: bool = false;
 
-    /// Whether `offer` would go that way with this packet: take it in, marked or not, and call nobody, not even for memory.
-    fn is_ready(&self, _port: &PortState, _packet: &Queued) -> bool {
+    /// Whether `try_push` would go that way with this packet: take it in, marked or not, and call nobody, not even for memory.
+    fn takes_fast_push(&self, _port: &PortState, _packet: &Queued) -> bool {
         false
     }
 
     /// A packet arrives at an idle port with nothing in the backlog: what `push` would decide about it, and this is then done, as by
     /// `push` and `pop` at once. `None`, and nothing is changed, where these must be called.
-    fn pass(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, _port: &PortState, _packet: &Arrival) -> Option<Verdict> {
         None
     }
 
-    /// A promise by which a port may leave out `pass`: a packet that arrives at an idle port with nothing in the backlog, and fits, is always
-    /// accepted unchanged, and nothing that is decided later depends on that call, but on what [`Buffered::passed`] tells.
-    fn lets_pass(&self) -> bool {
+    /// A promise by which a port may leave out `push_idle`: a packet that arrives at an idle port with nothing in the backlog, and fits, is always
+    /// accepted unchanged, and nothing that is decided later depends on that call, but on what [`Buffered::add_idle`] tells.
+    fn accepts_idle(&self) -> bool {
         false
     }
 
-    /// Whether the promise is given and taken back while packets arrive, and `passed` is of interest.
-    const VARIES: bool = false;
+    /// Whether the promise is given and taken back while packets arrive, and `add_idle` is of interest.
+    const IDLE_VARIES: bool = false;
 
-    /// How long together the port was idle before packets for which `pass` was left out, told before the next call.
-    fn passed(&mut self, _idle: Time) {}
+    /// How long together the port was idle before packets for which `push_idle` was left out, told before the next call.
+    fn add_idle(&mut self, _idle: Time) {}
 
     /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
     /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
@@ -102,16 +102,16 @@ pub trait Buffered: Discipline {
 
     /// Does some work with it.
     #[inline(always)]
-    fn work<W: Work>(&mut self, work: W) -> W::Output
+    fn apply<W: Operation>(&mut self, apply: W) -> W::Output
     where
         Self: Sized,
     {
-        work.with(self)
+        apply.run(self)
     }
 }
 
 /// What meets at a port.
-pub trait Met {
+pub trait ArrivalContext {
     /// The state of the port.
     fn port(&self) -> PortState;
 
@@ -119,7 +119,7 @@ pub trait Met {
     fn packet(&self) -> Arrival;
 }
 
-impl Met for (PortState, Arrival) {
+impl ArrivalContext for (PortState, Arrival) {
     #[inline(always)]
     fn port(&self) -> PortState {
         self.0
@@ -132,23 +132,23 @@ impl Met for (PortState, Arrival) {
 }
 
 /// Something to do with a buffered discipline, compiled for each kind of them: which one it is, is asked once.
-pub trait Work {
+pub trait Operation {
     /// What comes of it.
     type Output;
 
     /// Does it.
-    fn with(self, discipline: &mut impl Buffered) -> Self::Output;
+    fn run(self, discipline: &mut impl Buffered) -> Self::Output;
 }
 
 /// An enum over all disciplines of one kind, so that the packet path has no indirect call, and the methods that they share.
 macro_rules! disciplines {
-    ($(#[$doc:meta])* $name:ident: $($module:ident::$variant:ident $(in $pointer:ident)?, $line:literal;)*) => {
+    ($(#[$doc:meta])* $name:ident: $($module:ident::$variant:ident $(in $pointer:ident)?, $ring_buffer:literal;)*) => {
         $(pub use crate::$module::$variant;)*
 
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq)]
         pub enum $name {
-            $(#[doc = $line] $variant(disciplines!(@type $variant $($pointer)?)),)*
+            $(#[doc = $ring_buffer] $variant(disciplines!(@type $variant $($pointer)?)),)*
         }
 
         impl $name {
@@ -156,28 +156,28 @@ macro_rules! disciplines {
                 each!($name, self, d => d.start(rate, rng), $($variant)*)
             }
 
-            fn fit(&mut self, senders: u64, packet: u64) {
-                each!($name, self, d => d.fit(senders, packet), $($variant)*)
+            fn set_defaults(&mut self, senders: u64, packet: u64) {
+                each!($name, self, d => d.set_defaults(senders, packet), $($variant)*)
             }
 
             fn marks(&self) -> bool {
                 each!($name, self, d => d.marks(), $($variant)*)
             }
 
-            fn reads_tags(&self) -> bool {
-                each!($name, self, d => d.reads_tags(), $($variant)*)
+            fn reads_priority(&self) -> bool {
+                each!($name, self, d => d.reads_priority(), $($variant)*)
             }
 
-            fn marks_from(&self) -> Option<QueueState> {
-                each!($name, self, d => d.marks_from(), $($variant)*)
+            fn marking_threshold(&self) -> Option<QueueState> {
+                each!($name, self, d => d.marking_threshold(), $($variant)*)
             }
 
-            fn levels(&self) -> Vec<(String, QueueState)> {
-                each!($name, self, d => d.levels(), $($variant)*)
+            fn thresholds(&self) -> Vec<(String, QueueState)> {
+                each!($name, self, d => d.thresholds(), $($variant)*)
             }
 
-            fn plain(&self) -> Option<Plain> {
-                each!($name, self, d => d.plain(), $($variant)*)
+            fn raw_params(&self) -> Option<RawParams> {
+                each!($name, self, d => d.raw_params(), $($variant)*)
             }
         }
 
@@ -207,8 +207,8 @@ macro_rules! disciplines {
 
             /// As `on_arrival`, of facts that are put together for each discipline by itself: what it does not look at need not be.
             #[inline(always)]
-            pub fn decide(&mut self, met: &impl Met) -> Verdict {
-                each!(FifoDiscipline, self, d => d.on_arrival(&met.port(), &met.packet()), $($variant)*)
+            pub fn decide(&mut self, context: &impl ArrivalContext) -> Verdict {
+                each!(FifoDiscipline, self, d => d.on_arrival(&context.port(), &context.packet()), $($variant)*)
             }
         }
     };
@@ -216,8 +216,8 @@ macro_rules! disciplines {
         impl BufferedDiscipline {
             /// Does some work with whichever it is.
             #[inline(always)]
-            pub fn work<W: Work>(&mut self, work: W) -> W::Output {
-                each!(BufferedDiscipline, self, d => d.work(work), $($variant)*)
+            pub fn apply<W: Operation>(&mut self, apply: W) -> W::Output {
+                each!(BufferedDiscipline, self, d => d.apply(apply), $($variant)*)
             }
 
             /// See [`Buffered::push`].
@@ -230,9 +230,9 @@ macro_rules! disciplines {
                 each!(BufferedDiscipline, self, d => d.pop(now, effects), $($variant)*)
             }
 
-            /// See [`Buffered::lets_pass`].
-            pub fn lets_pass(&self) -> bool {
-                each!(BufferedDiscipline, self, d => d.lets_pass(), $($variant)*)
+            /// See [`Buffered::accepts_idle`].
+            pub fn accepts_idle(&self) -> bool {
+                each!(BufferedDiscipline, self, d => d.accepts_idle(), $($variant)*)
             }
 
             /// Packets in the backlog.
@@ -299,10 +299,10 @@ impl Queue {
     }
 
     /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
-    pub fn fit(&mut self, senders: u64, packet: u64) {
+    pub fn set_defaults(&mut self, senders: u64, packet: u64) {
         match self {
-            Queue::Fifo(d) => d.fit(senders, packet),
-            Queue::Buffered(d) => d.fit(senders, packet),
+            Queue::Fifo(d) => d.set_defaults(senders, packet),
+            Queue::Buffered(d) => d.set_defaults(senders, packet),
         }
     }
 
@@ -315,46 +315,46 @@ impl Queue {
     }
 
     /// Whether it loses packets whatever happens: what it drops early is not meant as a signal.
-    pub fn loses(&self) -> bool {
+    pub fn is_lossy(&self) -> bool {
         matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
     }
 
     /// Whether it looks at classes of service or ranks.
-    pub fn reads_tags(&self) -> bool {
+    pub fn reads_priority(&self) -> bool {
         match self {
-            Queue::Fifo(d) => d.reads_tags(),
-            Queue::Buffered(d) => d.reads_tags(),
+            Queue::Fifo(d) => d.reads_priority(),
+            Queue::Buffered(d) => d.reads_priority(),
         }
     }
 
     /// The length of the whole queue from which on it marks, where it marks by a step of that: DCTCP's K. The unit that it does not count is
     /// unlimited.
-    pub fn marks_from(&self) -> Option<QueueState> {
+    pub fn marking_threshold(&self) -> Option<QueueState> {
         match self {
-            Queue::Fifo(d) => d.marks_from(),
-            Queue::Buffered(d) => d.marks_from(),
+            Queue::Fifo(d) => d.marking_threshold(),
+            Queue::Buffered(d) => d.marking_threshold(),
         }
         .filter(|k| *k != QueueState::UNLIMITED)
     }
 
     /// Lengths other than K from which on it may mark or drop early, and of what: RED's thresholds on the average, K of single queues by class.
-    pub fn levels(&self) -> Vec<(String, QueueLen)> {
-        let levels = match self {
-            Queue::Fifo(d) => d.levels(),
-            Queue::Buffered(d) => d.levels(),
+    pub fn thresholds(&self) -> Vec<(String, QueueLen)> {
+        let thresholds = match self {
+            Queue::Fifo(d) => d.thresholds(),
+            Queue::Buffered(d) => d.thresholds(),
         };
         // The unit that a threshold does not count is unlimited.
         let length =
             |k: QueueState| if k.packets < u32::MAX { QueueLen::Packets(k.packets.into()) } else { QueueLen::Bytes(k.bytes) };
-        levels.into_iter().map(|(name, k)| (name, length(k))).collect()
+        thresholds.into_iter().map(|(name, k)| (name, length(k))).collect()
     }
 
     /// Its kind and parameters as plain numbers; `None` for one that is written in Rust only. What depends on the network must have been set
-    /// with [`Queue::fit`].
-    pub fn plain(&self) -> Option<Plain> {
+    /// with [`Queue::set_defaults`].
+    pub fn raw_params(&self) -> Option<RawParams> {
         match self {
-            Queue::Fifo(d) => d.plain(),
-            Queue::Buffered(d) => d.plain(),
+            Queue::Fifo(d) => d.raw_params(),
+            Queue::Buffered(d) => d.raw_params(),
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Codepoint;
-use crate::testing::{Effect, built, busy, packet};
+use crate::testing::{Effect, build_with, busy, packet};
 use forebay_param::Value;
 
 /// What ports rely on: they do not call where the two promises say what the decision is.
@@ -37,33 +37,33 @@ fn promises_are_kept() {
 /// Passes a packet that meets nobody.
 struct Passing(PortState, Arrival);
 
-impl Work for Passing {
+impl Operation for Passing {
     type Output = Option<Verdict>;
 
-    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
-        discipline.pass(&self.0, &self.1)
+    fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        discipline.push_idle(&self.0, &self.1)
     }
 }
 
 /// Takes in a packet that lines up, if the discipline is ready for it.
 struct Joining(PortState, Queued);
 
-impl Work for Joining {
+impl Operation for Joining {
     type Output = Option<Verdict>;
 
-    fn with(self, discipline: &mut impl Buffered) -> Option<Verdict> {
-        if discipline.is_ready(&self.0, &self.1) { discipline.offer(&self.0, &self.1) } else { None }
+    fn run(self, discipline: &mut impl Buffered) -> Option<Verdict> {
+        if discipline.takes_fast_push(&self.0, &self.1) { discipline.try_push(&self.0, &self.1) } else { None }
     }
 }
 
 /// Says that one has passed.
 struct Passed(Time);
 
-impl Work for Passed {
+impl Operation for Passed {
     type Output = ();
 
-    fn with(self, discipline: &mut impl Buffered) {
-        discipline.passed(self.0);
+    fn run(self, discipline: &mut impl Buffered) {
+        discipline.add_idle(self.0);
     }
 }
 
@@ -81,16 +81,16 @@ fn what_passes_need_not_ask() {
     ];
     let mut rng = Rng::stream(11, &[]);
     for (entry, sets) in all {
-        let Queue::Buffered(mut d) = built(entry, sets) else { unreachable!() };
+        let Queue::Buffered(mut d) = build_with(entry, sets) else { unreachable!() };
         d.start(Rate(10_000_000_000), Rng::stream(12, &[]));
-        let (mut effects, mut now, mut passed, mut asked, mut ready) = (Vec::new(), Time(0), 0, 0, 0);
+        let (mut effects, mut now, mut skipped, mut asked, mut ready) = (Vec::new(), Time(0), 0, 0, 0);
         for _ in 0..500 {
             for n in 1..rng.below(20) as u32 {
                 let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
                 let arrival = Arrival { ecn: Codepoint::Ect0, ..packet(1500, n as u8 % 8, 0, u64::from(n)) };
                 let state = PortState { now, ..busy(queue, 15) };
                 let (queued, mut other) = (Queued { handle: Handle(n), since: now, packet: arrival }, d.clone());
-                let verdict = other.work(Joining(state, queued));
+                let verdict = other.apply(Joining(state, queued));
                 effects.clear();
                 d.push(&state, queued, &mut effects);
                 if let Some(verdict) = verdict {
@@ -106,12 +106,12 @@ fn what_passes_need_not_ask() {
                 now += Time(rng.below(5_000_000));
                 let (state, arrival) = (PortState { now, idle_since, ..busy(QueueState::default(), 15) }, packet(1500, 3, 0, 1));
                 let mut other = d.clone();
-                let verdict = other.work(Passing(state, arrival));
-                if d.lets_pass() {
+                let verdict = other.apply(Passing(state, arrival));
+                if d.accepts_idle() {
                     assert_eq!(verdict, Some(Verdict::Accept), "{d:?}");
-                    d.work(Passed(now - idle_since));
+                    d.apply(Passed(now - idle_since));
                     assert_eq!(d, other);
-                    passed += 1;
+                    skipped += 1;
                 } else {
                     d = other;
                     asked += 1;
@@ -119,7 +119,7 @@ fn what_passes_need_not_ask() {
             }
         }
         assert!((ready > 1000) == (entry.entry.name != "pfabric"), "{}: {ready}", entry.entry.name);
-        assert!(passed > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {passed} {asked}", entry.entry.name);
+        assert!(skipped > 100 && (asked > 100) == (entry.entry.name == "choke"), "{}: {skipped} {asked}", entry.entry.name);
     }
 }
 
@@ -129,7 +129,7 @@ fn levels_have_names() {
     let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
     let packets = |n| Value::QueueLen(QueueLen::Packets(n));
     let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {
-        built(entry, sets).levels().into_iter().map(|(name, length)| (name, length.amount())).collect()
+        build_with(entry, sets).thresholds().into_iter().map(|(name, length)| (name, length.amount())).collect()
     };
     let named = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
     let red = of(&crate::red::ENTRY, &[("min", packets(30)), ("max", packets(90))]);

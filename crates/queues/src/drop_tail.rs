@@ -1,7 +1,7 @@
 //! Drop-tail: accept whatever fits.
 
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, RawParams, Verdict,
 };
 use forebay_param::Entry;
 
@@ -14,8 +14,8 @@ impl Discipline for DropTail {
         false
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("drop-tail", [])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("drop-tail", [])
     }
 }
 

@@ -1,10 +1,10 @@
 //! Deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995): queues by class take turns; in each turn a queue may send its quantum
 //! and what it had left over.
 
-use crate::by_class::{ByClass, PARAMS};
+use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 /// The queues and whose turn it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dwrr {
-    queues: ByClass,
+    queues: ClassQueues,
     /// Queues with packets in the order of their turns (the active list of section 3).
     active: VecDeque<u8>,
     /// What each queue may still send in its turn, bytes.
     deficit: Vec<u64>,
     /// Whether the first of the active queues has had its quantum for this turn.
-    begun: bool,
+    has_quantum: bool,
     /// A turn of weight 1, bytes; 0: not set.
     quantum: u64,
 }
@@ -33,7 +33,7 @@ impl Dwrr {
 impl Discipline for Dwrr {
     /// A quantum of a full packet or more makes every turn send something, and so the work for a packet constant (section 3, theorem 4.2
     /// there needs it).
-    fn fit(&mut self, _senders: u64, packet: u64) {
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
         if self.quantum == 0 {
             self.quantum = packet;
         }
@@ -43,18 +43,18 @@ impl Discipline for Dwrr {
         self.queues.marks()
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.queues.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.queues.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.queues.plain();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.queues.raw_params();
         numbers.push(self.quantum.max(1));
-        Plain::new("dwrr", numbers)
+        RawParams::new("dwrr", numbers)
     }
 }
 
@@ -66,8 +66,8 @@ impl Buffered for Dwrr {
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
-        let (verdict, q) = self.queues.offer(port, packet)?;
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        let (verdict, q) = self.queues.try_push(port, packet)?;
         self.activate(q);
         Some(verdict)
     }
@@ -79,29 +79,29 @@ impl Buffered for Dwrr {
         loop {
             let q = usize::from(*self.active.front()?);
             let head = self.queues.head(q);
-            if head.is_some() && !self.begun {
+            if head.is_some() && !self.has_quantum {
                 self.deficit[q] += self.quantum_of(q);
-                self.begun = true;
+                self.has_quantum = true;
             }
             match head {
                 Some(wire) if u64::from(wire) <= self.deficit[q] => {
                     let packet = self.queues.take(q);
                     self.deficit[q] -= u64::from(wire);
                     if self.queues.head(q).is_none() {
-                        self.leave(q);
+                        self.deactivate(q);
                     }
                     return packet;
                 }
                 Some(_) => {
                     self.active.rotate_left(1);
-                    self.begun = false;
+                    self.has_quantum = false;
                     passed += 1;
                     if passed > self.active.len() {
                         self.skip_rounds();
                         passed = 0;
                     }
                 }
-                None => self.leave(q),
+                None => self.deactivate(q),
             }
         }
     }
@@ -138,15 +138,15 @@ impl Dwrr {
     }
 
     /// The first of the active queues is empty: what it had left over is lost.
-    fn leave(&mut self, q: usize) {
+    fn deactivate(&mut self, q: usize) {
         self.active.pop_front();
         self.deficit[q] = 0;
-        self.begun = false;
+        self.has_quantum = false;
     }
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let queues = ByClass::new(v)?;
+    let queues = ClassQueues::new(v)?;
     let quantum = v.opt_bytes("quantum").map_or(0, |b| b.0);
     if v.opt_bytes("quantum").is_some_and(|b| b.0 == 0) {
         return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
@@ -156,7 +156,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         queues,
         active: VecDeque::with_capacity(deficit.len()),
         deficit,
-        begun: false,
+        has_quantum: false,
         quantum,
     }))))
 }
@@ -193,13 +193,13 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Effect, Port, built, packet};
+    use crate::testing::{Effect, Port, build_with, packet};
     use crate::{DropReason, Handle, QueueState, Verdict};
     use forebay_param::Value;
     use forebay_units::{Bytes, QueueLen};
 
     fn port(sets: &[(&'static str, Value)], buffer: u64) -> Port {
-        let Queue::Buffered(d) = built(&ENTRY, sets) else { panic!("it is buffered") };
+        let Queue::Buffered(d) = build_with(&ENTRY, sets) else { panic!("it is buffered") };
         Port::new(d, QueueState::limit(QueueLen::Packets(buffer)))
     }
 

@@ -1,11 +1,11 @@
 //! FQ-CoDel (RFC 8290; Linux `net/sched/sch_fq_codel.c`): a queue for each flow, found by a hash, served in turn by deficit round robin,
 //! those of new flows first; CoDel controls each of them. Linux's limit on memory is left out: packets here have no overhead in memory.
 
-use crate::codel::{Law, Packets, Params, params};
-use crate::heap::Heap;
+use crate::codel::{CodelControl, Packets, Params, params};
+use crate::heap::IndexedHeap;
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::{Rng, mix};
@@ -28,7 +28,7 @@ struct Flow {
     listed: bool,
     /// Whether it is among those that have changed since the last overflow.
     changed: bool,
-    law: Law,
+    control: CodelControl,
 }
 
 /// A packet and the next one of its queue.
@@ -99,7 +99,7 @@ pub struct FqCodel {
     chains: Chains,
     /// The queues that were not empty at the last overflow, by [`FqCodel::fatness`]; and those that have changed since: where nothing
     /// overflows, nothing is sorted.
-    fattest: Heap,
+    fattest: IndexedHeap,
     changed: Vec<u32>,
     /// So that which flows share a queue differs from seed to seed (RFC 8290 section 4.1).
     perturbation: u64,
@@ -112,9 +112,9 @@ impl FqCodel {
         ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
     }
 
-    fn chain(&mut self, flow: u32) -> (&mut Law, Chain<'_>) {
-        let Flow { head, tail, bytes, law, .. } = &mut self.flows[flow as usize];
-        (law, Chain { chains: &mut self.chains, head, tail, bytes })
+    fn chain(&mut self, flow: u32) -> (&mut CodelControl, Chain<'_>) {
+        let Flow { head, tail, bytes, control, .. } = &mut self.flows[flow as usize];
+        (control, Chain { chains: &mut self.chains, head, tail, bytes })
     }
 
     /// By bytes; of equal queues the one of the lowest bucket is fatter. Buckets take 16 bits (`flows` in the registry entry).
@@ -123,7 +123,7 @@ impl FqCodel {
     }
 
     /// The queue of `flow` has changed.
-    fn note(&mut self, flow: u32) {
+    fn mark_changed(&mut self, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].changed, true) {
             self.changed.push(flow);
         }
@@ -148,7 +148,7 @@ impl FqCodel {
         let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;
         let batch = self.batch;
-        let (law, mut chain) = self.chain(fattest);
+        let (control, mut chain) = self.chain(fattest);
         let (mut count, mut bytes) = (0, 0);
         while let Some(q) = chain.take() {
             q.evict(effects);
@@ -159,8 +159,8 @@ impl FqCodel {
                 break;
             }
         }
-        law.add_drops(count);
-        self.note(fattest);
+        control.add_drops(count);
+        self.mark_changed(fattest);
         true
     }
 }
@@ -170,18 +170,18 @@ impl Discipline for FqCodel {
         self.perturbation = rng.next_u64();
     }
 
-    fn fit(&mut self, _senders: u64, packet: u64) {
-        self.params.fit(packet);
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
+        self.params.set_defaults(packet);
     }
 
     fn marks(&self) -> bool {
         self.params.marks()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        let mut numbers = self.params.plain().to_vec();
+    fn raw_params(&self) -> Option<RawParams> {
+        let mut numbers = self.params.raw_params().to_vec();
         numbers.extend([u64::from(self.limit), self.quantum as u64, u64::from(self.batch), self.flows.len() as u64]);
-        Plain::new("fq-codel", numbers)
+        RawParams::new("fq-codel", numbers)
     }
 }
 
@@ -191,7 +191,7 @@ impl FqCodel {
     fn join(&mut self, packet: Queued) {
         let index = self.bucket(packet.packet.flow);
         self.chain(index).1.append(packet);
-        self.note(index);
+        self.mark_changed(index);
         let flow = &mut self.flows[index as usize];
         if !flow.listed {
             flow.listed = true;
@@ -216,7 +216,7 @@ impl FqCodel {
 
 impl Buffered for FqCodel {
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if self.chains.total.packets >= self.limit || !port.fits(packet.packet.wire) {
             return None;
         }
@@ -255,9 +255,9 @@ impl Buffered for FqCodel {
                 passed += 1;
             } else {
                 let params = self.params;
-                let (law, mut chain) = self.chain(index);
-                packet = law.pop(&params, now, &mut chain, effects);
-                self.note(index);
+                let (control, mut chain) = self.chain(index);
+                packet = control.pop(&params, now, &mut chain, effects);
+                self.mark_changed(index);
             }
             if let Some(q) = packet {
                 self.flows[index as usize].deficit -= i64::from(q.packet.wire);
@@ -284,7 +284,8 @@ impl Buffered for FqCodel {
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let flow = Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, law: Law::default() };
+    let flow =
+        Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, control: CodelControl::default() };
     let quantum = v.bytes("quantum").0;
     if quantum == 0 {
         return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
@@ -294,7 +295,7 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         limit: v.int("limit") as u32,
         quantum: i64::try_from(quantum).unwrap_or(i64::MAX),
         batch: v.int("drop-batch") as u32,
-        fattest: Heap::default(),
+        fattest: IndexedHeap::default(),
         changed: Vec::new(),
         flows: vec![flow; v.int("flows") as usize],
         new: VecDeque::new(),

@@ -1,12 +1,12 @@
 //! FQ-CoDel: fairness in bytes, new flows, the fattest queue (RFC 8290).
 
 use super::*;
-use crate::testing::{Effect, Port, built, packet};
+use crate::testing::{Effect, Port, build_with, packet};
 use crate::{DropReason, Handle, Verdict};
 use forebay_param::Value;
 
 fn port(sets: &[(&'static str, Value)], buffer: QueueState) -> Port {
-    let mut queue = built(&ENTRY, sets);
+    let mut queue = build_with(&ENTRY, sets);
     queue.start(Rate(1_000_000_000), Rng::stream(7, &[]));
     let Queue::Buffered(discipline) = queue else { unreachable!() };
     Port::new(discipline, buffer)
@@ -152,7 +152,7 @@ fn the_arriving_packet_may_be_the_fattest() {
 #[test]
 fn seeds_divide_flows_differently_and_evenly() {
     let buckets = |seed| {
-        let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = built(&ENTRY, &[]) else { unreachable!() };
+        let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = build_with(&ENTRY, &[]) else { unreachable!() };
         fq.start(Rate(1), Rng::stream(seed, &[]));
         (0..100_000).map(|flow| fq.bucket(flow)).collect::<Vec<_>>()
     };

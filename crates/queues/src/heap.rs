@@ -6,14 +6,14 @@ const NONE: u32 = u32::MAX;
 
 /// A binary heap of items, each of which knows its place. Keys of items in it differ.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Heap {
+pub(crate) struct IndexedHeap {
     /// Keys and items; none is above that at half its place.
     heap: Vec<(u64, u32)>,
     /// By item: its place in `heap`.
     places: Vec<u32>,
 }
 
-impl Heap {
+impl IndexedHeap {
     /// The item of the largest key.
     pub(crate) fn first(&self) -> Option<u32> {
         self.heap.first().map(|h| h.1)
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn its_first_is_the_largest_of_all() {
         let mut rng = Rng::stream(5, &[]);
-        let (mut heap, mut model) = (Heap::default(), BTreeMap::new());
+        let (mut heap, mut model) = (IndexedHeap::default(), BTreeMap::new());
         for step in 0..50_000 {
             let item = rng.below(60) as u32;
             // Now it fills, now it empties.

@@ -4,38 +4,38 @@
 //! To add a discipline: one file, its `mod` and its line in [`REGISTRY`] here, and its line in the list of [`FifoDiscipline`] or
 //! [`BufferedDiscipline`] in `discipline.rs`.
 
-mod by_class;
 mod choke;
+mod class_queues;
 mod codel;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
 mod dwrr;
-mod facts;
 mod fq_codel;
 mod heap;
-mod line;
 mod lossy;
-mod ordered;
 mod pfabric;
 mod pie;
-mod plain;
+mod port_state;
 mod protect;
 mod pushout;
+mod raw_params;
 mod red;
+mod ring_buffer;
 mod shared_buffer;
+mod sorted_list;
 mod strict_priority;
 #[cfg(test)]
 mod testing;
 mod wfq;
 
 pub use discipline::*;
-pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
-pub use plain::Plain;
+pub use port_state::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
+pub use raw_params::RawParams;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
 
 use discipline::Fifo;
-use facts::Held;
+use port_state::PacketRef;
 
 use forebay_param::{Entry, Kind, Param, QueueValue, Values};
 use forebay_units::QueueLen;

@@ -1,9 +1,10 @@
 //! A port that loses packets at random: a bad optic, a loose cable, a line card that drops silently. Otherwise a FIFO, with DCTCP's step if
 //! wanted.
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, PortState, Queue, QueueEntry, QueueState, RawParams,
+    Verdict,
 };
 use forebay_param::{Entry, Kind, Param};
 use forebay_sampling::Rng;
@@ -29,14 +30,14 @@ impl Discipline for Lossy {
         self.k != QueueState::UNLIMITED
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn raw_params(&self) -> Option<RawParams> {
         // A draw has 53 bits: how many of its values are below the probability is a whole number.
         let lost_below = (self.p * (1u64 << 53) as f64).ceil() as u64;
-        Plain::new("lossy", [lost_below, length(self.k)])
+        RawParams::new("lossy", [lost_below, length(self.k)])
     }
 }
 
@@ -87,14 +88,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{built, busy, packet};
+    use crate::testing::{build_with, busy, packet};
     use forebay_param::Value;
     use forebay_units::QueueLen;
 
     #[test]
     fn loses_its_share_and_marks_like_a_step() {
         let k = Value::QueueLen(QueueLen::Packets(5));
-        let mut d = built(&ENTRY, &[("p", Value::Float(0.01)), ("k", k)]);
+        let mut d = build_with(&ENTRY, &[("p", Value::Float(0.01)), ("k", k)]);
         d.start(Rate(1_000_000_000), Rng::stream(7, &[1]));
         let Queue::Fifo(mut d) = d else { panic!("it is a FIFO") };
         let mut at = |packets: u32| {

@@ -4,10 +4,10 @@
 //! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here packets are kept in order of urgency: the most
 //! and the least urgent one stand at the ends, and there most packets come and go.
 
-use crate::ordered::Ordered;
+use crate::sorted_list::SortedList;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry,
+    QueueState, Queued, RawParams, Verdict,
 };
 use forebay_param::Entry;
 use forebay_sampling::mix;
@@ -21,7 +21,7 @@ const NUMBER_BITS: u32 = 48;
 
 /// A packet of the backlog.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Waiting {
+struct BacklogEntry {
     flow: u64,
     /// Its rank, above the number of its arrival.
     urgency: u64,
@@ -43,11 +43,11 @@ struct Chain {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pfabric {
     /// By handle; what is not in `order` has left.
-    waiting: Vec<Waiting>,
+    entries: Vec<BacklogEntry>,
     /// Chains in order of arrival. There are at least as many as packets, so that most hold one flow.
     chains: Vec<Chain>,
     /// Urgencies and handles, the smallest rank first, of equal ones the oldest.
-    order: Ordered,
+    order: SortedList,
     /// Packets admitted so far.
     admitted: u64,
 }
@@ -55,13 +55,13 @@ pub struct Pfabric {
 impl Pfabric {
     /// Drops the packets of largest rank, all above that of `packet`, until it fits; none if they are not enough. Of equal ranks the
     /// newest goes (our choice; the publication does not say).
-    fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
+    fn evict_for(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
         let (mut freed, mut count) = (QueueState::default(), 0);
         for (urgency, handle) in self.order.descending() {
             if port.fits_without(freed, packet.wire) || urgency >> NUMBER_BITS <= u64::from(packet.rank) {
                 break;
             }
-            freed.add(self.waiting[handle as usize].wire);
+            freed.add(self.entries[handle as usize].wire);
             count += 1;
         }
         if !port.fits_without(freed, packet.wire) {
@@ -80,16 +80,16 @@ impl Pfabric {
     fn add(&mut self, queued: &Queued) {
         let handle = queued.handle.0;
         if self.order.len() >= self.chains.len() {
-            self.more_chains();
+            self.grow_chains();
         }
         self.admitted += 1;
         let Arrival { wire, rank, flow, .. } = queued.packet;
         let urgency = u64::from(rank) << NUMBER_BITS | self.admitted;
         let chain = self.chain_of(flow);
-        let waiting = Waiting { flow, urgency, wire, before: NONE, behind: NONE, chain };
-        match self.waiting.get_mut(handle as usize) {
-            Some(place) => *place = waiting,
-            None => self.waiting.resize(handle as usize + 1, waiting),
+        let entries = BacklogEntry { flow, urgency, wire, before: NONE, behind: NONE, chain };
+        match self.entries.get_mut(handle as usize) {
+            Some(place) => *place = entries,
+            None => self.entries.resize(handle as usize + 1, entries),
         }
         self.append(handle);
         self.order.insert(urgency, handle);
@@ -98,12 +98,12 @@ impl Pfabric {
     /// Takes a packet out of its chain.
     #[inline]
     fn unlink(&mut self, handle: u32) {
-        let Waiting { before, behind, chain, .. } = self.waiting[handle as usize];
-        match self.waiting.get_mut(before as usize) {
+        let BacklogEntry { before, behind, chain, .. } = self.entries[handle as usize];
+        match self.entries.get_mut(before as usize) {
             Some(w) => w.behind = behind,
             None => self.chains[chain as usize].oldest = behind,
         }
-        match self.waiting.get_mut(behind as usize) {
+        match self.entries.get_mut(behind as usize) {
             Some(w) => w.before = before,
             None => self.chains[chain as usize].newest = before,
         }
@@ -117,25 +117,25 @@ impl Pfabric {
     /// Puts a packet of the backlog behind all others of its chain.
     #[inline]
     fn append(&mut self, handle: u32) {
-        let chain = &mut self.chains[self.waiting[handle as usize].chain as usize];
+        let chain = &mut self.chains[self.entries[handle as usize].chain as usize];
         let newest = std::mem::replace(&mut chain.newest, handle);
-        match self.waiting.get_mut(newest as usize) {
+        match self.entries.get_mut(newest as usize) {
             Some(w) => w.behind = handle,
             None => chain.oldest = handle,
         }
-        let w = &mut self.waiting[handle as usize];
+        let w = &mut self.entries[handle as usize];
         (w.before, w.behind) = (newest, NONE);
     }
 
     /// Twice as many chains. What is in one goes to two, in the order in which it is there.
     #[cold]
     #[inline(never)]
-    fn more_chains(&mut self) {
+    fn grow_chains(&mut self) {
         let more = vec![Chain { oldest: NONE, newest: NONE }; (2 * self.chains.len()).max(16)];
         for chain in std::mem::replace(&mut self.chains, more) {
             let mut handle = chain.oldest;
-            while let Some(&Waiting { flow, behind, .. }) = self.waiting.get(handle as usize) {
-                self.waiting[handle as usize].chain = self.chain_of(flow);
+            while let Some(&BacklogEntry { flow, behind, .. }) = self.entries.get(handle as usize) {
+                self.entries[handle as usize].chain = self.chain_of(flow);
                 self.append(handle);
                 handle = behind;
             }
@@ -144,12 +144,12 @@ impl Pfabric {
 
     /// The oldest packet of the flow of a packet that waits.
     #[inline]
-    fn oldest_of_its_flow(&self, handle: u32) -> u32 {
-        let Waiting { flow, chain, .. } = self.waiting[handle as usize];
+    fn oldest_of_flow(&self, handle: u32) -> u32 {
+        let BacklogEntry { flow, chain, .. } = self.entries[handle as usize];
         let mut oldest = self.chains[chain as usize].oldest;
         // It comes to `handle` at the latest.
-        while self.waiting[oldest as usize].flow != flow {
-            oldest = self.waiting[oldest as usize].behind;
+        while self.entries[oldest as usize].flow != flow {
+            oldest = self.entries[oldest as usize].behind;
         }
         oldest
     }
@@ -160,18 +160,18 @@ impl Discipline for Pfabric {
         false
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn raw_params(&self) -> Option<RawParams> {
         None
     }
 }
 
 impl Buffered for Pfabric {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
+        if port.fits(packet.packet.wire) || self.evict_for(port, &packet.packet, effects) {
             self.add(&packet);
         } else {
             effects.drop(packet.handle, DropReason::Overflow);
@@ -179,7 +179,7 @@ impl Buffered for Pfabric {
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         port.fits(packet.packet.wire).then(|| {
             self.add(packet);
             Verdict::Accept
@@ -187,11 +187,11 @@ impl Buffered for Pfabric {
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then_some(Verdict::Accept)
     }
 
-    fn lets_pass(&self) -> bool {
+    fn accepts_idle(&self) -> bool {
         true
     }
 
@@ -199,11 +199,11 @@ impl Buffered for Pfabric {
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
         let (_, best) = self.order.first()?;
-        let next = self.oldest_of_its_flow(best);
+        let next = self.oldest_of_flow(best);
         if next == best {
             self.order.pop_first();
         } else {
-            self.order.remove(self.waiting[next as usize].urgency);
+            self.order.remove(self.entries[next as usize].urgency);
         }
         self.unlink(next);
         Some(Handle(next))

@@ -7,8 +7,8 @@
 //! optional) is left out.
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::Rng;
@@ -83,7 +83,7 @@ impl DrainTime {
     }
 
     /// How long `backlog` bytes take.
-    fn of(&self, backlog: u64) -> Time {
+    fn time_for(&self, backlog: u64) -> Time {
         Time((backlog as f64 * self.average / DQ_THRESHOLD as f64) as u64)
     }
 }
@@ -127,32 +127,32 @@ impl Pie {
 
     /// RFC 8033 section 4.3: the waiting time as it is now.
     fn delay(&self) -> Time {
-        if self.params.from_rate { self.drain.of(self.bytes) } else { self.last_sojourn }
+        if self.params.from_rate { self.drain.time_for(self.bytes) } else { self.last_sojourn }
     }
 
     /// Makes the updates that are due at `now`.
     #[inline(always)]
     fn catch_up(&mut self, now: Time) {
         if self.next_update <= now {
-            self.make_updates(now);
+            self.run_updates(now);
         }
     }
 
     /// Makes the updates that are due, at least one. Between two packets the delay is constant, so only the first update has a trend, and
     /// the others repeat one step until the probability stops changing. Steps of equal size are computed at once, with the same bits as one
-    /// by one. The work is bounded for any number of updates: see [`Pie::steps`].
+    /// by one. The work is bounded for any number of updates: see [`Pie::repeat_step`].
     #[inline(never)]
-    fn make_updates(&mut self, now: Time) {
+    fn run_updates(&mut self, now: Time) {
         let period = self.params.update.0;
         let due = (now - self.next_update).0 / period + 1;
         self.next_update = Time(self.next_update.0.saturating_add(due.saturating_mul(period)));
         // Section 4.4.
         self.burst_allowance = self.burst_allowance.saturating_sub(Time(due.saturating_mul(period)));
         let delay = self.delay();
-        self.probability = self.stepped(self.probability, delay);
+        self.probability = self.next_probability(self.probability, delay);
         self.old_delay = delay;
         if due > 1 {
-            self.steps(due - 1, delay);
+            self.repeat_step(due - 1, delay);
         }
     }
 
@@ -160,11 +160,11 @@ impl Pie {
     /// updates (`NEGLIGIBLE`). Otherwise the probability moves in one direction by a constant step. It ends at 0, at 1, or when the step is
     /// below the precision of the probability, after at most a few computed steps in each of some 70 binades and ranges of [`scale`].
     #[inline(never)]
-    fn steps(&mut self, mut left: u64, delay: Time) {
+    fn repeat_step(&mut self, mut left: u64, delay: Time) {
         let mut p = self.probability;
         let mut older = None;
         while left > 0 {
-            let next = self.stepped(p, delay);
+            let next = self.next_probability(p, delay);
             left -= 1;
             if next == p {
                 break;
@@ -184,7 +184,7 @@ impl Pie {
     }
 
     /// RFC 8033 section 4.2: the probability after an update at this delay, if it was `probability` before.
-    fn stepped(&self, probability: f64, delay: Time) -> f64 {
+    fn next_probability(&self, probability: f64, delay: Time) -> f64 {
         let seconds = |t: Time| t.0 as f64 * 1e-12;
         let p = self.params;
         let error = seconds(delay) - seconds(p.target);
@@ -288,7 +288,7 @@ impl Discipline for Pie {
         self.rng = rng;
     }
 
-    fn fit(&mut self, _senders: u64, packet: u64) {
+    fn set_defaults(&mut self, _senders: u64, packet: u64) {
         self.params.mean_packet = self.params.mean_packet.or(Some(packet));
     }
 
@@ -296,26 +296,26 @@ impl Discipline for Pie {
         self.params.ecn
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn raw_params(&self) -> Option<RawParams> {
         let p = &self.params;
         let flags = [p.derandomize, p.cap, p.from_rate].map(u64::from);
         let mut numbers = vec![p.target.0, p.update.0, p.alpha.to_bits(), p.beta.to_bits(), p.burst.0];
         numbers.extend([u64::from(p.ecn), p.mark_up_to.to_bits()]);
         numbers.extend(flags);
         numbers.push(p.mean_packet.unwrap_or(FULL_PACKET));
-        Plain::new("pie", numbers)
+        RawParams::new("pie", numbers)
     }
 }
 
 impl Buffered for Pie {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        if let Some(verdict) = self.offer(port, &packet) {
+        if let Some(verdict) = self.try_push(port, &packet) {
             packet.admit(verdict, effects);
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         self.catch_up(port.now);
         let verdict = self.decide(port, packet);
         if !matches!(verdict, Verdict::Drop(_)) {

@@ -1,14 +1,14 @@
 //! PIE against RFC 8033: the controller's sequence by hand, the allowance for bursts, the safeguards and the options.
 
 use super::*;
-use crate::testing::{Port, built, packet};
+use crate::testing::{Port, build_with, packet};
 use crate::{Codepoint, QueueState};
 use forebay_param::Value;
 
 const MS: u64 = 1_000_000_000;
 
 fn pie(sets: &[(&'static str, Value)]) -> Pie {
-    let Queue::Buffered(BufferedDiscipline::Pie(mut pie)) = built(&ENTRY, sets) else { unreachable!() };
+    let Queue::Buffered(BufferedDiscipline::Pie(mut pie)) = build_with(&ENTRY, sets) else { unreachable!() };
     pie.start(Rate(1_000_000_000), Rng::stream(3, &[]));
     *pie
 }
@@ -150,19 +150,19 @@ fn derandomized_gaps_have_limits() {
 #[test]
 fn the_drain_time_is_measured_over_16_kb() {
     let mut drain = DrainTime::default();
-    assert_eq!(drain.of(100_000), Time::ZERO, "unknown");
+    assert_eq!(drain.time_for(100_000), Time::ZERO, "unknown");
     drain.on_departure(Time(0), 1500, DQ_THRESHOLD - 1);
     for i in 0..=11 {
-        assert_eq!(drain.of(100_000), Time::ZERO, "too few");
+        assert_eq!(drain.time_for(100_000), Time::ZERO, "too few");
         drain.on_departure(Time(10_000 + i * 120), 1500, DQ_THRESHOLD);
     }
     // Eleven packets, 16 500 B, after the one that starts the measurement.
-    assert_eq!(drain.of(2 * DQ_THRESHOLD), Time(2 * 11 * 120));
+    assert_eq!(drain.time_for(2 * DQ_THRESHOLD), Time(2 * 11 * 120));
     // The last of them starts the next one, as enough is left.
     for i in 1..=11 {
         drain.on_departure(Time(11_320 + i * 240), 1500, 0);
     }
-    assert_eq!(drain.of(DQ_THRESHOLD), Time((0.25 * 2_640.0 + 0.75 * 1_320.0) as u64));
+    assert_eq!(drain.time_for(DQ_THRESHOLD), Time((0.25 * 2_640.0 + 0.75 * 1_320.0) as u64));
     assert_eq!(drain.running, None, "nothing is left to measure");
 }
 
@@ -239,8 +239,8 @@ fn late_updates_round_ties_to_even() {
                     for updates in [1, 2, 3, 4, 5, 1000, 200_000] {
                         hold_against_single_updates(&p, updates);
                         let mut at_once = p.clone();
-                        at_once.steps(updates, Time(delay));
-                        let one_by_one = (0..updates).fold(start, |before, _| p.stepped(before, Time(delay)));
+                        at_once.repeat_step(updates, Time(delay));
+                        let one_by_one = (0..updates).fold(start, |before, _| p.next_probability(before, Time(delay)));
                         assert_eq!(at_once.probability.to_bits(), one_by_one.to_bits(), "{updates} steps of {p:?}");
                     }
                 }

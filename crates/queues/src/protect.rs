@@ -1,9 +1,9 @@
 //! Drop precedence in one FIFO: high packets have a reserve of places beyond the buffer (`incast-prin.md` 3.3). No reordering.
 
-use crate::plain::length;
+use crate::raw_params::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::QueueLen;
@@ -15,7 +15,7 @@ pub struct Protect {
     /// Buffer and reserve.
     limit: QueueState,
     k: QueueState,
-    /// The buffer, where the reserve was left to `fit`.
+    /// The buffer, where the reserve was left to `set_defaults`.
     open: Option<QueueLen>,
 }
 
@@ -29,7 +29,7 @@ impl Protect {
 impl Discipline for Protect {
     /// Sets a reserve that the scenario left open, for `senders` of three high packets each: a high packet is always accepted
     /// (`incast-prin.md` 3.3: B_hi = max(B, 3 N + 1)). `packet` is a full packet on the wire, for buffers in bytes.
-    fn fit(&mut self, senders: u64, packet: u64) {
+    fn set_defaults(&mut self, senders: u64, packet: u64) {
         let needed = 3 * senders + 1;
         self.limit = match self.open {
             None => return,
@@ -42,16 +42,16 @@ impl Discipline for Protect {
         self.k != QueueState::UNLIMITED
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
     }
 }
 
@@ -143,15 +143,15 @@ mod tests {
             (0..1000).find(|&n| full(n) != Verdict::Accept).unwrap()
         };
         let mut few = built(None, QueueLen::Packets(64));
-        few.fit(16, 1000);
+        few.set_defaults(16, 1000);
         assert_eq!(holds(&mut few), 64 + 64, "3 * 16 + 1 is less than the buffer");
-        few.fit(32, 1000);
+        few.set_defaults(32, 1000);
         assert_eq!(holds(&mut few), 64 + 97);
         let mut bytes = built(None, QueueLen::Bytes(64_000));
-        bytes.fit(32, 1000);
+        bytes.set_defaults(32, 1000);
         assert_eq!(holds(&mut bytes), 64 + 97);
         let mut given = built(Some(QueueLen::Packets(5)), QueueLen::Packets(10));
-        given.fit(32, 1000);
+        given.set_defaults(32, 1000);
         assert_eq!(holds(&mut given), 15, "what the scenario says stays");
     }
 }

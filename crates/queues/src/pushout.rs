@@ -1,18 +1,18 @@
 //! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
 
-use crate::line::Line;
-use crate::plain::length;
+use crate::raw_params::length;
+use crate::ring_buffer::RingBuffer;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, Held, K, Marking, Plain, PortState,
-    Queue, QueueEntry, QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, Handle, K, Marking, PacketRef, PortState,
+    Queue, QueueEntry, QueueState, Queued, RawParams, Verdict,
 };
 use forebay_param::Entry;
 use forebay_units::Time;
 
 /// What is known of a packet that waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Waiting {
-    held: Held,
+struct BacklogEntry {
+    packet_ref: PacketRef,
     class: u8,
 }
 
@@ -21,7 +21,7 @@ struct Waiting {
 pub struct Pushout {
     high: u8,
     k: QueueState,
-    backlog: Line<Waiting>,
+    backlog: RingBuffer<BacklogEntry>,
 }
 
 impl Pushout {
@@ -37,17 +37,17 @@ impl Pushout {
     fn make_space(&mut self, port: &PortState, wire: u32, effects: &mut impl Effects) -> bool {
         let mut freed = QueueState::default();
         let high = self.high;
-        let ordinary = |w: &Waiting| w.class < high;
+        let ordinary = |w: &BacklogEntry| w.class < high;
         let enough = self.backlog.newest_first().filter(ordinary).any(|w| {
-            freed.add(w.held.wire);
+            freed.add(w.packet_ref.wire);
             port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
             let behind = self.backlog.newest_first().position(|w| ordinary(&w));
             let newest = behind.and_then(|n| self.backlog.remove(self.backlog.len() - 1 - n));
             let Some(w) = newest else { break };
-            freed.remove(w.held.wire);
-            w.held.evict(effects);
+            freed.remove(w.packet_ref.wire);
+            w.packet_ref.evict(effects);
         }
         enough
     }
@@ -58,55 +58,55 @@ impl Discipline for Pushout {
         self.k != QueueState::UNLIMITED
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn marks_from(&self) -> Option<QueueState> {
+    fn marking_threshold(&self) -> Option<QueueState> {
         Some(self.k)
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("pushout", [u64::from(self.high), length(self.k)])
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("pushout", [u64::from(self.high), length(self.k)])
     }
 }
 
 impl Buffered for Pushout {
-    const QUICK: bool = true;
+    const HAS_FAST_PUSH: bool = true;
 
     #[inline(always)]
-    fn is_ready(&self, port: &PortState, packet: &Queued) -> bool {
-        self.backlog.has_room() && port.fits(packet.packet.wire)
+    fn takes_fast_push(&self, port: &PortState, packet: &Queued) -> bool {
+        self.backlog.has_capacity() && port.fits(packet.packet.wire)
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
         if !port.fits(packet.packet.wire) {
             return None;
         }
-        self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
+        self.backlog.push_back(BacklogEntry { packet_ref: packet.packet_ref(), class: packet.packet.class });
         Some(Verdict::step(port.queue, self.k, packet.packet.ecn))
     }
 
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         let verdict = self.decide(port, &packet.packet, effects);
         if packet.admit(verdict, effects) {
-            self.backlog.push_back(Waiting { held: packet.held(), class: packet.packet.class });
+            self.backlog.push_back(BacklogEntry { packet_ref: packet.packet_ref(), class: packet.packet.class });
         }
     }
 
     #[inline(always)]
-    fn pass(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
+    fn push_idle(&mut self, port: &PortState, packet: &Arrival) -> Option<Verdict> {
         port.fits(packet.wire).then(|| Verdict::step(port.queue, self.k, packet.ecn))
     }
 
-    fn lets_pass(&self) -> bool {
+    fn accepts_idle(&self) -> bool {
         !QueueState::default().reaches(self.k)
     }
 
     #[inline(always)]
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Handle> {
-        self.backlog.pop_front().map(|w| w.held.handle)
+        self.backlog.pop_front().map(|w| w.packet_ref.handle)
     }
 
     fn len(&self) -> usize {
@@ -125,7 +125,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {
         let k = QueueState::threshold(v.opt_queue_len("k"));
-        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: Line::default() })))
+        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: RingBuffer::default() })))
     },
 };
 
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn the_newest_ordinary_packet_leaves() {
-        let discipline = BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: Line::default() });
+        let discipline =
+            BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: RingBuffer::default() });
         let mut p = Port::new(discipline, QueueState { packets: 4, bytes: u64::MAX });
         for class in [0, 0, 7, 0] {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);

@@ -1,8 +1,8 @@
 //! Random early detection (Floyd and Jacobson, 1993), complete: `coexistence.md` 1.3.
 
 use crate::{
-    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Verdict,
+    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, RawParams, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::{Rng, math};
@@ -24,7 +24,7 @@ const COUNT_WORDS: [&str; 3] = choices(COUNTS);
 
 /// The average queue and the probability that follows from it: RED without a queue, which CHOKe has too.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Law {
+pub(crate) struct RedControl {
     /// Thresholds on the average, packets or bytes.
     min: f64,
     max: f64,
@@ -34,8 +34,8 @@ pub(crate) struct Law {
     p_max: f64,
     weight: f64,
     /// What the average keeps when a sample is taken, `1 - weight`, and its natural logarithm.
-    kept: f64,
-    log_kept: f64,
+    decay: f64,
+    log_decay: f64,
     gentle: bool,
     drop_above: bool,
     count_rule: Count,
@@ -54,16 +54,16 @@ pub(crate) struct Law {
     rng: Rng,
 }
 
-impl Law {
+impl RedControl {
     /// Thresholds (real numbers) and whether they are in bytes, probability, weight, and the options.
-    pub(crate) fn plain(&self) -> [u64; 10] {
+    pub(crate) fn raw_params(&self) -> [u64; 10] {
         let [bytes, gentle, drop_above, in_service] = [self.bytes, self.gentle, self.drop_above, self.in_service].map(u64::from);
         let [min, max, p_max, weight] = [self.min, self.max, self.p_max, self.weight].map(f64::to_bits);
         [min, max, bytes, p_max, weight, gentle, drop_above, self.count_rule as u64, in_service, self.mean_packet]
     }
 
-    /// See [`Queue::levels`].
-    pub(crate) fn levels(&self) -> Vec<(String, QueueState)> {
+    /// See [`Queue::thresholds`].
+    pub(crate) fn thresholds(&self) -> Vec<(String, QueueState)> {
         // They were whole numbers in the scenario.
         let length = |v: f64| QueueState::limit(if self.bytes { QueueLen::Bytes(v as u64) } else { QueueLen::Packets(v as u64) });
         [("min", self.min), ("max", self.max)].map(|(name, v)| (format!("{name} of the average"), length(v))).into()
@@ -81,7 +81,7 @@ impl Law {
             self.age();
             self.avg = self.next(port);
         } else {
-            self.was_idle(port.now - port.idle_since.max(self.counted));
+            self.add_idle(port.now - port.idle_since.max(self.counted));
         }
     }
 
@@ -90,7 +90,7 @@ impl Law {
     fn next(&self, port: &PortState) -> f64 {
         let queue = if self.in_service { port.queue } else { port.waiting() };
         let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
-        self.kept * self.avg + self.weight * now
+        self.decay * self.avg + self.weight * now
     }
 
     /// Whether it needs no more than one addition to know that the average, below `min`, is so after an arrival too.
@@ -107,13 +107,13 @@ impl Law {
 
     /// The port was idle before an arrival.
     #[inline(always)]
-    pub(crate) fn was_idle(&mut self, time: Time) {
+    pub(crate) fn add_idle(&mut self, time: Time) {
         self.idle += time;
     }
 
     /// Whether the decision about a packet that meets nobody would be to accept it, and would change nothing.
     #[inline(always)]
-    pub(crate) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_idle_safe(&self) -> bool {
         self.avg < self.min && self.count == -1
     }
 
@@ -132,20 +132,20 @@ impl Law {
     fn age(&mut self) {
         if self.idle > Time::ZERO {
             let m = std::mem::take(&mut self.idle).0 as f64 / self.service;
-            self.avg *= power(self.log_kept, m);
+            self.avg *= power(self.log_decay, m);
         }
     }
 
     /// A packet was dropped because it did not fit.
-    pub(crate) fn overflow(&mut self, port: &PortState) {
+    pub(crate) fn on_overflow(&mut self, port: &PortState) {
         self.count = 0;
-        self.dropped(port);
+        self.on_drop(port);
     }
 
     /// Handles the drop of the arriving packet. An idle port stays idle, and the next packet counts idle time from now on. In Linux, the empty
     /// dequeue that follows starts another idle period (`red_dequeue`).
     #[inline(always)]
-    fn dropped(&mut self, port: &PortState) {
+    fn on_drop(&mut self, port: &PortState) {
         if port.serving == 0 {
             self.counted = port.now;
         }
@@ -169,7 +169,7 @@ impl Law {
     pub(crate) fn decide_above_min(&mut self, port: &PortState, ecn: Codepoint) -> Verdict {
         let verdict = self.verdict_above_min(ecn);
         if matches!(verdict, Verdict::Drop(_)) {
-            self.dropped(port);
+            self.on_drop(port);
         }
         verdict
     }
@@ -188,7 +188,7 @@ impl Law {
         } else {
             self.p_max + (1.0 - self.p_max) * (self.avg - self.max) / self.max
         };
-        if self.rng.unit() < self.spread(p) {
+        if self.rng.unit() < self.spread_probability(p) {
             self.count = 0;
             return Verdict::signal(ecn);
         }
@@ -196,7 +196,7 @@ impl Law {
     }
 
     /// The probability for this packet, given how many have passed since the last signal.
-    fn spread(&self, p: f64) -> f64 {
+    fn spread_probability(&self, p: f64) -> f64 {
         let expected = self.count as f64 * p;
         match self.count_rule {
             Count::Off => p,
@@ -223,7 +223,7 @@ fn power(log: f64, m: f64) -> f64 {
 
 /// One FIFO under the law.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Red(Law);
+pub struct Red(RedControl);
 
 impl Discipline for Red {
     fn start(&mut self, rate: Rate, rng: Rng) {
@@ -234,12 +234,12 @@ impl Discipline for Red {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.0.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.0.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("red", self.0.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("red", self.0.raw_params())
     }
 }
 
@@ -257,7 +257,7 @@ impl Fifo for Red {
     fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         self.0.update(port);
         if !port.fits(packet.wire) {
-            self.0.overflow(port);
+            self.0.on_overflow(port);
             return Verdict::Drop(DropReason::Overflow);
         }
         self.0.decide(port, packet.ecn)
@@ -265,7 +265,7 @@ impl Fifo for Red {
 }
 
 /// The law that checked parameters describe.
-pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
+pub(crate) fn control(v: &Values) -> Result<RedControl, QueueError> {
     let (min, max) = (v.queue_len("min"), v.queue_len("max"));
     if std::mem::discriminant(&min) != std::mem::discriminant(&max) {
         return Err(QueueError::new("max", format!("{max} and `min` = {min} must both be packets or both bytes")));
@@ -276,14 +276,14 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
             format!("{max} must be above `min` = {min}; for one threshold there is `dctcp-step`"),
         ));
     }
-    Ok(Law {
+    Ok(RedControl {
         min: min.amount() as f64,
         max: max.amount() as f64,
         bytes: matches!(min, QueueLen::Bytes(_)),
         p_max: v.float("p-max"),
         weight: v.float("weight"),
-        kept: 1.0 - v.float("weight"),
-        log_kept: log(1.0 - v.float("weight")),
+        decay: 1.0 - v.float("weight"),
+        log_decay: log(1.0 - v.float("weight")),
         gentle: v.bool("gentle"),
         drop_above: v.text("above-max") == "drop",
         count_rule: v.choice("count", COUNTS),
@@ -355,7 +355,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| law(v).map(|l| Queue::Fifo(FifoDiscipline::Red(Box::new(Red(l))))),
+    build: |v, _| control(v).map(|l| Queue::Fifo(FifoDiscipline::Red(Box::new(Red(l))))),
 };
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl SharedBuffer {
 
     /// Bytes that one port can hold while all others are empty: with a dynamic threshold alpha / (1 + alpha) of the pool, where what it
     /// holds is alpha times what it leaves free.
-    pub fn alone(&self) -> u64 {
+    pub fn max_port_bytes(&self) -> u64 {
         match self.policy {
             SharedPolicy::Static { per_port } => per_port.min(self.total),
             SharedPolicy::Dynamic { alpha } => (self.total as f64 * alpha / (1.0 + alpha)) as u64,
@@ -60,8 +60,8 @@ mod tests {
         }
         // alpha / (1 + alpha) of 4 MB: the 700 KB orientation value of the DCTCP publication.
         assert!((held as f64 - 4e6 * 0.2 / 1.2).abs() < 2.0 * 1500.0, "{held}");
-        assert_eq!(pool.alone(), 666_666);
-        let fixed = |per_port| SharedBuffer { total: 10_000, policy: SharedPolicy::Static { per_port } }.alone();
+        assert_eq!(pool.max_port_bytes(), 666_666);
+        let fixed = |per_port| SharedBuffer { total: 10_000, policy: SharedPolicy::Static { per_port } }.max_port_bytes();
         assert_eq!((fixed(4_000), fixed(40_000)), (4_000, 10_000));
     }
 

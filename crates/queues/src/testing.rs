@@ -8,7 +8,7 @@ use forebay_param::{Kind, Param, Value, Values};
 use forebay_units::{Bytes, Time};
 
 /// A queue with some parameters set and the others at their defaults, for a port without limit.
-pub(crate) fn built(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
+pub(crate) fn build_with(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
     let value = |p: &Param| {
         let text = p.default.unwrap_or("");
         let default = match p.kind {

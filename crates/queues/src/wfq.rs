@@ -1,10 +1,10 @@
 //! Weighted fair queueing, self-clocked (Golestani, INFOCOM 1994): a packet's finish tag is its size over its queue's weight after that of the
 //! packet before it, or after the tag in service if its queue was empty; the smallest tag is served first.
 
-use crate::by_class::{ByClass, PARAMS};
+use crate::class_queues::{ClassQueues, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Buffered, BufferedDiscipline, Discipline, Effects, Handle, Marking, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, RawParams, Verdict,
 };
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
@@ -16,7 +16,7 @@ const FRACTION: u32 = 20;
 /// The queues and their tags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wfq {
-    queues: ByClass,
+    queues: ClassQueues,
     /// Of each queue the tag from which its oldest packet is counted: the finish tag of the one before it, or the virtual time when it
     /// arrived at an empty queue.
     start: Vec<u64>,
@@ -35,7 +35,7 @@ impl Wfq {
 impl Wfq {
     /// Where nothing waits and nothing is in service the busy period is over, and tags begin anew.
     #[inline]
-    fn begin(&mut self, port: &PortState) {
+    fn reset_if_idle(&mut self, port: &PortState) {
         if port.queue.packets == 0 {
             self.now = 0;
             self.start.fill(0);
@@ -44,7 +44,7 @@ impl Wfq {
 
     /// A packet has joined queue `q`.
     #[inline]
-    fn joined(&mut self, q: usize) {
+    fn on_joined(&mut self, q: usize) {
         if self.queues.packets(q) == 1 {
             self.start[q] = self.start[q].max(self.now);
         }
@@ -56,32 +56,32 @@ impl Discipline for Wfq {
         self.queues.marks()
     }
 
-    fn reads_tags(&self) -> bool {
+    fn reads_priority(&self) -> bool {
         true
     }
 
-    fn levels(&self) -> Vec<(String, QueueState)> {
-        self.queues.levels()
+    fn thresholds(&self) -> Vec<(String, QueueState)> {
+        self.queues.thresholds()
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Plain::new("wfq", self.queues.plain())
+    fn raw_params(&self) -> Option<RawParams> {
+        RawParams::new("wfq", self.queues.raw_params())
     }
 }
 
 impl Buffered for Wfq {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
-        self.begin(port);
+        self.reset_if_idle(port);
         if let Some(q) = self.queues.push(port, packet, effects) {
-            self.joined(q);
+            self.on_joined(q);
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
-        self.begin(port);
-        let (verdict, q) = self.queues.offer(port, packet)?;
-        self.joined(q);
+    fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<Verdict> {
+        self.reset_if_idle(port);
+        let (verdict, q) = self.queues.try_push(port, packet)?;
+        self.on_joined(q);
         Some(verdict)
     }
 
@@ -101,7 +101,7 @@ impl Buffered for Wfq {
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let queues = ByClass::new(v)?;
+    let queues = ClassQueues::new(v)?;
     let start = vec![0; queues.count()];
     Ok(Queue::Buffered(BufferedDiscipline::Wfq(Box::new(Wfq { queues, start, now: 0 }))))
 }
@@ -121,12 +121,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Port, built, packet};
+    use crate::testing::{Port, build_with, packet};
     use forebay_param::Value;
     use forebay_units::QueueLen;
 
     fn port(weights: &[i64]) -> Port {
-        let Queue::Buffered(d) = built(&ENTRY, &[("weights", Value::Ints(weights.to_vec()))]) else { panic!("it is buffered") };
+        let Queue::Buffered(d) = build_with(&ENTRY, &[("weights", Value::Ints(weights.to_vec()))]) else {
+            panic!("it is buffered")
+        };
         Port::new(d, QueueState::limit(QueueLen::Packets(100_000)))
     }
 

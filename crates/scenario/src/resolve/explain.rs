@@ -88,7 +88,7 @@ fn faults(v: &Variant) -> Vec<String> {
 /// What a port can hold: its own buffer, and what the switch's shared one leaves it.
 fn buffer(p: &PortConfig, shared: Option<SharedBuffer>) -> String {
     let own = p.buffer.map(|b| b.to_string());
-    let shared = shared.map(|s| format!("at most {} of the shared one", Bytes(s.alone())));
+    let shared = shared.map(|s| format!("at most {} of the shared one", Bytes(s.max_port_bytes())));
     match (own, shared) {
         (None, None) => "unlimited".to_owned(),
         (own, shared) => own.into_iter().chain(shared).collect::<Vec<_>>().join(", "),
@@ -115,7 +115,7 @@ fn shared_buffer(s: SharedBuffer) -> String {
         SharedPolicy::Static { per_port } => format!("{} for each port", Bytes(per_port)),
         SharedPolicy::Dynamic { alpha } => format!("dynamic threshold with alpha {alpha}"),
     };
-    format!("{}, {how}; one port alone can hold {}", Bytes(s.total), Bytes(s.alone()))
+    format!("{}, {how}; one port alone can hold {}", Bytes(s.total), Bytes(s.max_port_bytes()))
 }
 
 /// Which transports carry a workload, where there is more than one.

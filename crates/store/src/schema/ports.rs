@@ -50,13 +50,17 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
         col(
             "mark_pkts",
             "packets",
-            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())),
+            Int(|r, i| {
+                i.port_config(r.port)?.queue.marking_threshold().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())
+            }),
             "threshold K of a queue that marks by a step, where it is given in packets",
         ),
         col(
             "mark_bytes",
             "B",
-            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))),
+            Int(|r, i| {
+                i.port_config(r.port)?.queue.marking_threshold().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))
+            }),
             "threshold K, where it is given in bytes; null for both: no such step",
         ),
         col(

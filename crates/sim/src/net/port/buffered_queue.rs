@@ -6,7 +6,7 @@
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 //!
-//! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Work`), so that what one of them does not look at
+//! All that an arrival does is compiled for each discipline by itself (`forebay_queues::Operation`), so that what one of them does not look at
 //! is not put together for it.
 
 mod transmit;
@@ -14,7 +14,7 @@ mod transmit;
 use super::Port;
 use crate::net::backlog::{Backlog, Slab, facts};
 use crate::net::packet::{Extra, Packet, flag};
-use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Queued, Verdict, Work};
+use forebay_queues::{Buffered, Codepoint, DropReason, Effects, Handle, Operation, Queued, Verdict};
 use forebay_units::Time;
 
 /// Carries out what a discipline does to packets.
@@ -59,11 +59,11 @@ struct Serve<'a, L> {
     lost: L,
 }
 
-impl<L: FnMut(&Packet)> Work for Serve<'_, L> {
+impl<L: FnMut(&Packet)> Operation for Serve<'_, L> {
     type Output = Option<Time>;
 
     #[inline(always)]
-    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+    fn run(self, discipline: &mut impl Buffered) -> Option<Time> {
         self.port.serve_by(discipline, self.slab, self.until, self.lost)
     }
 }
@@ -81,11 +81,11 @@ struct Arriving<'a, L> {
 /// [`Port::enqueue_busy`], with a discipline.
 struct EnqueueBusy<'a, L>(Arriving<'a, L>);
 
-impl<L: FnMut(&Packet)> Work for EnqueueBusy<'_, L> {
+impl<L: FnMut(&Packet)> Operation for EnqueueBusy<'_, L> {
     type Output = ();
 
     #[inline(always)]
-    fn with(self, discipline: &mut impl Buffered) {
+    fn run(self, discipline: &mut impl Buffered) {
         let Arriving { port, slab, now, packet, extra, lost } = self.0;
         port.enqueue_busy_by(discipline, slab, now, packet, extra, lost);
     }
@@ -94,11 +94,11 @@ impl<L: FnMut(&Packet)> Work for EnqueueBusy<'_, L> {
 /// [`Port::pass`], with a discipline.
 struct Pass<'a, L>(Arriving<'a, L>);
 
-impl<L: FnMut(&Packet)> Work for Pass<'_, L> {
+impl<L: FnMut(&Packet)> Operation for Pass<'_, L> {
     type Output = Option<Time>;
 
     #[inline(always)]
-    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+    fn run(self, discipline: &mut impl Buffered) -> Option<Time> {
         let Arriving { port, slab, now, packet, extra, lost } = self.0;
         port.pass_by(discipline, slab, now, packet, extra, lost)
     }
@@ -107,11 +107,11 @@ impl<L: FnMut(&Packet)> Work for Pass<'_, L> {
 /// [`Port::admit`] where a shared memory is short, with a discipline.
 struct Push<'a, L>(Arriving<'a, L>, u64);
 
-impl<L: FnMut(&Packet)> Work for Push<'_, L> {
+impl<L: FnMut(&Packet)> Operation for Push<'_, L> {
     type Output = Option<Time>;
 
     #[inline(always)]
-    fn with(self, discipline: &mut impl Buffered) -> Option<Time> {
+    fn run(self, discipline: &mut impl Buffered) -> Option<Time> {
         self.0.push(discipline, Some(self.1))
     }
 }
@@ -167,7 +167,7 @@ impl Port {
     pub fn serve(&mut self, until: Time, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
         let Backlog { discipline, slab } = &mut *backlog;
-        let news = discipline.work(Serve { port: self, slab, until, lost });
+        let news = discipline.apply(Serve { port: self, slab, until, lost });
         self.put_back(backlog);
         news
     }
@@ -205,11 +205,11 @@ impl Port {
         extra: Option<&Extra>,
         lost: impl FnMut(&Packet),
     ) {
-        if D::QUICK && !self.updates_records() && !packet.has(flag::EXT) {
+        if D::HAS_FAST_PUSH && !self.updates_records() && !packet.has(flag::EXT) {
             self.tell_passed(discipline);
             let (state, queued) = (self.state(now, None), Queued { handle: slab.next(), since: now, packet: facts(packet) });
-            if discipline.is_ready(&state, &queued) && slab.insert_plain(packet, now) {
-                let verdict = discipline.offer(&state, &queued);
+            if discipline.takes_fast_push(&state, &queued) && slab.insert_plain(packet, now) {
+                let verdict = discipline.try_push(&state, &queued);
                 debug_assert!(matches!(verdict, Some(Verdict::Accept | Verdict::Mark)));
                 if verdict == Some(Verdict::Mark) {
                     self.mark_held(slab, queued.handle);
@@ -235,7 +235,7 @@ impl Port {
         self.record(now);
         self.tell_passed(discipline);
         let handle = slab.next();
-        match discipline.offer(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
+        match discipline.try_push(&self.state(now, None), &Queued { handle, since: now, packet: facts(packet) }) {
             Some(verdict @ (Verdict::Accept | Verdict::Mark)) => {
                 self.count_arrival(now, u64::from(packet.wire));
                 slab.insert(packet, extra, now);
@@ -263,16 +263,16 @@ impl Port {
     /// Tells a discipline of the packets that have passed.
     #[inline(always)]
     fn tell_passed<D: Buffered>(&mut self, discipline: &mut D) {
-        if D::VARIES {
-            discipline.passed(std::mem::take(&mut self.passed));
+        if D::IDLE_VARIES {
+            discipline.add_idle(std::mem::take(&mut self.passed));
         }
     }
 
     /// Asks a discipline whether packets may pass from now on.
     #[inline(always)]
     fn ask_passing<D: Buffered>(&mut self, discipline: &D) {
-        if D::VARIES {
-            self.set_passing(discipline.lets_pass());
+        if D::IDLE_VARIES {
+            self.set_passing(discipline.accepts_idle());
         }
     }
 
@@ -290,7 +290,7 @@ impl Port {
         self.leave();
         self.record(now);
         self.tell_passed(discipline);
-        let mark = match discipline.pass(&self.state(now, None), &facts(packet)) {
+        let mark = match discipline.push_idle(&self.state(now, None), &facts(packet)) {
             Some(Verdict::Accept) => Codepoint::NotEct,
             Some(Verdict::Mark) => {
                 self.count_mark(packet.ecn());
@@ -343,7 +343,7 @@ impl Port {
         if let Some(memory) = memory {
             let mut backlog = self.take_backlog()?;
             let Backlog { discipline, slab } = &mut *backlog;
-            let sent = discipline.work(Push(Arriving { port: self, slab, now, packet, extra, lost }, memory));
+            let sent = discipline.apply(Push(Arriving { port: self, slab, now, packet, extra, lost }, memory));
             self.put_back(backlog);
             return news.or(sent);
         }
@@ -365,7 +365,7 @@ impl Port {
     pub(crate) fn enqueue_busy(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) {
         let Some(mut backlog) = self.take_backlog() else { return };
         let Backlog { discipline, slab } = &mut *backlog;
-        discipline.work(EnqueueBusy(Arriving { port: self, slab, now, packet, extra, lost }));
+        discipline.apply(EnqueueBusy(Arriving { port: self, slab, now, packet, extra, lost }));
         self.put_back(backlog);
     }
 
@@ -374,7 +374,7 @@ impl Port {
     pub(crate) fn pass(&mut self, now: Time, packet: &Packet, extra: Option<&Extra>, lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
         let Backlog { discipline, slab } = &mut *backlog;
-        let news = discipline.work(Pass(Arriving { port: self, slab, now, packet, extra, lost }));
+        let news = discipline.apply(Pass(Arriving { port: self, slab, now, packet, extra, lost }));
         self.put_back(backlog);
         news
     }

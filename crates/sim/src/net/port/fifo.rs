@@ -4,7 +4,7 @@ use super::{Port, QueueKind, Refusal, Threshold, serving};
 use crate::net::backlog::facts;
 use crate::net::bit_errors::BitErrors;
 use crate::net::packet::{Codepoint, Extra, Packet};
-use forebay_queues::{Arrival, DropReason, Met, PortState, QueueState, Verdict};
+use forebay_queues::{Arrival, ArrivalContext, DropReason, PortState, QueueState, Verdict};
 use forebay_units::Time;
 
 /// An arriving packet, and the state of the port.
@@ -13,7 +13,7 @@ struct Asked<'a> {
     packet: &'a Packet,
 }
 
-impl Met for Asked<'_> {
+impl ArrivalContext for Asked<'_> {
     #[inline(always)]
     fn port(&self) -> PortState {
         self.state

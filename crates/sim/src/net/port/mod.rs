@@ -69,7 +69,7 @@ pub struct Port {
     limit: QueueState,
     /// `fast_path_limit` of a FIFO's discipline; of others, one packet where they let a packet pass that meets nobody.
     fast_limit: QueueState,
-    /// How long a port with a buffered discipline was idle before packets that passed without the discipline's knowledge (`Buffered::passed`).
+    /// How long a port with a buffered discipline was idle before packets that passed without the discipline's knowledge (`Buffered::add_idle`).
     pub(super) passed: Time,
     /// Counters of rare events.
     pub(crate) events: PortEvents,
@@ -108,7 +108,7 @@ fn kind_of(queue: Queue) -> (QueueState, bool, QueueKind, Option<Box<Backlog>>) 
     match queue {
         Queue::Fifo(discipline) => (discipline.fast_path_limit(), discipline.is_step(), QueueKind::Fifo(discipline), None),
         Queue::Buffered(discipline) => {
-            (fast_limit_if(discipline.lets_pass()), false, QueueKind::Buffered, Some(Box::new(Backlog::new(discipline))))
+            (fast_limit_if(discipline.accepts_idle()), false, QueueKind::Buffered, Some(Box::new(Backlog::new(discipline))))
         }
     }
 }

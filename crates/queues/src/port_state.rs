@@ -230,20 +230,20 @@ impl Queued {
 
     /// What a queue keeps of it that needs no more.
     #[inline]
-    pub(crate) fn held(&self) -> Held {
-        Held { handle: self.handle, wire: self.packet.wire }
+    pub(crate) fn packet_ref(&self) -> PacketRef {
+        PacketRef { handle: self.handle, wire: self.packet.wire }
     }
 }
 
 /// A packet of the backlog, of which a discipline needs no more than its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct PacketRef {
     pub(crate) handle: Handle,
     /// Bytes on the wire.
     pub(crate) wire: u32,
 }
 
-impl Held {
+impl PacketRef {
     /// Throws it out of a full buffer.
     pub(crate) fn evict(self, effects: &mut impl Effects) {
         effects.drop(self.handle, DropReason::Overflow);

@@ -8,16 +8,16 @@ const IN_PACKETS: u64 = 1 << 63;
 
 /// The kind of a discipline and its parameters, without any state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plain {
+pub struct RawParams {
     /// Name of the C core: that of the registry, but for entries that share a core.
     pub core: &'static str,
     /// The parameters: times in picoseconds, sizes in bytes, whether-or-not as 1 or 0, real numbers as their bits.
     pub numbers: Vec<u64>,
 }
 
-impl Plain {
-    pub(crate) fn new(core: &'static str, numbers: impl Into<Vec<u64>>) -> Option<Plain> {
-        Some(Plain { core, numbers: numbers.into() })
+impl RawParams {
+    pub(crate) fn new(core: &'static str, numbers: impl Into<Vec<u64>>) -> Option<RawParams> {
+        Some(RawParams { core, numbers: numbers.into() })
     }
 }
 

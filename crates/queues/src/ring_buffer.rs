@@ -1,19 +1,19 @@
 //! A list that grows at the back and shrinks at the front, quicker at both than the standard library's: its size is a power of two.
 
 /// Places of a list that has held anything.
-const FIRST: usize = 4;
+const MIN_CAPACITY: usize = 4;
 
 /// What waits, the oldest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Line<T> {
+pub(crate) struct RingBuffer<T> {
     /// A power of two, or none.
-    places: Vec<T>,
-    /// Positions run freely; the lower bits say where in `places`.
+    slots: Vec<T>,
+    /// Positions run freely; the lower bits say where in `slots`.
     head: u32,
     tail: u32,
 }
 
-impl<T: Copy + Default> Line<T> {
+impl<T: Copy + Default> RingBuffer<T> {
     /// How many wait.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -27,23 +27,23 @@ impl<T: Copy + Default> Line<T> {
 
     /// Whether one more needs no memory.
     #[inline(always)]
-    pub(crate) fn has_room(&self) -> bool {
-        self.len() != self.places.len()
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.len() != self.slots.len()
     }
 
     #[inline(always)]
-    fn place(&self, position: u32) -> usize {
-        position as usize & self.places.len().wrapping_sub(1)
+    fn slot(&self, position: u32) -> usize {
+        position as usize & self.slots.len().wrapping_sub(1)
     }
 
     /// Adds one that is the newest.
     #[inline(always)]
     pub(crate) fn push_back(&mut self, new: T) {
-        if !self.has_room() {
+        if !self.has_capacity() {
             self.grow();
         }
-        let place = self.place(self.tail);
-        self.places[place] = new;
+        let slot = self.slot(self.tail);
+        self.slots[slot] = new;
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -53,7 +53,7 @@ impl<T: Copy + Default> Line<T> {
         if self.is_empty() {
             return None;
         }
-        let oldest = self.places[self.place(self.head)];
+        let oldest = self.slots[self.slot(self.head)];
         self.head = self.head.wrapping_add(1);
         Some(oldest)
     }
@@ -67,15 +67,15 @@ impl<T: Copy + Default> Line<T> {
     /// The one with `index` older than it.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> Option<T> {
-        (index < self.len()).then(|| self.places[self.place(self.head.wrapping_add(index as u32))])
+        (index < self.len()).then(|| self.slots[self.slot(self.head.wrapping_add(index as u32))])
     }
 
     /// Takes out the one with `index` older than it.
     pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
         let found = self.get(index)?;
         for i in index as u32 + 1..self.len() as u32 {
-            let (from, to) = (self.place(self.head.wrapping_add(i)), self.place(self.head.wrapping_add(i - 1)));
-            self.places[to] = self.places[from];
+            let (from, to) = (self.slot(self.head.wrapping_add(i)), self.slot(self.head.wrapping_add(i - 1)));
+            self.slots[to] = self.slots[from];
         }
         self.tail = self.tail.wrapping_sub(1);
         Some(found)
@@ -89,15 +89,15 @@ impl<T: Copy + Default> Line<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let mut places: Vec<T> = (0..self.len()).filter_map(|i| self.get(i)).collect();
-        (self.head, self.tail) = (0, places.len() as u32);
-        places.resize((places.len() * 2).max(FIRST), T::default());
-        self.places = places;
+        let mut slots: Vec<T> = (0..self.len()).filter_map(|i| self.get(i)).collect();
+        (self.head, self.tail) = (0, slots.len() as u32);
+        slots.resize((slots.len() * 2).max(MIN_CAPACITY), T::default());
+        self.slots = slots;
     }
 }
 
-impl<T: Copy + Default + PartialEq> PartialEq for Line<T> {
-    fn eq(&self, other: &Line<T>) -> bool {
+impl<T: Copy + Default + PartialEq> PartialEq for RingBuffer<T> {
+    fn eq(&self, other: &RingBuffer<T>) -> bool {
         self.newest_first().eq(other.newest_first())
     }
 }
@@ -111,23 +111,23 @@ mod tests {
     #[test]
     fn it_is_a_list() {
         let mut rng = Rng::stream(5, &[]);
-        let (mut ours, mut model) = (Line::default(), VecDeque::new());
-        (ours.head, ours.tail) = (u32::MAX - 20, u32::MAX - 20);
+        let (mut ring, mut model) = (RingBuffer::default(), VecDeque::new());
+        (ring.head, ring.tail) = (u32::MAX - 20, u32::MAX - 20);
         for step in 0..20_000u64 {
             match rng.below(if step % 2_000 < 1_000 { 12 } else { 6 }) {
-                0 => assert_eq!(ours.pop_back(), model.pop_back()),
+                0 => assert_eq!(ring.pop_back(), model.pop_back()),
                 1 => {
                     let index = rng.below(40) as usize;
-                    assert_eq!(ours.remove(index), model.remove(index));
+                    assert_eq!(ring.remove(index), model.remove(index));
                 }
-                2 | 3 => assert_eq!(ours.pop_front(), model.pop_front()),
+                2 | 3 => assert_eq!(ring.pop_front(), model.pop_front()),
                 _ => {
-                    ours.push_back(step);
+                    ring.push_back(step);
                     model.push_back(step);
                 }
             }
-            assert_eq!((ours.len(), ours.is_empty()), (model.len(), model.is_empty()));
-            assert!(ours.newest_first().eq(model.iter().rev().copied()));
+            assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
+            assert!(ring.newest_first().eq(model.iter().rev().copied()));
         }
     }
 }

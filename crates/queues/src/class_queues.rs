@@ -1,7 +1,7 @@
 //! What schedulers of several queues by class of service share: which queue a packet belongs to, whether it fits there, its marking, and whom
 //! to drop from a full buffer. Which queue is served next is the scheduler's business.
 
-use crate::{DropReason, Effects, Handle, Held, PortState, QueueError, QueueState, Queued, Verdict, plain};
+use crate::{DropReason, Effects, Handle, PacketRef, PortState, QueueError, QueueState, Queued, Verdict, raw_params};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::QueueLen;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ pub(crate) const CLASSES: usize = 8;
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq)]
 struct ClassQueue {
-    packets: VecDeque<Held>,
+    packets: VecDeque<PacketRef>,
     state: QueueState,
     /// Its own limit, its packet in service included.
     limit: QueueState,
@@ -23,7 +23,7 @@ struct ClassQueue {
 
 /// Queues by class, each with a weight, a limit and a marking threshold.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ByClass {
+pub(crate) struct ClassQueues {
     /// Queue of each class.
     map: [u8; CLASSES],
     queues: Vec<ClassQueue>,
@@ -39,7 +39,7 @@ pub(crate) fn even_map(queues: usize) -> [u8; CLASSES] {
 }
 
 /// The queues of classes 0 to 7 as one number, a byte each, the lowest first.
-pub(crate) fn packed(map: [u8; CLASSES]) -> u64 {
+pub(crate) fn pack_map(map: [u8; CLASSES]) -> u64 {
     u64::from_le_bytes(map)
 }
 
@@ -59,9 +59,9 @@ pub(crate) fn map(v: &Values, count: usize) -> Result<[u8; CLASSES], QueueError>
     Ok(map)
 }
 
-impl ByClass {
+impl ClassQueues {
     /// The queues that a scenario describes.
-    pub(crate) fn new(v: &Values) -> Result<ByClass, QueueError> {
+    pub(crate) fn new(v: &Values) -> Result<ClassQueues, QueueError> {
         let count = v.int("queues") as usize;
         let common = v.opt_queue_len("k");
         let empty = ClassQueue {
@@ -88,7 +88,7 @@ impl ByClass {
         queues.iter_mut().zip(weights).for_each(|(q, w)| q.weight = w as u32);
         queues.iter_mut().zip(limits).for_each(|(q, l)| q.limit = QueueState::limit(l));
         queues.iter_mut().zip(thresholds).for_each(|(q, k)| q.k = QueueState::limit(k));
-        Ok(ByClass { map: map(v, count)?, queues, serving: 0, tail_drop: v.text("overflow") == "tail" })
+        Ok(ClassQueues { map: map(v, count)?, queues, serving: 0, tail_drop: v.text("overflow") == "tail" })
     }
 
     /// Which queue a packet is for, and that queue, in service included.
@@ -104,14 +104,14 @@ impl ByClass {
 
     /// Takes in a packet that fits. The decision, and the queue that it has joined; `None`, and nothing is changed, if it does not fit.
     #[inline]
-    pub(crate) fn offer(&mut self, port: &PortState, packet: &Queued) -> Option<(Verdict, usize)> {
+    pub(crate) fn try_push(&mut self, port: &PortState, packet: &Queued) -> Option<(Verdict, usize)> {
         let (wire, (q, own)) = (packet.packet.wire, self.own(port, packet));
         let queue = &mut self.queues[q];
         if !own.fits(wire, queue.limit) || !port.fits(wire) {
             return None;
         }
         queue.state.add(wire);
-        queue.packets.push_back(packet.held());
+        queue.packets.push_back(packet.packet_ref());
         Some((Verdict::step(own, queue.k, packet.packet.ecn), q))
     }
 
@@ -125,7 +125,7 @@ impl ByClass {
         };
         packet.admit(verdict, effects).then(|| {
             self.queues[q].state.add(wire);
-            self.queues[q].packets.push_back(packet.held());
+            self.queues[q].packets.push_back(packet.packet_ref());
             q
         })
     }
@@ -184,14 +184,14 @@ impl ByClass {
 
     /// Map, number of queues, whether the tail is dropped, weights (two numbers, 16 bits each, the lowest first), limits of eight queues and
     /// thresholds of eight queues.
-    pub(crate) fn plain(&self) -> Vec<u64> {
-        let mut numbers = vec![packed(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
+    pub(crate) fn raw_params(&self) -> Vec<u64> {
+        let mut numbers = vec![pack_map(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
         for (q, queue) in self.queues.iter().enumerate() {
             numbers[3 + q / 4] |= u64::from(queue.weight) << (16 * (q % 4));
         }
         let of_each = |of: fn(&ClassQueue) -> QueueState| (0..CLASSES).map(move |q| (q, of));
         for (q, of) in of_each(|q| q.limit).chain(of_each(|q| q.k)) {
-            numbers.push(plain::length(self.queues.get(q).map_or(QueueState::UNLIMITED, of)));
+            numbers.push(raw_params::length(self.queues.get(q).map_or(QueueState::UNLIMITED, of)));
         }
         numbers
     }
@@ -200,12 +200,12 @@ impl ByClass {
         self.queues.iter().any(|q| q.k != QueueState::UNLIMITED)
     }
 
-    pub(crate) fn levels(&self) -> Vec<(String, QueueState)> {
+    pub(crate) fn thresholds(&self) -> Vec<(String, QueueState)> {
         thresholds(self.queues.iter().map(|q| q.k))
     }
 }
 
-/// Marking thresholds of queues by class, for [`crate::Queue::levels`].
+/// Marking thresholds of queues by class, for [`crate::Queue::thresholds`].
 pub(crate) fn thresholds(of: impl Iterator<Item = QueueState> + Clone) -> Vec<(String, QueueState)> {
     let (first, mut all) = (of.clone().next(), of.clone());
     match first {
