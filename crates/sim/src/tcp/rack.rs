@@ -3,7 +3,6 @@
 use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, Walk};
 use std::num::NonZeroU64;
 
@@ -209,7 +208,7 @@ impl Rack {
         }
         let srtt = rtt.smoothed().get().unwrap_or(Time::ZERO);
         // In whole microseconds, as far as the RTTs are (tcp_rack_reo_wnd).
-        let quarter = |min: Time| if c.rto_rule == RtoRule::Linux { Time::from_us((min / 4).as_us()) } else { min / 4 };
+        let quarter = |min: Time| if c.is_linux() { Time::from_us((min / 4).as_us()) } else { min / 4 };
         rtt.min().get().map_or(srtt, |min| (quarter(min) * u64::from(1 + self.extra)).min(srtt))
     }
 

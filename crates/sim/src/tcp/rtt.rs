@@ -158,54 +158,54 @@ impl Rtt {
     #[inline(always)]
     pub(super) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
         self.min = self.min.min(newest.into());
-        if c.rto_rule == RtoRule::Linux {
-            return self.estimate(c, rtt, sent);
-        }
-        let srtt = match self.srtt.get() {
-            None => {
-                //= https://www.rfc-editor.org/rfc/rfc6298#section-2
-                //# When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2 RTO <- SRTT + max (G,
-                //# K*RTTVAR)
-                self.rttvar = rtt / 2;
-                rtt.max(Time(1))
-            }
-            Some(srtt) => {
-                //= https://www.rfc-editor.org/rfc/rfc6298#section-2
-                //# The value of SRTT used in the update to RTTVAR is its value before updating SRTT itself using the second
-                //# assignment.
-                // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
-                self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
-                srtt - srtt / 8 + rtt / 8
-            }
-        };
+        let before = self.srtt.get();
+        let srtt = smooth(c, before, rtt);
         self.srtt = srtt.into();
-        let g = c.rto_granularity;
-        if c.rto_rule == RtoRule::Fixed {
-            return;
+        match c.rto_rule {
+            RtoRule::Linux => self.estimate(c, before, srtt, rtt, sent),
+            RtoRule::Rfc6298 => {
+                self.vary(before, rtt);
+                let g = c.rto_granularity;
+                let rto = srtt + (self.rttvar * 4).max(g);
+                self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g).min(c.rto_max) };
+            }
+            RtoRule::Fixed => self.vary(before, rtt),
         }
-        let rto = srtt + (self.rttvar * 4).max(g);
-        self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g).min(c.rto_max) };
     }
 
-    /// Linux `tcp_rtt_estimator`, in whole numbers as there: SRTT in eighths and the mean deviation in quarters of a microsecond. The timeout is
-    /// bounded by the largest mean deviation of a round trip, `rto_min` at least, which it follows up at once and down by a quarter a round trip;
-    /// an RTT that falls raises the deviation by an eighth only.
-    fn estimate(&mut self, c: &TcpConfig, rtt: Time, sent: Sent) {
-        let (eighth, quarter) = (Time::from_us(1) / 8, Time::from_us(1) / 4);
+    /// Takes a sample into RTTVAR, when SRTT was `before`.
+    #[inline(always)]
+    fn vary(&mut self, before: Option<Time>, rtt: Time) {
+        self.rttvar = match before {
+            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+            //# When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2 RTO <- SRTT + max (G,
+            //# K*RTTVAR)
+            None => rtt / 2,
+            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+            //# The value of SRTT used in the update to RTTVAR is its value before updating SRTT itself using the second
+            //# assignment.
+            // beta = 1/4.
+            Some(srtt) => self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4,
+        };
+    }
+
+    /// Computes the timeout of Linux (`tcp_rtt_estimator`) in whole numbers, with the mean deviation in quarters of a microsecond. The largest mean
+    /// deviation of a round trip, at least `rto_min`, bounds the timeout: upwards at once, downwards by a quarter a round trip. An RTT that falls
+    /// raises the deviation by an eighth only. SRTT was `before` and is `srtt` now.
+    fn estimate(&mut self, c: &TcpConfig, before: Option<Time>, srtt: Time, rtt: Time, sent: Sent) {
+        let quarter = Time::from_us(1) / 4;
         let (sample, least) = (rtt.as_us() as i64, c.rto_min.as_us().min(u64::from(u32::MAX)) as u32);
         // The kernel's fields have 32 bits.
         let whole = |deviation: i64| deviation.min(i64::from(u32::MAX)) as u32;
         let d = &mut self.deviation;
-        let srtt = match self.srtt.get() {
+        match before {
             None => {
                 self.rttvar = quarter * (sample * 2) as u64;
                 d.bound = least.max(whole(sample * 2));
                 (d.largest, d.end) = (d.bound, sent.nxt as u32);
-                sample * 8
             }
-            Some(srtt) => {
-                let srtt = (srtt / eighth) as i64;
-                let error = sample - (srtt >> 3);
+            Some(before) => {
+                let error = sample - before.as_us() as i64;
                 let mean = (self.rttvar / quarter) as i64;
                 let more = error.abs() - (mean >> 2);
                 let mean = mean + if error < 0 && more > 0 { more >> 3 } else { more };
@@ -217,11 +217,8 @@ impl Rtt {
                     d.bound -= (d.bound - d.largest) >> 2;
                     (d.largest, d.end) = (least, sent.nxt as u32);
                 }
-                srtt + error
             }
-        };
-        let srtt = eighth * srtt.max(1) as u64;
-        self.srtt = srtt.into();
+        }
         // __tcp_set_rto: whole ticks, rounded up.
         let rto = Time::from_us(srtt.as_us() + u64::from(self.deviation.bound));
         self.base_rto = rto.round_up(c.rto_granularity).min(c.rto_max);
@@ -243,6 +240,21 @@ impl Rtt {
         }
         self.base_rto.saturating_mul(1 << times.min(32)).min(c.rto_max)
     }
+}
+
+/// SRTT after a sample, with alpha = 1/8 (RFC 6298 section 2). Linux counts eighths of a microsecond (`srtt_us`).
+#[inline(always)]
+fn smooth(c: &TcpConfig, before: Option<Time>, rtt: Time) -> Time {
+    if c.is_linux() {
+        let eighth = Time::from_us(1) / 8;
+        let sample = rtt.as_us() as i64;
+        let srtt = before.map_or(sample * 8, |srtt| {
+            let srtt = (srtt / eighth) as i64;
+            srtt + sample - (srtt >> 3)
+        });
+        return eighth * srtt.max(1) as u64;
+    }
+    before.map_or(rtt.max(Time(1)), |srtt| srtt - srtt / 8 + rtt / 8)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
@@ -379,7 +379,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         if !self.c.timestamps {
             return true;
         }
-        let linux = self.c.rto_rule == RtoRule::Linux;
+        let linux = self.c.is_linux();
         let left = Time(self.now).saturating_sub(Time(self.now).since(p.ts));
         let ticks = |time: Time| time / self.c.timestamp_clock;
         if p.has(flag::SYN) {

@@ -7,7 +7,6 @@ use crate::engine::recorder::{Begun, Repeat};
 use crate::engine::state::{Gains, Mover, State, Taker, Timer, parts};
 use crate::engine::tape::Tape;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::{ConnSlot, QueryId, Time, TimeOrNever, Walk};
 use std::collections::BTreeMap;
 
@@ -141,7 +140,7 @@ impl Core {
         state.timers.sort_unstable();
         state.held_up = self.held_up;
         state.doubts = self.lane.sorter.drawn + self.hosts.iter().map(|h| h.met).sum::<u64>();
-        if self.tcp.iter().any(|c| c.rto_rule == RtoRule::Linux) {
+        if self.tcp.iter().any(|c| c.is_linux()) {
             // Timers farther away than [`SLOT`] counts for have slots that are wider still.
             state.doubts += self.fired;
         }
@@ -349,7 +348,7 @@ fn clock_step(c: &TcpConfig) -> Time {
     if c.slow_start != slow_start::Kind::Standard {
         step = common(step, Time::from_us(1));
     }
-    if c.rto_rule == RtoRule::Linux || c.adaptive_acks || c.rcv_autotune || c.eifel || c.frto {
+    if c.is_linux() || c.adaptive_acks || c.rcv_autotune || c.eifel || c.frto {
         let slot = c.rto_granularity.max(Time(1)) * SLOT;
         step = [Time::from_us(1), slot, c.timestamp_clock.max(Time(1))].into_iter().fold(step, common);
     }

@@ -3,7 +3,6 @@
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 
 impl Receiver {
@@ -34,7 +33,7 @@ impl Receiver {
             a.on_syn(c, now);
         }
         // tcp_check_req answers a repeated SYN as it did the first (`ts_recent` of the request); by RFC 7323 section 4.3 it is echoed itself.
-        let again = self.answered && c.rto_rule == RtoRule::Linux;
+        let again = self.answered && c.is_linux();
         if self.rcv_nxt == 0 && !again {
             // RFC 7323 section 4.3: what is echoed beside a first hole.
             self.note_stamp(now, p.ts);

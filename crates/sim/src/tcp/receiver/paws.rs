@@ -6,7 +6,6 @@
 use super::Receiver;
 use crate::net::packet::{Packet, Wire};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 
 /// Ticks by which Linux lets a segment be older (TCP_PAWS_WINDOW).
@@ -59,7 +58,7 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn is_too_old(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         let tick = c.timestamp_clock.max(Time::from_ns(1));
-        let window = if c.rto_rule == RtoRule::Linux { WINDOW } else { 0 };
+        let window = if c.is_linux() { WINDOW } else { 0 };
         let (left, recent) = self.departures(now, p);
         left / tick + window < recent / tick
     }

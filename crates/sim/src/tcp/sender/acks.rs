@@ -5,7 +5,7 @@ use crate::cc::Ack;
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
-use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
+use forebay_experiment::transport::{Ecn, Growth, Reduce};
 use forebay_units::{Time, TimeOrNever};
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
@@ -76,7 +76,7 @@ impl Sender {
         let window_update = edge != self.edge && ack == self.una && comparable;
         // tcp_may_update_window: one that closes is a new window, and so is the first one after the SYN-ACK, which has another sequence number
         // (our choice: it is known by its value, which is not scaled on a SYN); one that shrinks is none.
-        let linux = c.rto_rule == RtoRule::Linux;
+        let linux = c.is_linux();
         let widens = edge > self.edge || (linux && (p.window() == 0 || (self.una == 0 && edge != self.edge)));
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
         // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
@@ -223,7 +223,7 @@ impl Sender {
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        let rtt = if self.sack.is_some() && c.rto_rule == RtoRule::Linux {
+        let rtt = if self.sack.is_some() && c.is_linux() {
             // The sample is that of segments (`sample_ages`).
             self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.note_rtt(*rtt))
         } else {
@@ -250,7 +250,7 @@ impl Sender {
         } else {
             self.timed.take(ack).map(|sent| now - sent)
         };
-        if c.rto_rule == RtoRule::Linux { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
+        if c.is_linux() { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
     }
 
     /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
@@ -277,7 +277,7 @@ impl Sender {
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        if self.hears.1 && !(self.sack.is_some() && c.rto_rule == RtoRule::Linux) {
+        if self.hears.1 && !(self.sack.is_some() && c.is_linux()) {
             self.pkts_acked(&{ *ack });
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2

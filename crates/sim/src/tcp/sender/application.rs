@@ -7,7 +7,7 @@ use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rack::MAX_REORDERING;
 use crate::tcp::send_buffer::{SendBuffer, Sending};
-use forebay_experiment::transport::{Ecn, Recovery, RtoRule};
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::Time;
 
 impl Sender {
@@ -26,7 +26,7 @@ impl Sender {
         syn.seq = self.numbers.initial();
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
         // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
-        let asks = c.ecn != Ecn::Off && !(self.seldom.syn_retx && c.rto_rule == RtoRule::Linux);
+        let asks = c.ecn != Ecn::Off && !(self.seldom.syn_retx && c.is_linux());
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
         self.balance = self.balance.wrapping_add(1);
         out.emit(syn, None);

@@ -4,7 +4,7 @@ use super::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Growth, Recovery, RtoRule};
+use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::Time;
 
 impl Sender {
@@ -62,7 +62,7 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
         // Only the first partial acknowledgement resets the timer ("impatient", section 4); Linux lets each do it (FLAG_SET_XMIT_TIMER).
-        if c.rto_rule == RtoRule::Linux {
+        if c.is_linux() {
             return;
         }
         if self.seldom.first_partial {

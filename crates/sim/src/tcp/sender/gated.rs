@@ -6,7 +6,6 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
@@ -75,7 +74,7 @@ impl Sender {
         }
         self.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
-            if c.rto_rule == RtoRule::Linux {
+            if c.is_linux() {
                 // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
                 self.hold_no_more();
             }

@@ -5,7 +5,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Ecn, RtoRule};
+use forebay_experiment::transport::Ecn;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
@@ -24,7 +24,7 @@ impl Sender {
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.window());
-        let linux = c.rto_rule == RtoRule::Linux;
+        let linux = c.is_linux();
         // tcp_try_undo_spurious_syn: the first SYN had arrived.
         let first = self.seldom.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());
         let sent = self.last_tx.get().filter(|_| !self.seldom.syn_retx);

@@ -5,7 +5,6 @@ use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::scoreboard::SACKED;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
@@ -37,7 +36,7 @@ impl Sender {
     pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
         let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
-        if c.rto_rule == RtoRule::Linux {
+        if c.is_linux() {
             // tcp_schedule_loss_probe: a lone segment, which may meet a delayed ACK, waits for the minimum RTO more; others for two clock ticks.
             // Whole microseconds, in whole ticks (usecs_to_jiffies).
             let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
@@ -170,7 +169,7 @@ impl Sender {
             s.episode.undo.forbid();
         }
         // A kernel's DCTCP hears of a loss when its recovery begins (dctcp_state), of which there is none here: it cuts as for marks.
-        let by_marks = c.rto_rule == RtoRule::Linux && self.law.alpha().is_some();
+        let by_marks = c.is_linux() && self.law.alpha().is_some();
         let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;

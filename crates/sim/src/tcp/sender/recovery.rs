@@ -5,7 +5,7 @@ use crate::cc::{Event, Trigger, Window};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::prr::Prr;
-use forebay_experiment::transport::{Reduce, RtoRule};
+use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
@@ -18,7 +18,7 @@ impl Sender {
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
         let answered = self.marks_answered();
-        if self.ca != CaState::Cwr || c.rto_rule == RtoRule::Linux {
+        if self.ca != CaState::Cwr || c.is_linux() {
             self.remember_prior(c, marks);
         }
         let reduction = self.start_of_reduction(c);
@@ -82,7 +82,7 @@ impl Sender {
         }
         let reduction = self.ca != CaState::Loss;
         if let (Some(s), true) = (&mut self.sack, self.ca >= CaState::Recovery) {
-            s.rack.on_recovery_end(c.rto_rule == RtoRule::Linux);
+            s.rack.on_recovery_end(c.is_linux());
         }
         self.ca = CaState::Open;
         if reduction {

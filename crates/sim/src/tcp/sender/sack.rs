@@ -10,7 +10,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::scoreboard::SACKED;
-use forebay_experiment::transport::{Growth, Recovery, RtoRule};
+use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
@@ -41,7 +41,7 @@ impl Sender {
     /// The time as the scoreboard and laws that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
     #[inline]
     pub(super) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
-        if c.rto_rule == RtoRule::Linux { Time::from_us(now.as_us()) } else { now }
+        if c.is_linux() { Time::from_us(now.as_us()) } else { now }
     }
 
     /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself. It is one up to stream offset `number`; a later ACK may
@@ -57,10 +57,10 @@ impl Sender {
         let Some(mut s) = self.sack.take() else { return };
         let overtaken = number < self.una;
         // tcp_ack: an ACK that was overtaken, or comes when nothing is outstanding, changes the window only by what it takes back.
-        let steers = c.rto_rule != RtoRule::Linux || !(overtaken || self.nxt - self.una + ack.acked == 0);
+        let steers = !c.is_linux() || !(overtaken || self.nxt - self.una + ack.acked == 0);
         let was = self.ca;
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
-        let (reordered, linux) = (s.rack.reordering_seen(), c.rto_rule == RtoRule::Linux);
+        let (reordered, linux) = (s.rack.reordering_seen(), c.is_linux());
         let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
         if linux
@@ -230,7 +230,7 @@ impl Sender {
         let reported = blocks.map_or_else(Reported::default, |(blocks, number)| self.reported(blocks, number));
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
-        let linux = c.rto_rule == RtoRule::Linux;
+        let linux = c.is_linux();
         let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
         let ours = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.seldom.retransmitted));
         let (repetitions, late) = match reported.dsack.filter(|_| linux && ours) {
@@ -243,7 +243,7 @@ impl Sender {
             linux,
             echo: ack
                 .rtt
-                .filter(|_| c.timestamps && (c.eifel || c.rto_rule != RtoRule::Linux))
+                .filter(|_| c.timestamps && (c.eifel || !c.is_linux()))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.seldom.recover,
             law: self.hooks.records().then_some(&mut self.law),
@@ -367,6 +367,6 @@ impl Sender {
         let (stamp, recovering) = (self.stamp(c, now), self.ca >= CaState::Recovery);
         let s = self.sack.as_mut()?;
         let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
-        s.rack.detect(&mut s.board, stamp, wait, c.rto_rule == RtoRule::Linux)
+        s.rack.detect(&mut s.board, stamp, wait, c.is_linux())
     }
 }

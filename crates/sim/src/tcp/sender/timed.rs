@@ -2,14 +2,14 @@
 
 use super::{CaState, Sender, Timer};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Recovery, RtoRule};
+use forebay_experiment::transport::Recovery;
 use forebay_units::Time;
 
 impl Sender {
     /// Whether this is such a stack.
     #[inline(always)]
     pub(super) fn times_as_linux(&self, c: &TcpConfig) -> bool {
-        c.rto_rule == RtoRule::Linux && c.recovery == Recovery::Rack && self.sack.is_some()
+        c.is_linux() && c.recovery == Recovery::Rack && self.sack.is_some()
     }
 
     /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).

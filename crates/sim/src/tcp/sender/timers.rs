@@ -40,7 +40,7 @@ impl Sender {
 
     /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        if self.phase == Phase::SynSent && c.rto_rule == RtoRule::Linux {
+        if self.phase == Phase::SynSent && c.is_linux() {
             return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
         }
         self.rtt.rto(c)
@@ -98,7 +98,7 @@ impl Sender {
 
     /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
     fn waits_for_its_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if c.rto_rule != RtoRule::Linux || self.put_off() {
+        if !c.is_linux() || self.put_off() {
             return false;
         }
         let due = self.timer_due.or_never();
@@ -197,14 +197,14 @@ impl Sender {
                     let rack = &s.rack;
                     // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait; Linux (tcp_timeout_mark_lost)
                     // allows nothing for reordering here.
-                    let linux = c.rto_rule == RtoRule::Linux;
+                    let linux = c.is_linux();
                     let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
                     let late = rack.rtt + wait;
                     s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
                 }
-                if c.rto_rule == RtoRule::Linux && s.awaits_reports() && !repeated && !reduced {
+                if c.is_linux() && s.awaits_reports() && !repeated && !reduced {
                     // tcp_init_undo, behind tcp_timeout_mark_lost: repetitions that are lost as well will not be reported.
                     let lost = again - s.board.retx_segs;
                     s.episode.undo.retransmissions = s.episode.undo.retransmissions.saturating_sub(lost);
@@ -301,7 +301,7 @@ impl Sender {
         if self.edge > self.nxt {
             (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
             self.rtt.backoff = 0;
-        } else if c.rto_rule == RtoRule::Linux {
+        } else if c.is_linux() {
             self.arm_rto(c, now);
         }
     }

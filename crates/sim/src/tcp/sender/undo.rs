@@ -6,14 +6,13 @@ use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::undo::Undo;
-use forebay_experiment::transport::RtoRule;
 
 impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
     pub(super) fn remember_prior(&mut self, c: &TcpConfig, marks: bool) {
         let Window { cwnd, mut ssthresh } = self.w;
-        let linux = c.rto_rule == RtoRule::Linux;
+        let linux = c.is_linux();
         if linux && !matches!(self.ca, CaState::Cwr | CaState::Recovery) {
             // tcp_current_ssthresh: three quarters of the window at least.
             ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
@@ -66,7 +65,7 @@ impl Sender {
             return false;
         }
         let recovered = self.una >= self.seldom.recover;
-        let linux = c.rto_rule == RtoRule::Linux;
+        let linux = c.is_linux();
         let undo = &mut s.episode.undo;
         // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition,
         // if it echoes anything.

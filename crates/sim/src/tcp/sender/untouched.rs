@@ -10,7 +10,7 @@ use crate::tcp::rack::Pending;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::usual::Usual;
-use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::Time;
 
 impl SackState {
@@ -32,7 +32,7 @@ impl Sender {
     pub(super) fn is_listed(c: &TcpConfig) -> bool {
         let hooks = c.law.hooks();
         c.recovery == Recovery::Rack
-            && c.rto_rule == RtoRule::Linux
+            && c.is_linux()
             && c.reduce == Reduce::Cwnd
             && c.growth == (Growth::PerSegment { limit: u32::MAX })
             && c.probe_after == 0
