@@ -23,8 +23,8 @@ impl Sender {
 
     /// Sends a datagram. `high` counts the payload sent.
     pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
-        let (seq, ts) = (self.numbers.wire(self.high), now.timestamp());
-        self.high += u64::from(self.template.len);
+        let (seq, ts) = (self.numbers.wire(self.snd_max), now.timestamp());
+        self.snd_max += u64::from(self.template.len);
         self.balance = self.balance.wrapping_add(1);
         self.stats.segs_sent += 1;
         out.emit_from(&self.template, |p| {

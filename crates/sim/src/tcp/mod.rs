@@ -3,23 +3,25 @@
 //! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
+mod cold;
 pub mod config;
 pub mod datagram;
-mod host_queue;
-mod lazy;
 pub mod metrics;
 pub mod profile;
 pub mod receiver;
 pub mod rtt;
 pub mod sender;
+mod tsq;
 
 mod adaptive;
 mod autotune;
-mod booking;
+mod cwnd_validation;
+mod fast_path;
 mod gro;
 mod info;
 mod joined;
-mod negotiated;
+mod message_stats;
+mod options;
 mod pacer;
 mod prr;
 mod rack;
@@ -30,11 +32,9 @@ mod scoreboard;
 mod send_buffer;
 mod send_stats;
 mod seq;
+mod timer_wheel;
 mod undo;
-mod usage;
-mod usual;
-mod wheel;
 
 pub use info::Counts;
-pub use negotiated::offered_shift;
+pub use options::offered_shift;
 pub use seq::Address;

@@ -52,7 +52,7 @@ pub struct Rack {
     /// Of a kernel: what is to become of the reordering window, and when a D-SACK has widened it last (which `last_delivered` tells there).
     pub(super) pending: Pending,
     widened: Time,
-    /// `nxt` when the outstanding probe was sent.
+    /// `snd_nxt` when the outstanding probe was sent.
     pub(crate) probe_end: Option<NonZeroU64>,
     /// It was a retransmission.
     pub(crate) probe_is_retx: bool,
@@ -84,16 +84,16 @@ impl Rack {
         }
     }
 
-    /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `una`: the round trip.
-    pub(super) fn is_usual(&self, una: u64) -> bool {
-        debug_assert!(self.fack == una, "all has been delivered");
+    /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `snd_una`: the round trip.
+    pub(super) fn is_usual(&self, snd_una: u64) -> bool {
+        debug_assert!(self.fack == snd_una, "all has been delivered");
         let unusual = self.reordering_seen || self.probe_end.is_some();
         !unusual && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
-    /// As it was when everything up to `una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
-    pub(super) fn resume(&mut self, rtt: Time, una: u64) {
-        (self.rtt, self.fack) = (rtt, una);
+    /// As it was when everything up to `snd_una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
+    pub(super) fn resume(&mut self, rtt: Time, snd_una: u64) {
+        (self.rtt, self.fack) = (rtt, snd_una);
     }
 
     /// Highest offset delivered.
@@ -137,9 +137,9 @@ impl Rack {
         self.reordering_seen
     }
 
-    /// What begins at `late` has been delivered behind what is SACKed, or acknowledged up to `una`.
-    pub(super) fn note_late(&mut self, board: &Scoreboard, una: u64, late: u64, c: &TcpConfig) {
-        self.note_reordering(board.behind_sacked().unwrap_or(una).saturating_sub(late), c);
+    /// What begins at `late` has been delivered behind what is SACKed, or acknowledged up to `snd_una`.
+    pub(super) fn note_late(&mut self, board: &Scoreboard, snd_una: u64, late: u64, c: &TcpConfig) {
+        self.note_reordering(board.behind_sacked().unwrap_or(snd_una).saturating_sub(late), c);
     }
 
     /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
@@ -160,9 +160,9 @@ impl Rack {
     }
 
     /// A D-SACK widens the reordering window, once per round trip (section 6.2 step 4).
-    pub fn on_dsack(&mut self, una: u64, nxt: u64) {
-        if una >= self.dsack_round {
-            self.dsack_round = nxt;
+    pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if snd_una >= self.dsack_round {
+            self.dsack_round = snd_nxt;
             self.extra += 1;
             self.persist = PERSISTS;
         }
@@ -223,7 +223,7 @@ impl Rack {
     pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time, once: bool) -> Option<Time> {
         board.pass(self.xmit, self.end);
         let patience = self.rtt + wait;
-        while let Some(index) = board.oldest_passed()
+        while let Some(index) = board.oldest_candidate()
             && board.get(index).sent() + patience <= now
         {
             if once {
@@ -232,19 +232,19 @@ impl Rack {
                 board.mark_lost(index);
             }
         }
-        board.youngest_passed().map(|index| board.get(index).sent() + patience - now)
+        board.youngest_candidate().map(|index| board.get(index).sent() + patience - now)
     }
 
     /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the
     /// congestion control must react.
-    pub fn settle_probe(&mut self, una: u64, plain_duplicate: bool, dsack_end: Option<u64>) -> bool {
+    pub fn settle_probe(&mut self, snd_una: u64, plain_duplicate: bool, dsack_end: Option<u64>) -> bool {
         let Some(end) = self.probe_end.map(NonZeroU64::get) else { return false };
-        if una < end {
+        if snd_una < end {
             return false;
         }
         let duplicate = dsack_end == Some(end);
-        let repaired = self.probe_is_retx && !duplicate && una > end;
-        if !self.probe_is_retx || duplicate || una > end || plain_duplicate {
+        let repaired = self.probe_is_retx && !duplicate && snd_una > end;
+        if !self.probe_is_retx || duplicate || snd_una > end || plain_duplicate {
             self.probe_end = None;
         }
         repaired

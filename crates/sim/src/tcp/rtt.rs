@@ -81,9 +81,9 @@ impl Timed {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sent {
     /// Up to here everything is acknowledged.
-    pub una: u64,
+    pub snd_una: u64,
     /// Up to here segments have been sent.
-    pub nxt: u64,
+    pub snd_nxt: u64,
 }
 
 impl Rtt {
@@ -202,7 +202,7 @@ impl Rtt {
             None => {
                 self.rttvar = quarter * (sample * 2) as u64;
                 d.bound = least.max(whole(sample * 2));
-                (d.largest, d.end) = (d.bound, sent.nxt as u32);
+                (d.largest, d.end) = (d.bound, sent.snd_nxt as u32);
             }
             Some(before) => {
                 let error = sample - before.as_us() as i64;
@@ -213,9 +213,9 @@ impl Rtt {
                 d.largest = d.largest.max(whole(mean));
                 d.bound = d.bound.max(d.largest);
                 // after(snd_una, rtt_seq).
-                if (sent.una as u32).wrapping_sub(d.end) as i32 > 0 {
+                if (sent.snd_una as u32).wrapping_sub(d.end) as i32 > 0 {
                     d.bound -= (d.bound - d.largest) >> 2;
-                    (d.largest, d.end) = (least, sent.nxt as u32);
+                    (d.largest, d.end) = (least, sent.snd_nxt as u32);
                 }
             }
         }
@@ -331,7 +331,7 @@ mod tests {
             (50, 247, 31_322),
         ];
         for (n, (ms, rto, mean)) in (1..).zip(expected) {
-            r.sample(&c, Time::from_ms(ms), Sent { una: n * 1000, nxt: n * 1000 + 4000 });
+            r.sample(&c, Time::from_ms(ms), Sent { snd_una: n * 1000, snd_nxt: n * 1000 + 4000 });
             assert_eq!((r.base_rto, r.rttvar.as_us()), (Time::from_ms(rto), mean), "ACK {n}");
         }
     }

@@ -1,11 +1,11 @@
 //! What a sender with a scoreboard has besides what every sender has.
 
-use super::lazy::{Fresh, Lazy};
+use super::cold::{Cold, Initial};
+use super::cwnd_validation::CwndUsage;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
 use super::undo::Undo;
-use super::usage::Usage;
 use forebay_units::{Time, Walk};
 
 /// State that only stacks with a scoreboard need; connections of the others do not carry it.
@@ -20,9 +20,9 @@ pub struct SackState {
     /// When the timer that runs was set.
     pub timer_set: Time,
     /// How the window has been used.
-    pub usage: Usage,
+    pub usage: CwndUsage,
     /// The last episode, if there has been one.
-    pub episode: Lazy<Episode>,
+    pub episode: Cold<Episode>,
 }
 
 impl SackState {
@@ -44,7 +44,7 @@ impl SackState {
     }
 
     /// Whether retransmissions of the last episode may still be reported as duplicates.
-    pub(super) fn awaits_reports(&self) -> bool {
+    pub(super) fn expects_dsacks(&self) -> bool {
         self.episode.undo.retransmissions > 0
     }
 
@@ -66,6 +66,6 @@ pub struct Episode {
     pub rescued: bool,
 }
 
-impl Fresh for Episode {
-    const FRESH: &'static Episode = &Episode { prr: Prr::NONE, undo: Undo::NONE, rescued: false };
+impl Initial for Episode {
+    const INITIAL: &'static Episode = &Episode { prr: Prr::NONE, undo: Undo::NONE, rescued: false };
 }

@@ -6,10 +6,10 @@
 
 mod audit;
 mod by_count;
+mod hints;
+mod in_order;
 mod order;
-mod search;
 mod segment;
-mod untouched;
 mod walk;
 
 #[cfg(test)]
@@ -18,9 +18,9 @@ mod tests;
 pub(super) use segment::Seg;
 pub(super) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
 
-use super::lazy::Lazy;
+use super::cold::Cold;
 use forebay_units::Time;
-use search::{BLOCKS, Search};
+use hints::{BLOCKS, SearchHints};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ pub struct Scoreboard {
     #[expect(clippy::box_collection, reason = "a scoreboard whose law wants none carries 8 bytes instead of 24")]
     pub(crate) losses: Option<Box<Vec<u64>>>,
     /// What was found in it; most connections lose nothing, and search for nothing.
-    search: Lazy<Search>,
+    search: Cold<SearchHints>,
 }
 
 impl Scoreboard {
@@ -130,18 +130,18 @@ impl Scoreboard {
         self.segs.push_back(Seg::new(start, len, now));
     }
 
-    /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number. True if one of
+    /// Segments below `snd_una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number. True if one of
     /// them, SACKed or not, had been sent more than once.
-    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(u64, &Seg)) -> bool {
+    pub fn acknowledge(&mut self, snd_una: u64, mut newly: impl FnMut(u64, &Seg)) -> bool {
         let mut repeated = false;
         while let Some(&seg) = self.segs.front() {
-            if seg.end() > una {
+            if seg.end() > snd_una {
                 // Part of a segment: receivers acknowledge at segment boundaries, except after repacketisation. Trim the front.
-                if seg.start < una {
-                    let cut = una - seg.start;
+                if seg.start < snd_una {
+                    let cut = snd_una - seg.start;
                     self.take_out(&seg, cut);
                     let front = &mut self.segs[0];
-                    front.start = una;
+                    front.start = snd_una;
                     front.len -= cut as u32;
                 }
                 break;

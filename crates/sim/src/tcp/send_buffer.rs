@@ -49,8 +49,8 @@ pub(super) struct SendBuffer {
 /// What the buffer has to know of its sender.
 pub(super) struct Sending {
     pub mss: u64,
-    pub una: u64,
-    pub nxt: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
     /// How far windows and interface let it go.
     pub reach: u64,
     /// Segments in the network (tcp_packets_in_flight).
@@ -85,11 +85,11 @@ impl SendBuffer {
         }
     }
 
-    /// Goes through what it knows, when everything below `una` is acknowledged.
-    pub(super) fn walk(&mut self, una: u64, v: &mut dyn Walk) {
+    /// Goes through what it knows, when everything below `snd_una` is acknowledged.
+    pub(super) fn walk(&mut self, snd_una: u64, v: &mut dyn Walk) {
         let SendBuffer { taken, first, others, sent, size, pushed, window, cwnd, resumes, full, grown } = self;
         // Of what is acknowledged nothing is asked.
-        let acked = sent.partition_point(|end| *end <= una);
+        let acked = sent.partition_point(|end| *end <= snd_una);
         v.same((sent.len() - acked) as u64);
         sent.iter_mut().skip(acked).for_each(|end| v.offset(end));
         v.mark(taken);
@@ -128,14 +128,14 @@ impl SendBuffer {
 
     /// Whether a segment that ends at `end` and leaves for the first time carries PSH; they are asked about in their order.
     #[inline]
-    pub(super) fn pushes(&mut self, end: u64, una: u64) -> bool {
+    pub(super) fn pushes(&mut self, end: u64, snd_una: u64) -> bool {
         while self.first < end {
             self.drop_first();
         }
         let pushes = self.first == end;
         if pushes {
             self.drop_first();
-            while self.sent.front().is_some_and(|&sent| sent <= una) {
+            while self.sent.front().is_some_and(|&sent| sent <= snd_una) {
                 self.sent.pop_front();
             }
             self.sent.push_back(end);
@@ -165,7 +165,7 @@ impl SendBuffer {
     }
 
     fn occupied(&self, s: &Sending) -> u64 {
-        let bytes = self.taken.saturating_sub(s.una);
+        let bytes = self.taken.saturating_sub(s.snd_una);
         bytes + HEAD * bytes.div_ceil(s.mss).saturating_sub(s.merged)
     }
 
@@ -199,18 +199,18 @@ impl SendBuffer {
 
     /// Whether the application waits for space, or has more to hand over.
     #[inline]
-    pub(super) fn wants(&self, una: u64) -> bool {
+    pub(super) fn wants(&self, snd_una: u64) -> bool {
         // A third of the buffer at least must be free, of which payload is a part.
         let last = self.others.back().copied().unwrap_or(self.first);
-        last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(una) < u64::from(self.size))
+        last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(snd_una) < u64::from(self.size))
     }
 
-    /// Whether nothing comes of it if it is filled as long as nothing is SACKed: up to `una` everything is acknowledged, up to `nxt` it has been sent,
+    /// Whether nothing comes of it if it is filled as long as nothing is SACKed: up to `snd_una` everything is acknowledged, up to `snd_nxt` it has been sent,
     /// and these are the windows of the receiver, bytes, and of congestion, segments.
     #[inline(always)]
-    pub(super) fn sleeps(&self, una: u64, nxt: u64, window: u64, cwnd: u32) -> bool {
+    pub(super) fn sleeps(&self, snd_una: u64, snd_nxt: u64, window: u64, cwnd: u32) -> bool {
         let known = window <= u64::from(self.window) && cwnd <= self.cwnd;
-        self.full && una < self.resumes && nxt <= self.taken && known
+        self.full && snd_una < self.resumes && snd_nxt <= self.taken && known
     }
 
     /// The stream offset behind what has been handed over, where the application waits for space.
@@ -235,15 +235,15 @@ impl SendBuffer {
     pub(super) fn fill(&mut self, s: &Sending) {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
         // A buffer that is too small for the window does not hold the sender up here: what it has sent has been handed over.
-        self.taken = self.taken.max(s.nxt);
+        self.taken = self.taken.max(s.snd_nxt);
         if self.size == FIRST {
             // tcp_init_buffer_space, when the connection was established.
-            self.expand(s, if s.una == 0 { s.cwnd } else { INITIAL });
+            self.expand(s, if s.snd_una == 0 { s.cwnd } else { INITIAL });
         }
         if self.full {
             // tcp_check_space, after every segment sent and at the end (tcp_event_new_data_sent, tcp_data_snd_check): the buffer grows where the
             // window is not full then. The application is notified when a third of the buffer is free.
-            let sends = u64::from(self.taken.min(s.reach) > s.nxt);
+            let sends = u64::from(self.taken.min(s.reach) > s.snd_nxt);
             if s.in_flight + sends < s.cwnd {
                 self.expand(s, s.cwnd.max(s.reordering + 1));
             }
@@ -257,7 +257,7 @@ impl SendBuffer {
             self.full = false;
         }
         while let Some(end) = self.message() {
-            let unsent = self.taken.saturating_sub(s.nxt) % s.mss;
+            let unsent = self.taken.saturating_sub(s.snd_nxt) % s.mss;
             if unsent == 0 && self.occupied(s) >= u64::from(self.size) {
                 self.full = true;
                 if self.taken > s.reach {

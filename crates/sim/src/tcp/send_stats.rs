@@ -1,6 +1,6 @@
 //! What is counted of a message at its sender.
 
-use super::lazy::{Fresh, Lazy};
+use super::cold::{Cold, Initial};
 use forebay_units::{Time, TimeOrNever};
 
 /// What happened to a message, or on a connection that knows of none; see `booking`.
@@ -17,7 +17,7 @@ pub struct SendStats {
     /// Number of RTT samples.
     pub rtt_count: u64,
     /// Losses, marks and reductions of the window, which most messages do without.
-    pub losses: Lazy<Losses>,
+    pub losses: Cold<Losses>,
 }
 
 /// Losses and marks of a message, and reductions of the window while it was sent.
@@ -47,8 +47,8 @@ pub struct Losses {
     pub ce_bytes: u64,
 }
 
-impl Fresh for Losses {
-    const FRESH: &'static Losses = &Losses {
+impl Initial for Losses {
+    const INITIAL: &'static Losses = &Losses {
         segs_retx: 0,
         rtos: 0,
         tlps: 0,
@@ -71,7 +71,7 @@ impl Default for SendStats {
             rtt_min: TimeOrNever::NEVER,
             rtt_sum: Time::ZERO,
             rtt_count: 0,
-            losses: Lazy::default(),
+            losses: Cold::default(),
         }
     }
 }

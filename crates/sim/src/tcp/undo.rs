@@ -10,7 +10,7 @@ pub struct Undo {
     pub(super) open: bool,
     /// Window and threshold before it; `None`: what reduced them stands, whatever becomes of the episode (Linux `prior_ssthresh`).
     pub(super) prior: Option<(f64, Threshold)>,
-    /// `una` at its start: duplicates reported below it are not of its retransmissions.
+    /// `snd_una` at its start: duplicates reported below it are not of its retransmissions.
     pub(super) from: u64,
     /// Its retransmissions not yet reported as duplicates.
     pub(super) retransmissions: u32,

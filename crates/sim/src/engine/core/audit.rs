@@ -41,7 +41,7 @@ impl Core {
             differences.push(sent.wrapping_sub(known));
             let rcv_nxt = if self.holds(stream.dst) { receiver.rcv_nxt } else { self.told(conn).rcv_nxt };
             assert!(
-                !self.holds(stream.src) || (sender.una <= rcv_nxt && rcv_nxt <= sender.high),
+                !self.holds(stream.src) || (sender.snd_una <= rcv_nxt && rcv_nxt <= sender.snd_max),
                 "conservation: bytes of connection {}",
                 stream.conn_id
             );

@@ -54,13 +54,13 @@ impl Core {
         let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
-        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
+        let first_window = (sender.window.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         let behind = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
         let message = Message { begin, behind, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
         out.push(message, &mut self.lane.spare);
         if alone {
-            sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
+            sender.start_message((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
         let s = &self.streams[conn];
         if let Some(end) = end {
@@ -80,7 +80,7 @@ impl Core {
         sender.message_end = sender.written;
         self.lane.open += 1;
         self.lane.hand_over(self.streams[conn].src, Handover::Stopped { conn, written: sender.written });
-        if sender.una >= sender.written {
+        if sender.snd_una >= sender.written {
             self.message_acked(conn, now);
         }
     }

@@ -34,9 +34,9 @@ impl Core {
         }
         let sender = &mut self.senders[conn];
         sender.note_received();
-        let Some(acked) = sender.usual_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
+        let Some(acked) = sender.fast_path_ack(p) else { return self.take_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
-        if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c)) {
+        if sender.on_fast_ack(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c)) {
             self.transmit_more(node, conn, now);
         }
         self.usual_ack_done(node, conn, now);
@@ -51,8 +51,8 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        if !W::SHIM && sender.is_usual_duplicate(c, p) {
-            if sender.take_duplicate(c) {
+        if !W::SHIM && sender.is_fast_duplicate(c, p) {
+            if sender.on_fast_duplicate(c) {
                 self.transmit_more(node, conn, now);
             }
             return self.usual_ack_done(node, conn, now);
@@ -61,7 +61,7 @@ impl Core {
         if W::SHIM {
             sender.on_packet(c, now, p, extra, &mut out);
         } else {
-            sender.on_any_packet(c, now, p, extra, &mut out);
+            sender.on_packet_with_scoreboard(c, now, p, extra, &mut out);
         }
         drop(out);
         W::settle(self, at, now);
@@ -90,7 +90,7 @@ impl Core {
     #[inline(always)]
     fn usual_ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
-        let una = sender.una;
+        let una = sender.snd_una;
         if sender.timer_due < sender.armed {
             self.arm_sender(conn, node);
         }

@@ -13,7 +13,7 @@ impl Core {
     pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
         let group = sender.group();
-        let held = sender.held_up(&self.tcp[group], now);
+        let held = sender.stall_time(&self.tcp[group], now);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
         let before = *sender.stats.losses;
         self.with_sender(conn, now, Call::Timer);

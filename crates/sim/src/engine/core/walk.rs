@@ -10,7 +10,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_units::{ConnSlot, QueryId, Time, TimeOrNever, Walk};
 use std::collections::BTreeMap;
 
-/// Timers of the kernel up to here, in ticks, expire in slots of this many (`tcp/wheel.rs`).
+/// Timers of the kernel up to here, in ticks, expire in slots of this many (`tcp/timer_wheel.rs`).
 const SLOT: u64 = 8;
 
 /// A period of a run: how long it is, what it brings, and what happens in it.
@@ -108,7 +108,7 @@ impl Core {
         }
         let una = |conn: ConnSlot, generation| {
             let s = &streams[conn];
-            (s.live && s.generation == generation).then(|| senders[conn].una)
+            (s.live && s.generation == generation).then(|| senders[conn].snd_una)
         };
         let ports: Vec<_> = network.ports.ids().collect();
         for &port in &ports {
@@ -162,12 +162,12 @@ impl Core {
     pub(in crate::engine) fn signature(&self, conn: ConnSlot, now: Time) -> [u64; 4] {
         let s = &self.senders[conn];
         let sent = s.last_sent().map_or(u64::MAX, |at| now.0.wrapping_sub(at.0));
-        [sent, s.flight(), s.w.cwnd.to_bits(), s.rtt.smoothed().or_never().0]
+        [sent, s.flight(), s.window.cwnd.to_bits(), s.rtt.smoothed().or_never().0]
     }
 
     /// What happens from now on is written down.
     pub(in crate::engine) fn begin_tape(&mut self) -> Begun {
-        let again = self.streams.ids().map(|conn| self.senders[conn].seldom.retransmitted).collect();
+        let again = self.streams.ids().map(|conn| self.senders[conn].cold.retransmitted).collect();
         self.tape = Some(Box::new(Tape { again, ..Tape::default() }));
         self.look_at_packets(true);
         self.recorder.begin_rows()
@@ -184,7 +184,7 @@ impl Core {
         let mut tape = *self.tape.take().unwrap_or_default();
         tape.rows = self.recorder.end_rows(begun);
         for (before, conn) in tape.again.iter_mut().zip(self.streams.ids()) {
-            *before = self.senders[conn].seldom.retransmitted - *before;
+            *before = self.senders[conn].cold.retransmitted - *before;
         }
         // Nobody looks at packets otherwise: a run in which somebody does is not skipped.
         self.look_at_packets(false);

@@ -4,7 +4,7 @@
 use super::Receiver;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::wheel;
+use crate::tcp::timer_wheel;
 use forebay_experiment::transport::Recovery;
 use forebay_units::{Time, TimeOrNever};
 
@@ -36,7 +36,7 @@ impl Receiver {
         let probes = u8::from(c.recovery == Recovery::Rack);
         let wait = a.rto().saturating_mul(1 << self.fins.saturating_sub(probes).min(32)).min(c.rto_max);
         self.fins = (self.fins + 1).min(WITH_ACK - 1);
-        self.timer_due = wheel::expiry(now, wait, c.rto_granularity).into();
+        self.timer_due = timer_wheel::expiry(now, wait, c.rto_granularity).into();
     }
 
     /// Whether its FIN has been sent.

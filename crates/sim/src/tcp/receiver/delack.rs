@@ -7,7 +7,7 @@ use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::adaptive::{Adaptive, CAPABLE, LATCHED, LONGEST};
 use crate::tcp::autotune::Autotune;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::wheel;
+use crate::tcp::timer_wheel;
 use forebay_units::{Time, TimeOrNever};
 
 /// Duplicate ACKs that are sent before they are compressed (TCP_FASTRETRANS_THRESH).
@@ -246,8 +246,8 @@ impl Receiver {
         }
         if !waits || earlier(timeout, a.timeout) {
             a.timeout = timeout;
-            let expires = wheel::expiry(now, delay, tick);
-            if wheel::has_slots(tick) {
+            let expires = timer_wheel::expiry(now, delay, tick);
+            if timer_wheel::has_slots(tick) {
                 a.enter_slot(c, expires);
             }
             self.timer_due = self.timer_due.min(expires.into());

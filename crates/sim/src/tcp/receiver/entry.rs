@@ -1,4 +1,4 @@
-//! When the engine is to look at a receiver's timer: when it is due, and where it lies in a slot of a timer wheel (`tcp/wheel.rs`).
+//! When the engine is to look at a receiver's timer: when it is due, and where it lies in a slot of a timer wheel (`tcp/timer_wheel.rs`).
 
 use super::Receiver;
 use crate::tcp::config::TcpConfig;

@@ -4,7 +4,7 @@
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::usual::Usual;
+use crate::tcp::fast_path::FastPath;
 use forebay_units::Time;
 
 impl Receiver {
@@ -18,7 +18,7 @@ impl Receiver {
     /// Whether `p` is what such a receiver usually gets.
     #[inline(always)]
     pub(super) fn is_next_in_order(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
-        let Some(a) = self.adaptive.as_ref().filter(|_| self.usual == Usual::Linux) else { return false };
+        let Some(a) = self.adaptive.as_ref().filter(|_| self.fast_path == FastPath::Linux) else { return false };
         let marked = p.ecn() == Codepoint::Ce;
         let expected = match self.echo {
             Echo::Off => true,

@@ -21,11 +21,11 @@ use crate::shim::windows;
 use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::fast_path::FastPath;
 use crate::tcp::gro::Gro;
-use crate::tcp::negotiated::{control_ecn, offered_shift};
+use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::{Address, Numbers};
-use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Ecn, Recovery, Reduce};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -59,7 +59,7 @@ pub struct Receiver {
     /// Blocks that one ACK has room for (RFC 2018 section 3).
     blocks: u8,
     /// What is usual for it.
-    usual: Usual,
+    fast_path: FastPath,
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
     /// Segments received and not yet acknowledged.
@@ -178,13 +178,13 @@ impl Receiver {
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            usual: if Receiver::is_of_linux(c) && window_shim.is_none() {
-                Usual::Linux
+            fast_path: if Receiver::is_of_linux(c) && window_shim.is_none() {
+                FastPath::Linux
             } else if c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none() && !c.timestamps
             {
-                Usual::Plain
+                FastPath::Plain
             } else {
-                Usual::Nothing
+                FastPath::None
             },
             elaborate: sack || window_shim.is_some(),
             pending: 0,

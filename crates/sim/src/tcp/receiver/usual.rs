@@ -3,7 +3,7 @@
 
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
-use crate::tcp::usual::Usual;
+use crate::tcp::fast_path::FastPath;
 use forebay_units::{Time, TimeOrNever};
 
 impl Receiver {
@@ -22,7 +22,7 @@ impl Receiver {
     /// Whether `p` is data of the run of marks that it is in and no end of the stream is in sight, at a receiver that acknowledges every segment.
     #[inline(always)]
     fn is_simple(&self, p: &Packet) -> bool {
-        self.usual == Usual::Plain
+        self.fast_path == FastPath::Plain
             && p.flags & (flag::SYN | flag::FIN) == 0
             && p.len > 0
             && self.fin == u64::MAX

@@ -9,7 +9,7 @@ impl Receiver {
     pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Receiver {
-            template, numbers: _, generation: _, rcv_nxt, fin, ooo, window, shift, echo, sack: _, blocks: _, usual: _, elaborate: _, pending, quick,
+            template, numbers: _, generation: _, rcv_nxt, fin, ooo, window, shift, echo, sack: _, blocks: _, fast_path: _, elaborate: _, pending, quick,
             last_ack, ts_recent, recent_seen, timer_due, armed, deliver_at, group: _, balance, answered, fins, window_shim, adaptive, gro,
         } = self;
         v.same(u64::from(template.win) << 16 | u64::from(template.flags) << 8 | template.meta.ecn() as u64);

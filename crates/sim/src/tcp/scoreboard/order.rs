@@ -98,7 +98,7 @@ impl Scoreboard {
     }
 
     /// Index of the segment whose transmission, of those passed and still under way, is the oldest.
-    pub fn oldest_passed(&mut self) -> Option<usize> {
+    pub fn oldest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.front() {
             if self.under_way(sent) {
                 return Some(self.index(sent.number));
@@ -109,7 +109,7 @@ impl Scoreboard {
     }
 
     /// The same for the youngest.
-    pub fn youngest_passed(&mut self) -> Option<usize> {
+    pub fn youngest_candidate(&mut self) -> Option<usize> {
         while let Some(sent) = self.search.order.passed.back() {
             if self.under_way(sent) {
                 return Some(self.index(sent.number));

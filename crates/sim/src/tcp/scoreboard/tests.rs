@@ -60,12 +60,12 @@ impl Newest {
 /// RACK's detection as `rack.rs` does it.
 fn detect(b: &mut Scoreboard, newest: &Newest, patience: Time, now: Time) -> Option<Time> {
     b.pass(newest.0, newest.1);
-    while let Some(index) = b.oldest_passed()
+    while let Some(index) = b.oldest_candidate()
         && b.get(index).sent() + patience <= now
     {
         b.mark_lost(index);
     }
-    b.youngest_passed().map(|index| b.get(index).sent() + patience - now)
+    b.youngest_candidate().map(|index| b.get(index).sent() + patience - now)
 }
 
 /// What happens to the scoreboard in one random history, both ways.
@@ -75,8 +75,8 @@ struct Both {
     plain: Plain,
     newest: Newest,
     now: Time,
-    una: u64,
-    nxt: u64,
+    snd_una: u64,
+    snd_nxt: u64,
     /// Ends of recent blocks, to extend them as receivers do.
     recent: Vec<(u64, u64)>,
 }
@@ -89,8 +89,8 @@ impl Both {
             plain: Plain::default(),
             newest: Newest::default(),
             now: Time::ZERO,
-            una: 0,
-            nxt: 0,
+            snd_una: 0,
+            snd_nxt: 0,
             recent: Vec::new(),
         }
     }
@@ -103,18 +103,18 @@ impl Both {
     fn somewhere(&mut self) -> u64 {
         let n = self.fast.len() as u64;
         if n == 0 || self.chance(20) {
-            return self.una + self.rng.below(self.nxt - self.una + 1);
+            return self.snd_una + self.rng.below(self.snd_nxt - self.snd_una + 1);
         }
         let index = self.rng.below(n) as usize;
-        self.fast.get(index).start.max(self.una)
+        self.fast.get(index).start.max(self.snd_una)
     }
 
     fn send(&mut self) {
         for _ in 0..1 + self.rng.below(12) {
             let len = if self.chance(4) { 1 + self.rng.below(100) as u32 } else { 100 };
-            self.fast.push(self.nxt, len, self.now);
-            self.plain.push(self.nxt, len, self.now);
-            self.nxt += u64::from(len);
+            self.fast.push(self.snd_nxt, len, self.now);
+            self.plain.push(self.snd_nxt, len, self.now);
+            self.snd_nxt += u64::from(len);
         }
     }
 
@@ -130,8 +130,8 @@ impl Both {
                 (start, start + 100 * (1 + self.rng.below(3)))
             }
             _ => match self.recent.last().copied() {
-                Some((start, end)) if start >= self.una => (start, end + 100 * self.rng.below(3)),
-                _ => (self.nxt.saturating_sub(100).max(self.una), self.nxt),
+                Some((start, end)) if start >= self.snd_una => (start, end + 100 * self.rng.below(3)),
+                _ => (self.snd_nxt.saturating_sub(100).max(self.snd_una), self.snd_nxt),
             },
         };
         self.recent.push((start, end));
@@ -149,15 +149,15 @@ impl Both {
     }
 
     fn acknowledge(&mut self) {
-        let to = if self.chance(3) { self.somewhere() } else { self.una + 100 * self.rng.below(4) };
-        self.una = to.clamp(self.una, self.nxt);
+        let to = if self.chance(3) { self.somewhere() } else { self.snd_una + 100 * self.rng.below(4) };
+        self.snd_una = to.clamp(self.snd_una, self.snd_nxt);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let newest = &mut self.newest;
-        self.fast.acknowledge(self.una, |_, s| {
+        self.fast.acknowledge(self.snd_una, |_, s| {
             newest.note(s);
             a.push(*s);
         });
-        self.plain.acknowledge(self.una, |s| b.push(*s));
+        self.plain.acknowledge(self.snd_una, |s| b.push(*s));
         assert_eq!(a, b, "newly acknowledged");
     }
 

@@ -1,8 +1,8 @@
 //! Through all that a scoreboard knows (`forebay_units::Walk`). Numbers of segments count from the oldest one, and stay as they are; of
 //! those below it nothing is asked.
 
+use super::hints::SearchHints;
 use super::order::{Order, Sent};
-use super::search::Search;
 use super::{SACKED, Scoreboard, Seg};
 use forebay_units::{Time, Walk};
 use std::cmp::Reverse;
@@ -39,9 +39,9 @@ impl Scoreboard {
     }
 }
 
-impl Search {
+impl SearchHints {
     fn walk(&mut self, base: u64, v: &mut dyn Walk) {
-        let Search { blocks, oldest_block, top_sacked, lost_hint, below_hint, hole_hint, marked_below, above, order } = self;
+        let SearchHints { blocks, oldest_block, top_sacked, lost_hint, below_hint, hole_hint, marked_below, above, order } = self;
         for (start, number) in blocks {
             v.mark(start);
             v.same(number.saturating_sub(base));

@@ -9,15 +9,15 @@ impl Sender {
     /// When a counter is wrong, or the scoreboard does not cover exactly what is outstanding.
     pub fn audit(&self) {
         let Some(s) = &self.sack else {
-            assert!(!self.by_scoreboard || self.una == self.nxt, "what is outstanding is in no scoreboard");
+            assert!(!self.uses_scoreboard || self.snd_una == self.snd_nxt, "what is outstanding is in no scoreboard");
             return;
         };
-        let mut next = self.una;
+        let mut next = self.snd_una;
         for seg in s.board.iter() {
             assert_eq!(seg.start, next, "the scoreboard has a gap or an overlap");
             next = seg.end();
         }
-        assert_eq!(next, self.nxt, "the scoreboard ends elsewhere than the data sent");
+        assert_eq!(next, self.snd_nxt, "the scoreboard ends elsewhere than the data sent");
         s.board.audit(s.reordering > 0);
     }
 }

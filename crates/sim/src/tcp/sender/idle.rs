@@ -30,8 +30,8 @@ impl Sender {
 
     /// Something is to be sent, or a packet has come.
     #[inline]
-    pub(super) fn wake(&mut self, c: &TcpConfig) {
-        if self.by_scoreboard && self.sack.is_none() {
+    pub(super) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
+        if self.uses_scoreboard && self.sack.is_none() {
             self.make_scoreboard(c);
         }
     }
@@ -39,25 +39,25 @@ impl Sender {
     #[inline(never)]
     fn make_scoreboard(&mut self, c: &TcpConfig) {
         let mut state = Sender::scoreboard(c, None);
-        state.rack.resume(self.rack_rtt, self.una);
+        state.rack.resume(self.rack_rtt, self.snd_una);
         self.sack = Some(state);
     }
 
     /// An ACK has been dealt with.
     #[inline]
-    pub(super) fn rest(&mut self, c: &TcpConfig) {
-        if self.una == self.nxt && self.phase == Phase::Established && !self.hooks.records() {
-            self.forget_scoreboard(c);
+    pub(super) fn release_scoreboard(&mut self, c: &TcpConfig) {
+        if self.snd_una == self.snd_nxt && self.phase == Phase::Established && !self.hooks.records() {
+            self.drop_scoreboard_if_unused(c);
         }
     }
 
     #[inline(never)]
-    fn forget_scoreboard(&mut self, c: &TcpConfig) {
-        let una = self.una;
+    fn drop_scoreboard_if_unused(&mut self, c: &TcpConfig) {
+        let snd_una = self.snd_una;
         let as_new = |s: &mut Box<SackState>| {
             s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
         };
-        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(una)) {
+        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
             self.rack_rtt = s.rack.rtt;
         }
     }
@@ -71,20 +71,20 @@ impl Sender {
     /// was used is the most that was outstanding in the last window.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
-        let used = if self.window_limited == Some(true) { 0 } else { self.most_out() };
-        let (cwnd, used) = (self.w.cwnd as u32, used.max(c.init_cwnd));
-        if self.ca == CaState::Open && used < cwnd {
-            self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
-            self.w.cwnd = f64::from((cwnd + used) / 2);
+        let used = if self.window_limited == Some(true) { 0 } else { self.max_packets_out() };
+        let (cwnd, used) = (self.window.cwnd as u32, used.max(c.init_cwnd));
+        if self.ca_state == CaState::Open && used < cwnd {
+            self.window.ssthresh = self.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+            self.window.cwnd = f64::from((cwnd + used) / 2);
         }
     }
 
     /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
     pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.last_tx.get() else { return };
-        let (idle, shut) = (now - last_tx, self.edge == self.nxt);
+        let (idle, shut) = (now - last_tx, self.snd_wnd_edge == self.snd_nxt);
         if !shut {
-            self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+            self.law.cwnd_event(&mut self.window, Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
         // Linux counts ticks (tcp_slow_start_after_idle_check).
@@ -108,25 +108,25 @@ impl Sender {
         //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
         //# interval exceeding the retransmission timeout.
         // RFC 5681 section 4.1: restart window.
-        let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
+        let restart = f64::from(c.init_cwnd).min(self.window.cwnd);
         match c.idle {
             Idle::Keep => {}
-            Idle::Restart => self.w.cwnd = restart,
+            Idle::Restart => self.window.cwnd = restart,
             Idle::Halve => {
                 // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
-                let cwnd = self.w.cwnd as u32;
-                self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+                let cwnd = self.window.cwnd as u32;
+                self.window.ssthresh = self.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;
-                while self.w.cwnd > restart {
-                    self.w.cwnd = (self.w.cwnd / 2.0).floor();
+                while self.window.cwnd > restart {
+                    self.window.cwnd = (self.window.cwnd / 2.0).floor();
                     if left <= rto {
                         break;
                     }
                     left = left - rto;
                 }
-                self.w.cwnd = self.w.cwnd.max(restart);
+                self.window.cwnd = self.window.cwnd.max(restart);
             }
         }
-        self.law.cwnd_event(&mut self.w, Event::Restart);
+        self.law.cwnd_event(&mut self.window, Event::Restart);
     }
 }

@@ -3,40 +3,40 @@
 //! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a law limits or paces them), `retransmit`. State that has rules of its
 //! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
 
-mod acks;
-mod application;
+mod ack;
 mod audit;
-mod booking;
-mod counted;
-mod cumulative;
-mod delivered;
-mod gated;
+mod cc_events;
+mod cold_state;
+mod ecn;
+mod fast_path;
+mod fast_path_sack;
+mod fast_transmit;
 mod handshake;
-mod host_queue;
 mod idle;
-mod listed;
-mod marks;
+mod linux_timers;
+mod message_stats;
+mod newreno;
+mod paced_send;
 mod pacing;
-mod probes;
-mod records;
+mod packet_tags;
+mod rate_sample;
 mod recovery;
-mod reported;
+mod reno_sack;
 mod retransmit;
 mod sack;
-mod seldom;
+mod sack_option;
+mod send_stream;
 mod state;
-mod tagged;
-mod timed;
 mod timers;
+mod tlp;
 mod transmit;
 mod tso;
+mod tsq;
 mod undo;
-mod untouched;
-mod usual;
 mod walk;
 
-use self::seldom::Seldom;
-pub(super) use self::state::Cut;
+use self::cold_state::ColdState;
+pub(super) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start::{self, SlowStart};
@@ -45,16 +45,16 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
+use crate::tcp::cold::Cold;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::host_queue::HostQueue;
-use crate::tcp::lazy::Lazy;
-use crate::tcp::negotiated::{control_ecn, offered_shift};
+use crate::tcp::fast_path::FastPath;
+use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::rtt::{Rtt, Timed};
 use crate::tcp::sack_state::SackState;
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::send_stats::SendStats;
 use crate::tcp::seq::{Address, Numbers};
-use crate::tcp::usual::Usual;
+use crate::tcp::tsq::SmallQueue;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -69,21 +69,23 @@ pub struct Sender {
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
     /// What is usual for it.
-    pub(super) usual: Usual,
+    pub(super) fast_path: FastPath,
     /// Whether the law limits new data or paces it, or bursts are waited for.
-    pub(super) gated: bool,
+    pub(super) paced_send: bool,
     /// Whether it has a scoreboard while anything is outstanding.
-    pub(super) by_scoreboard: bool,
+    pub(super) uses_scoreboard: bool,
     /// Which hooks the law has.
     pub(super) hooks: Hooks,
     /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
-    pub(super) hears: (bool, bool),
+    pub(super) wants_all_acks: bool,
+    /// Whether the congestion control is called for every ACK that advances, or its slow start is.
+    pub(super) wants_new_acks: bool,
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
     group: u16,
     /// Life phase.
     pub(crate) phase: Phase,
     /// Recovery state.
-    pub(crate) ca: CaState,
+    pub(crate) ca_state: CaState,
     /// Running timer.
     pub(crate) timer: Timer,
     pub(super) fin: bool,
@@ -92,23 +94,23 @@ pub struct Sender {
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
     /// What the last reduction answered.
-    pub(super) cut: Cut,
+    pub(super) reduction_cause: ReductionCause,
     /// Whether the window limits sending; `None` where the stack does not look.
     pub(super) window_limited: Option<bool>,
     pub(super) shift: u8,
     pub(super) dupacks: u32,
     /// Oldest unacknowledged stream offset.
-    pub(crate) una: u64,
+    pub(crate) snd_una: u64,
     /// Next offset to send.
-    pub(crate) nxt: u64,
+    pub(crate) snd_nxt: u64,
     /// Highest offset sent so far.
-    pub(crate) high: u64,
+    pub(crate) snd_max: u64,
     /// Bytes the application has written.
     pub(crate) written: u64,
     /// Right edge of the receive window.
-    pub(super) edge: u64,
+    pub(super) snd_wnd_edge: u64,
     /// Congestion window.
-    pub(crate) w: Window,
+    pub(crate) window: Window,
     pub(super) cwr_end: u64,
     /// RTT filter.
     pub(crate) rtt: Rtt,
@@ -125,7 +127,7 @@ pub struct Sender {
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
-    pub(super) host_queue: Option<Box<HostQueue>>,
+    pub(super) tsq: Option<Box<SmallQueue>>,
     /// Byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
     pub(super) window_end: u64,
     pub(crate) message_end: u64,
@@ -142,7 +144,7 @@ pub struct Sender {
     /// Time of the alarm that the engine holds for the law or the host's interface.
     pub(super) alarm: TimeOrNever,
     /// What most connections do without.
-    pub(crate) seldom: Lazy<Seldom>,
+    pub(crate) cold: Cold<ColdState>,
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
@@ -168,8 +170,8 @@ impl Sender {
     }
 
     /// Recovery state.
-    pub fn ca(&self) -> CaState {
-        self.ca
+    pub fn ca_state(&self) -> CaState {
+        self.ca_state
     }
 
     /// Which timer runs.
@@ -183,18 +185,18 @@ impl Sender {
     }
 
     /// Oldest unacknowledged stream offset.
-    pub fn una(&self) -> u64 {
-        self.una
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
     }
 
     /// Next offset to send.
-    pub fn nxt(&self) -> u64 {
-        self.nxt
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
     }
 
     /// Highest offset sent so far.
-    pub fn high(&self) -> u64 {
-        self.high
+    pub fn snd_max(&self) -> u64 {
+        self.snd_max
     }
 
     /// Bytes the application has written.
@@ -203,13 +205,13 @@ impl Sender {
     }
 
     /// Congestion window and threshold.
-    pub fn w(&self) -> Window {
-        self.w
+    pub fn window(&self) -> Window {
+        self.window
     }
 
     /// What the host remembers of the path's round trip, if anything, and if it is asked for.
     pub fn remembered(&self) -> Option<Time> {
-        self.seldom.remembered.get()
+        self.cold.remembered.get()
     }
 
     /// RTT filter.
@@ -218,8 +220,8 @@ impl Sender {
     }
 
     /// The window, to set it.
-    pub fn w_mut(&mut self) -> &mut Window {
-        &mut self.w
+    pub fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     /// The RTT filter, to give it samples.
@@ -249,52 +251,53 @@ impl Sender {
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         assert!(c.mss > 0, "a segment has at least one byte of payload");
         let hooks = c.law.hooks();
-        let by_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
+        let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.
-        let sack = (by_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
+        let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
         let law = c.law.start();
         let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
-        let plain = !by_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
-        let usual = match plain && !c.cwnd_validation && !c.adaptive_acks {
-            true => Usual::Plain,
-            false if Sender::is_listed(c) && tag.is_none() => Usual::Linux,
-            false => Usual::Nothing,
+        let plain = !uses_scoreboard && tag.is_none() && !hooks.gate() && !hooks.paces() && !c.tsq && c.tso.is_none();
+        let fast_path = match plain && !c.cwnd_validation && !c.adaptive_acks {
+            true => FastPath::Plain,
+            false if Sender::has_fast_sack_path(c) && tag.is_none() => FastPath::Linux,
+            false => FastPath::None,
         };
-        let mut seldom = Lazy::<Seldom>::default();
+        let mut cold = Cold::<ColdState>::default();
         if tag.is_some() || hooks.paces() {
-            (seldom.tag, seldom.pacer) = (tag, hooks.paces().then(Box::default));
+            (cold.tag, cold.pacer) = (tag, hooks.paces().then(Box::default));
         }
         Sender {
             template,
             numbers: addr.numbers(),
             generation: addr.generation,
             plain,
-            usual,
-            gated: hooks.gate() || hooks.paces() || c.tso.is_some(),
-            by_scoreboard,
+            fast_path,
+            paced_send: hooks.gate() || hooks.paces() || c.tso.is_some(),
+            uses_scoreboard,
             hooks,
-            hears: (hooks.in_ack_event(), hooks.pkts_acked() || slow_start.is_some()),
+            wants_all_acks: hooks.in_ack_event(),
+            wants_new_acks: hooks.pkts_acked() || slow_start.is_some(),
             group: 0,
             phase: Phase::Closed,
-            ca: CaState::Open,
+            ca_state: CaState::Open,
             timer: Timer::Idle,
             fin: false,
             closing: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
-            cut: Cut::Other,
+            reduction_cause: ReductionCause::Loss,
             window_limited: c.cwnd_validation.then_some(false),
             shift: offered_shift(c),
             dupacks: 0,
-            una: 0,
-            nxt: 0,
-            high: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
             written: 0,
-            edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
-            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
+            snd_wnd_edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
+            window: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
             cwr_end: 0,
             rtt: Rtt::new(c),
             timer_due: TimeOrNever::NEVER,
@@ -303,7 +306,7 @@ impl Sender {
             last_tx: TimeOrNever::NEVER,
             law,
             slow_start,
-            host_queue: None,
+            tsq: None,
             window_end: 0,
             message_end: u64::MAX,
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
@@ -312,7 +315,7 @@ impl Sender {
             rack_rtt: Time::ZERO,
             buffer: None,
             alarm: TimeOrNever::NEVER,
-            seldom,
+            cold,
         }
     }
 
@@ -358,13 +361,13 @@ impl Sender {
 
     /// Whether everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
-        self.una >= self.stream_end()
+        self.snd_una >= self.stream_end()
     }
 
     /// Bytes sent and not cumulatively acknowledged.
     #[inline]
     pub fn flight(&self) -> u64 {
-        self.nxt - self.una
+        self.snd_nxt - self.snd_una
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6

@@ -7,14 +7,14 @@ use forebay_units::Time;
 impl Sender {
     /// Whether the pacer makes the next segment wait. If so, an alarm will come.
     #[inline]
-    pub(super) fn paced(&mut self, now: Time) -> bool {
-        self.seldom.pacer_mut().is_some_and(|p| p.holds_back(now))
+    pub(super) fn pacing_check(&mut self, now: Time) -> bool {
+        self.cold.pacer_mut().is_some_and(|p| p.holds_back(now))
     }
 
     /// How much later than by itself a timer expires that is set now.
     #[inline]
     pub(super) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
-        self.seldom.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
+        self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
     }
 
     /// The retransmission timer, if it was set at this very instant, allows for the pacer (tcp_rearm_rto and tcp_xmit_retransmit_queue by
@@ -29,7 +29,7 @@ impl Sender {
     /// A data segment of `bytes` left.
     #[inline]
     pub(super) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
-        if let Some(p) = self.seldom.pacer_mut() {
+        if let Some(p) = self.cold.pacer_mut() {
             p.sent(now, bytes, self.law.pacing_rate(c.mss));
         }
     }

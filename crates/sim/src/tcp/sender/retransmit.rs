@@ -10,17 +10,17 @@ use forebay_units::Time;
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.ca < CaState::Recovery {
+        if self.ca_state < CaState::Recovery {
             return;
         }
         while let Some(s) = &mut self.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             let full = match c.reduce {
-                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
-                Reduce::Window | Reduce::Flight => s.board.pipe(self.nxt - self.una) + len > window,
+                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.window.cwnd,
+                Reduce::Window | Reduce::Flight => s.board.pipe(self.snd_nxt - self.snd_una) + len > window,
             };
-            if full || self.paced(now) || self.held_back(c, len, 2) {
+            if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -29,11 +29,11 @@ impl Sender {
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
     pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
+        if self.snd_nxt < self.stream_end() && self.snd_nxt + self.segment_len(c, self.snd_nxt) <= self.snd_wnd_edge {
             return;
         }
         while let Some(s) = &mut self.sack {
-            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+            if s.board.pipe(self.snd_nxt - self.snd_una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
                 return;
             }
             let hole = s.board.next_hole();
@@ -51,7 +51,7 @@ impl Sender {
                 }
                 None => return,
             };
-            if self.paced(now) || self.held_back(c, c.mss.into(), 2) {
+            if self.pacing_check(now) || self.tsq_throttled(c, c.mss.into(), 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -60,10 +60,10 @@ impl Sender {
 
     /// The same when a timer has found it.
     pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(q) = &mut self.host_queue {
+        if let Some(q) = &mut self.tsq {
             q.settle(now);
         }
-        if let Some(p) = self.seldom.pacer_mut() {
+        if let Some(p) = self.cold.pacer_mut() {
             p.settle();
         }
         let window = self.window_bytes(c);
@@ -73,8 +73,8 @@ impl Sender {
 
     /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
     /// way, nor one of an episode; only what it delivers tells no RTT.
-    pub(super) fn repeat_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
-        if !self.times_as_linux(c) {
+    pub(super) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
         }
         let stamp = self.stamp(c, now);

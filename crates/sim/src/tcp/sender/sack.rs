@@ -1,8 +1,8 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
-use super::acks::whole_ticks;
-use super::delivered::{Ages, Delivered};
-use super::reported::Reported;
+use super::ack::whole_ticks;
+use super::rate_sample::{AckedSegments, Ages};
+use super::sack_option::SackReport;
 use super::{CaState, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
@@ -14,7 +14,7 @@ use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
-pub(super) struct News {
+pub(super) struct SackInfo {
     /// It reported a duplicate (RFC 2883).
     dsack: bool,
     /// Offset behind the reported duplicate.
@@ -55,11 +55,11 @@ impl Sender {
         out: &mut impl Wire,
     ) {
         let Some(mut s) = self.sack.take() else { return };
-        let overtaken = number < self.una;
+        let overtaken = number < self.snd_una;
         // tcp_ack: an ACK that was overtaken, or comes when nothing is outstanding, changes the window only by what it takes back.
-        let steers = !c.is_linux() || !(overtaken || self.nxt - self.una + ack.acked == 0);
-        let was = self.ca;
-        let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
+        let steers = !c.is_linux() || !(overtaken || self.snd_nxt - self.snd_una + ack.acked == 0);
+        let was = self.ca_state;
+        let (marked, before) = (s.board.marked, s.board.pipe(self.snd_nxt + ack.acked - self.snd_una));
         let (reordered, linux) = (s.rack.reordering_seen(), c.is_linux());
         let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
@@ -74,7 +74,7 @@ impl Sender {
             // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
             let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
             if !linux {
-                s.rack.on_dsack(self.una, self.nxt);
+                s.rack.on_dsack(self.snd_una, self.snd_nxt);
             } else if news.ours && reordered && !probe {
                 s.rack.note_dsack();
             }
@@ -83,10 +83,10 @@ impl Sender {
                 news.segments += news.duplicates;
                 ack.delivered += u64::from(news.duplicates * c.mss);
             }
-            if news.ours && s.awaits_reports() {
+            if news.ours && s.expects_dsacks() {
                 match linux {
                     true => s.episode.undo.report(news.repetitions),
-                    false => s.episode.undo.reported(news.dsack_end, self.seldom.recover),
+                    false => s.episode.undo.reported(news.dsack_end, self.cold.recover),
                 }
                 spurious = s.episode.undo.all_reported;
             }
@@ -100,7 +100,7 @@ impl Sender {
                 && s.episode.undo.all_reported
                 && match was {
                     CaState::Open | CaState::Disorder | CaState::Recovery => dubious,
-                    CaState::Loss => ack.acked > 0 || self.una >= self.seldom.recover,
+                    CaState::Loss => ack.acked > 0 || self.snd_una >= self.cold.recover,
                     CaState::Cwr => false,
                 };
             if spurious && was != CaState::Loss {
@@ -116,7 +116,7 @@ impl Sender {
         }
         // tcp_process_tlp_ack: blocks without news make it no less a duplicate.
         let plain = ack.acked == 0 && !widens && if linux { !news.sacked } else { blocks.is_none() };
-        let probe_lost = !overtaken && s.rack.settle_probe(self.una, plain, news.dsack.then_some(news.dsack_end));
+        let probe_lost = !overtaken && s.rack.settle_probe(self.snd_una, plain, news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
         let mut restarts = false;
         match linux && !overtaken {
@@ -124,33 +124,33 @@ impl Sender {
             false => ack.newest_rtt = news.ages.0.last,
         }
 
-        // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
+        // As Linux: what SACK reported before does not count again when a repaired hole moves `snd_una` over it.
         match c.growth {
             // tcp_cong_avoid's `acked` are segments, of whatever size.
             Growth::PerSegment { limit: u32::MAX } => ack.grow = f64::from(news.segments),
             Growth::PerSegment { limit } if ack.delivered != ack.acked => {
-                ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(self.most_growth(limit));
+                ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(self.growth_limit(limit));
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
         ack.segments = news.segments;
         ack.absent = self.absent();
-        if self.hears.0 && !overtaken {
-            self.law.in_ack_event(&mut self.w, ack);
+        if self.wants_all_acks && !overtaken {
+            self.law.in_ack_event(&mut self.window, ack);
         }
-        if probe_lost && linux && self.ca < CaState::Recovery {
+        if probe_lost && linux && self.ca_state < CaState::Recovery {
             // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
-            self.react_to_probe(c);
+            self.on_probe_loss(c);
         }
-        let partial = self.ca == CaState::Recovery && self.una < self.seldom.recover;
+        let partial = self.ca_state == CaState::Recovery && self.snd_una < self.cold.recover;
         // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
-        let by_duplicates = spurious && self.undo(!linux || self.ca == CaState::Loss);
-        let mistaken = by_duplicates || self.judge_reduction(c, ack, news.original, news.sacked);
+        let by_duplicates = spurious && self.undo(!linux || self.ca_state == CaState::Loss);
+        let mistaken = by_duplicates || self.try_undo(c, ack, news.original, news.sacked);
         if !mistaken {
             self.leave_episode(c);
         }
-        if probe_lost && !linux && self.ca < CaState::Cwr {
-            self.react_to_probe(c);
+        if probe_lost && !linux && self.ca_state < CaState::Cwr {
+            self.on_probe_loss(c);
         }
         if ack.acked > 0 {
             self.dupacks = 0;
@@ -158,17 +158,17 @@ impl Sender {
             // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
             self.dupacks += 1;
         }
-        if linux && self.hears.1 && steers {
+        if linux && self.wants_new_acks && steers {
             // tcp_clean_rtx_queue: with every ACK, before the state changes.
             self.pkts_acked(ack);
         }
         let in_network = self.pipe();
         let again = self.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let looks = !(self.ca == CaState::Recovery && self.holds_back());
+        let looks = !(self.ca_state == CaState::Recovery && self.holds_back());
         let (lost, wait) = if looks { self.find_losses(c, ack.now) } else { (false, None) };
         restarts &= wait.is_none();
         // tcp_fastretrans_alert: retransmissions that are lost as well (FLAG_LOST_RETRANS) turn the repair after a timeout into a recovery.
-        let lost_again = linux && self.ca == CaState::Loss && self.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
+        let lost_again = linux && self.ca_state == CaState::Loss && self.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
         ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
@@ -177,14 +177,14 @@ impl Sender {
         let raises = steers && (ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
         let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
-        if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
+        if (lost || evident) && self.ca_state < CaState::Recovery || lost && lost_again {
             self.enter_recovery(c, ack.now, ack.ece, out);
-        } else if self.ca < CaState::Cwr {
+        } else if self.ca_state < CaState::Cwr {
             if dubious || !linux {
-                self.ca = if plain { CaState::Open } else { CaState::Disorder };
+                self.ca_state = if plain { CaState::Open } else { CaState::Disorder };
             }
             if plain {
-                self.limit_by(0);
+                self.cap_limited_transmit(0);
             }
             // tcp_fastretrans_alert: what has taken a recovery back looks at no marks (tcp_try_undo_partial returns, and in tcp_try_to_open the state
             // is not yet another one for tcp_enter_cwr).
@@ -193,26 +193,26 @@ impl Sender {
             if !reduced && raises {
                 self.grow(c, ack);
             }
-        } else if self.ca == CaState::Loss && raises {
+        } else if self.ca_state == CaState::Loss && raises {
             self.grow(c, ack);
         } else if ack.acked > 0 && !linux {
             self.pkts_acked(ack);
         }
         // tcp_try_to_open: the first stamp is that of repetitions which are still under way.
         if linux
-            && self.ca < CaState::Recovery
+            && self.ca_state < CaState::Recovery
             && let Some(s) = &mut self.sack
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
         }
-        if restarts && self.times_as_linux(c) {
+        if restarts && self.uses_linux_timers(c) {
             self.restart_timer(c, ack.now);
         }
         if steers && self.hooks.control() {
             self.control(c, ack, news.segments, before);
-        } else if steers && c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
+        } else if steers && c.prr && matches!(self.ca_state, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
         }
     }
@@ -224,20 +224,20 @@ impl Sender {
         s: &mut SackState,
         ack: &mut Ack,
         blocks: Option<(&SackBlocks, u64)>,
-    ) -> News {
+    ) -> SackInfo {
         let before = s.board.sacked;
         let missing = s.board.missing();
-        let reported = blocks.map_or_else(Reported::default, |(blocks, number)| self.reported(blocks, number));
+        let reported = blocks.map_or_else(SackReport::default, |(blocks, number)| self.reported(blocks, number));
         let SackState { board, rack, episode, .. } = s;
         let beyond = rack.highest();
         let linux = c.is_linux();
         let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
-        let ours = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.seldom.retransmitted));
+        let ours = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.cold.retransmitted));
         let (repetitions, late) = match reported.dsack.filter(|_| linux && ours) {
             Some(dsack) => self.repetitions(c, board, episode.undo.from, dsack, ack.acked),
             None => (0, None),
         };
-        let mut delivered = Delivered {
+        let mut delivered = AckedSegments {
             now: self.stamp(c, ack.now),
             min_rtt: self.rtt.min().get(),
             linux,
@@ -245,7 +245,7 @@ impl Sender {
                 .rtt
                 .filter(|_| c.timestamps && (c.eifel || !c.is_linux()))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
-            recover: self.seldom.recover,
+            recover: self.cold.recover,
             law: self.hooks.records().then_some(&mut self.law),
             rack,
             late,
@@ -261,23 +261,23 @@ impl Sender {
         if linux {
             early = delivered.sack(board, reported.above());
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
-            if let Some(late) = delivered.late.take().filter(|_| self.ca != CaState::Loss || episode.undo.open) {
-                delivered.rack.note_late(board, self.una, late, c);
+            if let Some(late) = delivered.late.take().filter(|_| self.ca_state != CaState::Loss || episode.undo.open) {
+                delivered.rack.note_late(board, self.snd_una, late, c);
             }
         }
-        let again = delivered.acknowledge(board, self.una, linux.then_some(beyond));
+        let again = delivered.acknowledge(board, self.snd_una, linux.then_some(beyond));
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
-        let Delivered { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
+        let AckedSegments { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
         if let Some(late) = late.filter(|_| linux) {
             // tcp_clean_rtx_queue: a hole that was not sent again is filled.
-            rack.note_late(board, self.una, late, c);
+            rack.note_late(board, self.snd_una, late, c);
         }
         let spoilt = if linux { again } else { repeated };
         if self.hooks.records() {
             self.law.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
-        News {
+        SackInfo {
             dsack: reported.dsack.is_some(),
             dsack_end: reported.dsack.map_or(0, |d| d.0),
             duplicates,
@@ -305,14 +305,14 @@ impl Sender {
         };
         let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
         ack.newest_rtt = Some(newest);
-        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)), Sent { una: self.una, nxt: self.nxt });
+        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)), Sent { snd_una: self.snd_una, snd_nxt: self.snd_nxt });
         self.rtt.backoff = 0;
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
         // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
         let now = self.stamp(c, ack.now);
         let head = self.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
         let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
-        if self.timer == Timer::Rto && (ack.acked > 0 || since) && !self.times_as_linux(c) {
+        if self.timer == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
             self.arm_rto(c, ack.now);
         }
         ack.acked > 0 || since
@@ -322,7 +322,7 @@ impl Sender {
     /// those are waited for that may still be reordered.
     pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
         let mut wait = None;
-        let linux = self.times_as_linux(c);
+        let linux = self.uses_linux_timers(c);
         let Some(s) = &mut self.sack else { return (false, None) };
         if linux {
             // tcp_rack_mark_lost: nothing delivered, nothing to look for.
@@ -348,7 +348,7 @@ impl Sender {
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
-            if self.ca < CaState::Recovery
+            if self.ca_state < CaState::Recovery
                 && self.dupacks >= c.dup_thresh
                 && s.board.lost == 0
                 && s.board.len() > 0
@@ -364,7 +364,7 @@ impl Sender {
 
     /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
     pub(super) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
-        let (stamp, recovering) = (self.stamp(c, now), self.ca >= CaState::Recovery);
+        let (stamp, recovering) = (self.stamp(c, now), self.ca_state >= CaState::Recovery);
         let s = self.sack.as_mut()?;
         let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
         s.rack.detect(&mut s.board, stamp, wait, c.is_linux())

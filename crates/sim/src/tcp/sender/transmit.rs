@@ -1,13 +1,13 @@
 //! What may be sent now, and sending it: new segments, and all segments' way to the wire.
 
-use super::host_queue::memory;
-use super::{CaState, Cut, Phase, Sender, Timer};
+use super::tsq::memory;
+use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::cwnd_validation::CwndUsage;
+use crate::tcp::fast_path::FastPath;
 use crate::tcp::rtt::Timed;
-use crate::tcp::usage::Usage;
-use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_units::Time;
 
@@ -33,38 +33,40 @@ impl Sender {
 
     /// The same; `closed`: what is to be sent has waited for the receive window.
     pub(super) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
-        if self.phase != Phase::Established || (self.cut == Cut::Rest && self.still_rests(c, now)) {
+        if self.phase != Phase::Established
+            || (self.reduction_cause == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
+        {
             return;
         }
-        if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
+        if self.snd_una == self.snd_nxt && self.snd_nxt < self.stream_end() && self.ca_state != CaState::Loss {
             self.after_idle(c, now, closed);
         }
-        if self.nxt < self.stream_end() {
-            self.wake(c);
+        if self.snd_nxt < self.stream_end() {
+            self.ensure_scoreboard(c);
         }
-        if let Some(q) = &mut self.host_queue {
+        if let Some(q) = &mut self.tsq {
             q.settle(now);
         }
-        if self.gated {
-            self.transmit_gated(c, now, out);
+        if self.paced_send {
+            self.paced_transmit(c, now, out);
         } else {
-            self.transmit_until(c, now, self.handed_over(), out);
-            if self.host_queue.is_some() {
-                self.after_small_queue(now, out);
+            self.transmit_until(c, now, self.end_of_send_buffer(), out);
+            if self.tsq.is_some() {
+                self.after_tsq(now, out);
             }
         }
-        if self.timer == Timer::Idle && self.edge == self.nxt {
-            self.wait_for_window(c, now);
+        if self.timer == Timer::Idle && self.snd_wnd_edge == self.snd_nxt {
+            self.arm_window_probe(c, now);
         }
     }
 
-    /// Nothing new is sent before the timer expires ([`Sender::rest_for_marks`]), which therefore runs on when all is acknowledged. A recovery
+    /// Nothing new is sent before the timer expires ([`Sender::wait_for_rto`]), which therefore runs on when all is acknowledged. A recovery
     /// that begins meanwhile ends that.
     #[cold]
     #[inline(never)]
-    fn still_rests(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if self.ca >= CaState::Recovery {
-            self.cut = Cut::Marks;
+    fn still_waits_for_rto(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if self.ca_state >= CaState::Recovery {
+            self.reduction_cause = ReductionCause::Ecn;
             return false;
         }
         if self.timer == Timer::Idle {
@@ -74,7 +76,7 @@ impl Sender {
     }
 
     /// New data ends here: with the stream, or with what the send buffer has taken so far.
-    pub(super) fn handed_over(&self) -> u64 {
+    pub(super) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream_end();
         match &self.buffer {
             Some(b) if !self.fin => end.min(b.limit()),
@@ -83,10 +85,10 @@ impl Sender {
     }
 
     /// Sees to what the limit on the interface holds back; when everything has been acknowledged it is forgotten.
-    fn after_small_queue(&mut self, now: Time, out: &mut impl Wire) {
-        if self.all_acked() && self.host_queue.as_ref().is_some_and(|q| q.is_empty()) {
-            self.host_queue = None;
-            let window = self.edge - self.una;
+    fn after_tsq(&mut self, now: Time, out: &mut impl Wire) {
+        if self.all_acked() && self.tsq.as_ref().is_some_and(|q| q.is_empty()) {
+            self.tsq = None;
+            let window = self.snd_wnd_edge - self.snd_una;
             self.buffer.take_if(|b| b.is_as_new(window));
         }
         self.set_alarm(now, out);
@@ -95,7 +97,7 @@ impl Sender {
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
     pub(super) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
-        let part = (self.nxt, end);
+        let part = (self.snd_nxt, end);
         if self.sack.is_some() {
             self.transmit_by_scoreboard(c, now, part, out);
         } else {
@@ -106,21 +108,21 @@ impl Sender {
     #[inline(never)]
     fn transmit_by_scoreboard(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.ca >= CaState::Recovery && !self.holds_back() {
+        if self.ca_state >= CaState::Recovery && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.usual == Usual::Linux {
-            self.send_listed_apart(c, now, part.1, out);
+        if self.fast_path == FastPath::Linux {
+            self.fast_send_out_of_line(c, now, part.1, out);
         }
         self.send_rest(c, now, part, out);
-        let sent = self.nxt != part.0;
-        if self.ca == CaState::Loss && self.frto_falls_back() {
+        let sent = self.snd_nxt != part.0;
+        if self.ca_state == CaState::Loss && self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
+        if self.ca_state == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
-        if self.times_as_linux(c) {
+        if self.uses_linux_timers(c) {
             if sent {
                 self.after_new_data(c, now);
             }
@@ -132,7 +134,7 @@ impl Sender {
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     pub(super) fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        whole_bytes(self.w.cwnd * f64::from(c.mss)) + u64::from(self.high > self.written)
+        whole_bytes(self.window.cwnd * f64::from(c.mss)) + u64::from(self.snd_max > self.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -158,11 +160,11 @@ impl Sender {
     /// pipe smaller (RFC 6675 section 5, step 3).
     #[inline(always)]
     pub(super) fn beyond_window(&self, c: &TcpConfig) -> u64 {
-        let limited = self.ca == CaState::Disorder && c.limited_transmit && self.sack.is_none();
+        let limited = self.ca_state == CaState::Disorder && c.limited_transmit && self.sack.is_none();
         if limited { u64::from(self.dupacks.min(2) * c.mss) } else { 0 }
     }
 
-    /// What `send_listed` has left.
+    /// What `fast_send` has left.
     #[inline(never)]
     pub(super) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         self.send_new(c, now, part, out);
@@ -171,7 +173,7 @@ impl Sender {
     /// Sends new data up to stream offset `end`. At this opportunity it began at `first`.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
-        let (disorder, extra) = (self.ca == CaState::Disorder, self.beyond_window(c));
+        let (disorder, extra) = (self.ca_state == CaState::Disorder, self.beyond_window(c));
         let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         // tcp_cwnd_test counts segments, a short one as much as a full one.
@@ -179,13 +181,13 @@ impl Sender {
         if let Some(s) = &self.sack
             && c.reduce == Reduce::Cwnd
         {
-            (pipe, window, full, by_segments) = (s.board.in_network().into(), self.w.cwnd as u64, 1, true);
+            (pipe, window, full, by_segments) = (s.board.in_network().into(), self.window.cwnd as u64, 1, true);
         }
         // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
-        let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + full > window + extra;
-        let mut limited = full_waits && self.seldom.tag.is_none();
-        while self.nxt < end && !limited {
-            let len = self.segment_len(c, self.nxt);
+        let full_waits = self.snd_nxt + u64::from(c.mss) <= self.written && pipe + full > window + extra;
+        let mut limited = full_waits && self.cold.tag.is_none();
+        while self.snd_nxt < end && !limited {
+            let len = self.segment_len(c, self.snd_nxt);
             debug_assert!(len > 0, "every segment makes progress");
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(full);
@@ -194,41 +196,41 @@ impl Sender {
                 break;
             }
             let mut len = len;
-            if self.nxt + len > self.edge {
+            if self.snd_nxt + len > self.snd_wnd_edge {
                 // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
                 // is none: the FIN follows (as from an application that writes and then closes).
-                let data = self.written.saturating_sub(self.nxt).min(u64::from(c.mss));
-                len = self.edge.saturating_sub(self.nxt);
+                let data = self.written.saturating_sub(self.snd_nxt).min(u64::from(c.mss));
+                len = self.snd_wnd_edge.saturating_sub(self.snd_nxt);
                 if len == 0 || (self.flight() > 0 && len < data) {
                     break;
                 }
             }
-            if self.seldom.tag.is_some() && self.restart_for_message(c) {
+            if self.cold.tag.is_some() && self.restart_for_message(c) {
                 // The window is another now: look again.
-                window = if by_segments { self.w.cwnd as u64 } else { self.window_bytes(c) };
+                window = if by_segments { self.window.cwnd as u64 } else { self.window_bytes(c) };
                 continue;
             }
             if disorder && !by_segments && self.flight() + room > window {
-                self.seldom.limited += len;
+                self.cold.limited += len;
             }
-            if self.paced(now) || self.held_back(c, len, 1) {
+            if self.pacing_check(now) || self.tsq_throttled(c, len, 1) {
                 break;
             }
-            let offset = self.nxt;
-            self.nxt += len;
+            let offset = self.snd_nxt;
+            self.snd_nxt += len;
             self.send_segment(c, now, offset, len, out);
             pipe += if by_segments { 1 } else { len };
         }
-        let sent = self.nxt != first;
+        let sent = self.snd_nxt != first;
         if c.cwnd_validation && (sent || limited) {
-            self.note_usage(c, limited || pipe + full > window);
+            self.validate_cwnd(c, limited || pipe + full > window);
         }
     }
 
     /// At most so many bytes of limited transmit are still outstanding.
     #[inline(always)]
-    pub(super) fn limit_by(&mut self, most: u64) {
-        if let Some(s) = self.seldom.made() {
+    pub(super) fn cap_limited_transmit(&mut self, most: u64) {
+        if let Some(s) = self.cold.made() {
             s.limited = s.limited.min(most);
         }
     }
@@ -243,15 +245,15 @@ impl Sender {
 
     /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
     /// has nothing more to send.
-    pub(super) fn note_usage(&mut self, c: &TcpConfig, limited: bool) {
+    pub(super) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
-        let (una, nxt, unlimited) = (self.una, self.nxt, self.window_limited != Some(true));
+        let (snd_una, snd_nxt, unlimited) = (self.snd_una, self.snd_nxt, self.window_limited != Some(true));
         let usage = match &mut self.sack {
             Some(s) => &mut s.usage,
-            None => &mut self.seldom.usage,
+            None => &mut self.cold.usage,
         };
-        if limited || una >= usage.end || (unlimited && segments > usage.most_out) {
-            *usage = Usage { end: nxt, most_out: segments };
+        if limited || snd_una >= usage.end || (unlimited && segments > usage.most_out) {
+            *usage = CwndUsage { end: snd_nxt, most_out: segments };
             self.window_limited = Some(limited);
         }
     }
@@ -261,15 +263,20 @@ impl Sender {
     #[inline(always)]
     pub(super) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
         // The last segment may be short or carry the FIN: it is not for here.
-        self.send_full_until(c, now, self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room)), out)
+        self.send_full_until(
+            c,
+            now,
+            self.snd_wnd_edge.min(self.written.saturating_sub(1)).min(self.snd_nxt.saturating_add(room)),
+            out,
+        )
     }
 
     /// The same up to stream offset `limit`, which is before the last byte written.
     #[inline(always)]
     pub(super) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
-        let first = self.nxt;
-        if first + mss > limit || !self.plain || first != self.high {
+        let first = self.snd_nxt;
+        if first + mss > limit || !self.plain || first != self.snd_max {
             return 0;
         }
         let ts = now.timestamp();
@@ -288,24 +295,24 @@ impl Sender {
             next += mss;
             sent += 1;
         }
-        self.nxt = next;
+        self.snd_nxt = next;
         self.note_full(c, now, first, sent);
-        self.nxt - first
+        self.snd_nxt - first
     }
 
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
     #[inline]
     pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
         let mut data = self.written.saturating_sub(offset).min(u64::from(c.mss));
-        if let Some(t) = &self.seldom.tag {
+        if let Some(t) = &self.cold.tag {
             data = data.min(t.cut(offset, u64::from(c.mss)));
         }
         data + u64::from(self.fin && offset + data == self.written)
     }
 
-    /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `nxt` back.
+    /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `snd_nxt` back.
     pub(super) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
-        let (again, stamp) = (offset < self.high, self.stamp(c, now));
+        let (again, stamp) = (offset < self.snd_max, self.stamp(c, now));
         if let (Some(s), false) = (&mut self.sack, again) {
             s.board.push(offset, len as u32, stamp);
             if self.hooks.records() {
@@ -315,7 +322,7 @@ impl Sender {
         }
         self.count_in_reduction(c, len);
         self.emit_data(c, now, offset, len, again, out);
-        self.high = self.high.max(offset + len);
+        self.snd_max = self.snd_max.max(offset + len);
     }
 
     /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
@@ -323,7 +330,7 @@ impl Sender {
     #[inline]
     pub(super) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
         if let Some(s) = &mut self.sack
-            && matches!(self.ca, CaState::Recovery | CaState::Cwr)
+            && matches!(self.ca_state, CaState::Recovery | CaState::Cwr)
         {
             s.episode.prr.on_send(len, c.mss.into());
         }
@@ -335,14 +342,14 @@ impl Sender {
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
         p.seq = self.numbers.wire(offset);
-        if let Some(t) = self.seldom.tag_mut() {
-            p.win = t.data(&Segment { offset, una: self.una, high: self.high, mss: u64::from(c.mss), again });
+        if let Some(t) = self.cold.tag_mut() {
+            p.win = t.data(&Segment { offset, una: self.snd_una, high: self.snd_max, mss: u64::from(c.mss), again });
         }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         if let Some(b) = &mut self.buffer
-            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.una) }
+            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.snd_una) }
         {
             p.flags |= flag::PUSH;
         }
@@ -365,7 +372,7 @@ impl Sender {
         stats.segs_sent += 1;
         if again {
             stats.losses.segs_retx += 1;
-            self.seldom.retransmitted += 1;
+            self.cold.retransmitted += 1;
         }
         self.last_tx = now.into();
         if again {
@@ -379,7 +386,7 @@ impl Sender {
         out.emit(p, None);
         if c.tsq {
             let bytes = memory(c, data as u32) as u32;
-            self.host_queue.get_or_insert_default().push(now, out.departure(), bytes);
+            self.tsq.get_or_insert_default().push(now, out.departure(), bytes);
         }
         self.note_departure(c, now, data);
         if self.timer == Timer::Idle {

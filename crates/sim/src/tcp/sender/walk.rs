@@ -1,6 +1,6 @@
 //! Through all that a sender knows (`forebay_units::Walk`).
 
-use super::seldom::Seldom;
+use super::cold_state::ColdState;
 use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::send_stats::{Losses, SendStats};
@@ -10,35 +10,35 @@ use forebay_units::{Time, TimeOrNever, Walk};
 impl Sender {
     /// Goes through it, with its configuration.
     pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
-        let acked = self.una;
+        let acked = self.snd_una;
         v.connection(self.template.conn, acked);
-        let in_slow_start = self.w.in_slow_start();
+        let in_slow_start = self.window.in_slow_start();
         let endless = self.is_endless();
         #[rustfmt::skip]
         let Sender {
-            numbers, generation: _, template, plain, usual: _, gated: _, by_scoreboard: _, hooks, hears: _, group: _, phase, ca, timer, fin, closing,
-            ecn, cwr_pending, cut, window_limited, shift, dupacks, una, nxt, high, written, edge, w, cwr_end, rtt,
-            timer_due, armed, timed, last_tx, law, slow_start, host_queue, window_end, message_end, stats, balance,
-            sack, rack_rtt, buffer, alarm, seldom,
+            numbers, generation: _, template, plain, fast_path: _, paced_send: _, uses_scoreboard: _, hooks, wants_all_acks: _, wants_new_acks: _, group: _, phase, ca_state, timer, fin, closing,
+            ecn, cwr_pending, reduction_cause, window_limited, shift, dupacks, snd_una, snd_nxt, snd_max, written, snd_wnd_edge, window, cwr_end, rtt,
+            timer_due, armed, timed, last_tx, law, slow_start, tsq, window_end, message_end, stats, balance,
+            sack, rack_rtt, buffer, alarm, cold,
         } = self;
         v.same(u64::from(numbers.initial()));
         v.same(template.meta.ecn() as u64);
         v.same(*phase as u64);
-        v.same(*ca as u64);
+        v.same(*ca_state as u64);
         v.same(*timer as u64);
         [*plain, *fin, *closing, *ecn, *cwr_pending].into_iter().for_each(|f| v.flag(f));
-        v.same(*cut as u64);
+        v.same(*reduction_cause as u64);
         v.same(window_limited.map_or(2, u64::from));
         v.same(u64::from(*shift));
         v.same(u64::from(*dupacks));
-        [una, nxt, high, edge].into_iter().for_each(|offset| v.offset(offset));
+        [snd_una, snd_nxt, snd_max, snd_wnd_edge].into_iter().for_each(|offset| v.offset(offset));
         v.mark(written);
-        v.real(w.cwnd);
-        v.real(w.ssthresh.or_infinite());
+        v.real(window.cwnd);
+        v.real(window.ssthresh.or_infinite());
         v.mark(cwr_end);
         // What has not been made says what a fresh one says.
-        let repeats = sack.as_ref().is_some_and(|s| s.awaits_reports());
-        let mut rare = Seldom::clone(seldom);
+        let repeats = sack.as_ref().is_some_and(|s| s.expects_dsacks());
+        let mut rare = ColdState::clone(cold);
         rare.walk(repeats, v);
         rtt.walk(c.rto_rule == RtoRule::Linux, v);
         // A timer that has been put off is so as long as it is the one that runs.
@@ -53,15 +53,15 @@ impl Sender {
         timed.walk(v);
         v.timer(last_tx);
         // What further partial acknowledgements must not move is of interest from the first one until recovery ends.
-        if *ca == CaState::Recovery && !rare.first_partial {
+        if *ca_state == CaState::Recovery && !rare.first_partial {
             v.timer(&mut rare.held_due);
         }
         law.walk(v);
         if let Some(s) = slow_start {
             s.walk(in_slow_start, v);
         }
-        v.flag(host_queue.is_some());
-        host_queue.iter_mut().for_each(|q| q.walk(v));
+        v.flag(tsq.is_some());
+        tsq.iter_mut().for_each(|q| q.walk(v));
         v.flag(endless);
         v.mark(message_end);
         if endless {
@@ -73,7 +73,7 @@ impl Sender {
         if hooks.gate() {
             v.mark(&mut rare.begin);
         }
-        if let Some(made) = seldom.made() {
+        if let Some(made) = cold.made() {
             *made = rare;
         }
         v.count(balance);
@@ -89,7 +89,7 @@ impl Sender {
 
     /// Whether what is being acknowledged has no end.
     pub(crate) fn is_endless(&self) -> bool {
-        self.message_end == u64::MAX && self.written > self.high.saturating_add(1 << 60)
+        self.message_end == u64::MAX && self.written > self.snd_max.saturating_add(1 << 60)
     }
 
     /// When a segment left last.

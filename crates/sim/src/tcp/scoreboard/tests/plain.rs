@@ -15,8 +15,8 @@ impl Plain {
         self.segs.push(Seg::new(start, len, now));
     }
 
-    pub(super) fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(&Seg)) {
-        while self.segs.first().is_some_and(|s| s.end() <= una) {
+    pub(super) fn acknowledge(&mut self, snd_una: u64, mut newly: impl FnMut(&Seg)) {
+        while self.segs.first().is_some_and(|s| s.end() <= snd_una) {
             let seg = self.segs.remove(0);
             self.marked = self.marked.saturating_sub(1);
             if !seg.is(SACKED) {
@@ -24,10 +24,10 @@ impl Plain {
             }
         }
         if let Some(seg) = self.segs.first_mut()
-            && seg.start < una
+            && seg.start < snd_una
         {
-            seg.len -= (una - seg.start) as u32;
-            seg.start = una;
+            seg.len -= (snd_una - seg.start) as u32;
+            seg.start = snd_una;
         }
     }
 

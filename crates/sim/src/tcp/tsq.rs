@@ -11,7 +11,7 @@ const PER_SECOND: u64 = 1024;
 
 /// A connection's packets in the interface.
 #[derive(Debug, Clone)]
-pub(super) struct HostQueue {
+pub(super) struct SmallQueue {
     /// (departure, bytes of memory), in the order in which they leave.
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
@@ -24,16 +24,16 @@ pub(super) struct HostQueue {
     pub(super) burst: u64,
 }
 
-impl Default for HostQueue {
-    fn default() -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, burst: 0 }
+impl Default for SmallQueue {
+    fn default() -> SmallQueue {
+        SmallQueue { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, burst: 0 }
     }
 }
 
-impl HostQueue {
+impl SmallQueue {
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let HostQueue { waiting, bytes, rate, resume, burst } = self;
+        let SmallQueue { waiting, bytes, rate, resume, burst } = self;
         v.same(waiting.len() as u64);
         for (departure, bytes) in waiting {
             v.time(departure);
@@ -118,7 +118,7 @@ mod tests {
     /// The link of the interface failed at 5, which lost what was to leave at 10 and 20, and came back: the next packet leaves before them.
     #[test]
     fn a_failed_link_leaves_nothing_behind() {
-        let mut q = HostQueue::default();
+        let mut q = SmallQueue::default();
         for departure in [10, 20] {
             q.push(Time(1), Time(departure), 100);
         }

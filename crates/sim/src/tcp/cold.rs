@@ -3,22 +3,22 @@
 use std::ops::{Deref, DerefMut};
 
 /// A state and what it is before anything has happened.
-pub trait Fresh: Default + 'static {
+pub trait Initial: Default + 'static {
     /// As [`Default`] makes it.
-    const FRESH: &'static Self;
+    const INITIAL: &'static Self;
 }
 
 /// A state that is made when it is first changed, and kept from then on. Until then it reads as fresh.
 #[derive(Debug, Clone)]
-pub struct Lazy<T>(Option<Box<T>>);
+pub struct Cold<T>(Option<Box<T>>);
 
-impl<T> Default for Lazy<T> {
-    fn default() -> Lazy<T> {
-        Lazy(None)
+impl<T> Default for Cold<T> {
+    fn default() -> Cold<T> {
+        Cold(None)
     }
 }
 
-impl<T> Lazy<T> {
+impl<T> Cold<T> {
     /// The state, if it has been made.
     #[inline]
     pub fn made(&mut self) -> Option<&mut T> {
@@ -26,15 +26,15 @@ impl<T> Lazy<T> {
     }
 }
 
-impl<T: Fresh> Deref for Lazy<T> {
+impl<T: Initial> Deref for Cold<T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or(T::FRESH)
+        self.0.as_deref().unwrap_or(T::INITIAL)
     }
 }
 
-impl<T: Fresh> DerefMut for Lazy<T> {
+impl<T: Initial> DerefMut for Cold<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_with(make)

@@ -2,9 +2,9 @@
 
 /// The kinds of endpoints whose usual packets need not be looked at closely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Usual {
+pub(super) enum FastPath {
     /// None of those below: all that happens is looked at closely.
-    Nothing,
+    None,
     /// A sender without scoreboard (`sender/usual.rs`), a receiver that acknowledges every segment (`receiver/usual.rs`).
     Plain,
     /// Those of Linux: a sender that lists its segments (`sender/untouched.rs`, `sender/listed.rs`), a receiver that delays ACKs and tunes its window

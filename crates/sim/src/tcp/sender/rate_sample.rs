@@ -21,7 +21,7 @@ impl Ages {
 }
 
 /// Takes segments as the scoreboard hands them out.
-pub(super) struct Delivered<'a> {
+pub(super) struct AckedSegments<'a> {
     /// The law that hears of every segment.
     pub law: Option<&'a mut Law>,
     pub rack: &'a mut Rack,
@@ -48,7 +48,7 @@ pub(super) struct Delivered<'a> {
     pub sacked: Ages,
 }
 
-impl Delivered<'_> {
+impl AckedSegments<'_> {
     /// One segment; `beyond`: data up to there had been delivered before it, which makes it late.
     /// `sacked`: not by the cumulative ACK.
     fn take(&mut self, number: u64, seg: &Seg, beyond: u64, sacked: bool) {
@@ -68,9 +68,9 @@ impl Delivered<'_> {
         self.rack.on_delivered(seg, self.now, self.min_rtt.filter(|_| !earlier), beyond);
     }
 
-    /// Everything below `una` is acknowledged. True if some of it had been sent more than once.
-    pub(super) fn acknowledge(&mut self, board: &mut Scoreboard, una: u64, beyond: Option<u64>) -> bool {
-        board.acknowledge(una, |number, seg| {
+    /// Everything below `snd_una` is acknowledged. True if some of it had been sent more than once.
+    pub(super) fn acknowledge(&mut self, board: &mut Scoreboard, snd_una: u64, beyond: Option<u64>) -> bool {
+        board.acknowledge(snd_una, |number, seg| {
             if seg.is(EVER_RETX) {
                 self.repeated = true;
             } else {

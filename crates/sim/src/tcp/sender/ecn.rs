@@ -1,6 +1,6 @@
 //! ECE: what marks do to the window, and which reduction answers what.
 
-use super::{CaState, Cut, Sender};
+use super::{CaState, ReductionCause, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Reduce};
@@ -15,38 +15,38 @@ impl Sender {
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
         let reduces = ack.ece
-            && self.ca < CaState::Cwr
+            && self.ca_state < CaState::Cwr
             && (ack.snd_una > self.cwr_end || (c.reduce == Reduce::Cwnd && self.sack.is_some()));
         if reduces {
-            self.cut_on_ece(c, &{ *ack });
+            self.reduce_for_ecn(c, &{ *ack });
         }
         reduces
     }
 
     #[inline(never)]
-    pub(super) fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
+    pub(super) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
-        let before = (self.reducible(c) + delivered).min(self.w.cwnd);
-        let one = self.w.cwnd <= 1.0 || self.cut == Cut::Rest;
-        self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
+        let before = (self.reduction_base(c) + delivered).min(self.window.cwnd);
+        let one = self.window.cwnd <= 1.0 || self.reduction_cause == ReductionCause::EcnAtOneSegment;
+        self.window.ssthresh = self.ssthresh_after(c, Trigger::Ecn, before);
         self.stats.losses.ecn_cuts += 1;
         if let Some(alpha) = self.law.alpha() {
             *self.stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
-        self.begin_reduction(self.nxt);
-        self.cut = Cut::Marks;
+        self.begin_reduction(self.snd_nxt);
+        self.reduction_cause = ReductionCause::Ecn;
         if c.prr {
             self.begin_cwr(c);
         } else {
             // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
             let kernel = c.reduce == Reduce::Cwnd;
-            let window = if kernel { self.w.ssthresh } else { self.law.window_after_marks(before, self.w.ssthresh) };
-            self.w.cwnd = window.cap(self.w.cwnd);
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            let window = if kernel { self.window.ssthresh } else { self.law.window_after_marks(before, self.window.ssthresh) };
+            self.window.cwnd = window.cap(self.window.cwnd);
+            self.law.cwnd_event(&mut self.window, Event::Complete);
         }
         if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
-            self.rest_for_marks(c, ack.now);
+            self.wait_for_rto(c, ack.now);
         }
     }
 
@@ -57,8 +57,8 @@ impl Sender {
     /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
     #[cold]
     #[inline(never)]
-    pub(super) fn rest_for_marks(&mut self, c: &TcpConfig, now: Time) {
-        self.cut = Cut::Rest;
+    pub(super) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
+        self.reduction_cause = ReductionCause::EcnAtOneSegment;
         self.arm_rto(c, now);
     }
 
@@ -68,17 +68,19 @@ impl Sender {
     pub(super) fn begin_reduction(&mut self, end: u64) {
         self.cwr_end = end;
         self.cwr_pending = self.ecn;
-        self.cut = Cut::Other;
+        self.reduction_cause = ReductionCause::Loss;
     }
 
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
     /// lets a loss in it rest with that.
-    pub(super) fn marks_answered(&self) -> bool {
-        self.cut != Cut::Other && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
+    pub(super) fn reduced_by_ecn(&self) -> bool {
+        self.reduction_cause != ReductionCause::Loss
+            && (self.snd_una < self.cwr_end || self.ca_state == CaState::Cwr)
+            && !self.law.loss_outweighs_marks()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
     pub(super) fn reducing(&self) -> bool {
-        matches!(self.ca, CaState::Cwr | CaState::Recovery) && self.una < self.cwr_end
+        matches!(self.ca_state, CaState::Cwr | CaState::Recovery) && self.snd_una < self.cwr_end
     }
 }

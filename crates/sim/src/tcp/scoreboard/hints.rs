@@ -1,7 +1,7 @@
 //! What the scoreboard remembers of its searches. Nothing is searched for before something was reported, deemed lost or sent again.
 
 use super::order::Order;
-use crate::tcp::lazy::Fresh;
+use crate::tcp::cold::Initial;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -10,7 +10,7 @@ pub(super) const BLOCKS: usize = 4;
 
 /// Places up to which was searched.
 #[derive(Debug, Clone)]
-pub(super) struct Search {
+pub(super) struct SearchHints {
     /// Blocks seen lately: (start, absolute number up to which everything behind the start is SACKed).
     pub blocks: [(u64, u64); BLOCKS],
     /// The block to forget next.
@@ -31,8 +31,8 @@ pub(super) struct Search {
     pub order: Order,
 }
 
-impl Search {
-    const NEW: Search = Search {
+impl SearchHints {
+    const NEW: SearchHints = SearchHints {
         blocks: [(0, 0); BLOCKS],
         oldest_block: 0,
         top_sacked: 0,
@@ -48,17 +48,20 @@ impl Search {
     pub(super) fn clear(&mut self) {
         self.below_hint.clear();
         self.order.clear();
-        *self =
-            Search { below_hint: std::mem::take(&mut self.below_hint), order: std::mem::take(&mut self.order), ..Search::NEW };
+        *self = SearchHints {
+            below_hint: std::mem::take(&mut self.below_hint),
+            order: std::mem::take(&mut self.order),
+            ..SearchHints::NEW
+        };
     }
 }
 
-impl Default for Search {
-    fn default() -> Search {
-        Search::NEW
+impl Default for SearchHints {
+    fn default() -> SearchHints {
+        SearchHints::NEW
     }
 }
 
-impl Fresh for Search {
-    const FRESH: &'static Search = &Search::NEW;
+impl Initial for SearchHints {
+    const INITIAL: &'static SearchHints = &SearchHints::NEW;
 }

@@ -18,8 +18,8 @@ impl Sender {
         let Some(s) = &self.sack else { return };
         // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
         // outstanding, a timer that runs is about the window.
-        let idle = self.timer == Timer::Idle || self.una == self.nxt;
-        if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
+        let idle = self.timer == Timer::Idle || self.snd_una == self.snd_nxt;
+        if self.ca_state >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
             return;
         }
         let timeout = self.probe_timeout(c);
@@ -61,22 +61,22 @@ impl Sender {
     //# the receive window allows, and increment the FlightSize accordingly.
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.times_as_linux(c) {
+        if self.uses_linux_timers(c) {
             if self.sack.as_ref().is_some_and(|s| s.rack.probe_end.is_some()) {
                 // tcp_send_loss_probe: one at a time.
                 return self.rearm_rto(c, now);
             }
-        } else if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
+        } else if self.ca_state >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
-        let len = if self.nxt < self.handed_over() { self.segment_len(c, self.nxt) } else { 0 };
+        let len = if self.snd_nxt < self.end_of_send_buffer() { self.segment_len(c, self.snd_nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate();
-        if fresh && self.paced(now) {
+        let fresh = len > 0 && self.snd_nxt + len <= self.snd_wnd_edge && !self.hooks.gate();
+        if fresh && self.pacing_check(now) {
             // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
             // probed has its timeout. A segment that is sent again is not held back.
-            match self.times_as_linux(c) {
+            match self.uses_linux_timers(c) {
                 true => self.rearm_rto(c, now),
                 false => {
                     self.arm_rto(c, now);
@@ -85,51 +85,51 @@ impl Sender {
             }
             return self.set_alarm(now, out);
         }
-        if !fresh && self.times_as_linux(c) && self.is_last_in_interface(c, now) {
+        if !fresh && self.uses_linux_timers(c) && self.is_last_in_host_queue(c, now) {
             return self.rearm_rto(c, now);
         }
         self.stats.losses.tlps += 1;
         self.timer = Timer::Idle;
         if fresh {
-            if self.seldom.tag.is_some() {
+            if self.cold.tag.is_some() {
                 self.restart_for_message(c);
             }
-            let offset = self.nxt;
-            self.nxt += len;
+            let offset = self.snd_nxt;
+            self.snd_nxt += len;
             self.send_segment(c, now, offset, len, out);
-            if c.cwnd_validation && self.times_as_linux(c) {
+            if c.cwnd_validation && self.uses_linux_timers(c) {
                 // tcp_write_xmit, also for a probe: the window is in use that it fills.
-                let full = self.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.w.cwnd as u32);
-                self.note_usage(c, full);
+                let full = self.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.window.cwnd as u32);
+                self.validate_cwnd(c, full);
             }
         } else if let Some(last) = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
-            self.repeat_as_probe(c, now, last, out);
+            self.retransmit_as_probe(c, now, last, out);
         }
         if let Some(s) = &mut self.sack {
-            s.rack.probe_end = NonZeroU64::new(self.nxt);
+            s.rack.probe_end = NonZeroU64::new(self.snd_nxt);
             s.rack.probe_is_retx = !fresh;
         }
         self.arm_rto(c, now);
     }
 
     /// Whether the last segment still waits in the interface of its host, so that there is no point in sending it again (skb_still_in_host_queue).
-    fn is_last_in_interface(&self, c: &TcpConfig, now: Time) -> bool {
+    fn is_last_in_host_queue(&self, c: &TcpConfig, now: Time) -> bool {
         let Some(board) = self.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
         let last = board.get(board.len() - 1);
         let newest = !last.is(SACKED) && self.last_tx.get().is_some_and(|time| last.sent() == self.stamp(c, time));
-        newest && self.host_queue.as_ref().is_some_and(|q| q.holds_last(now))
+        newest && self.tsq.as_ref().is_some_and(|q| q.holds_last(now))
     }
 
     /// The reordering timer expired: what is still missing is lost.
     pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.times_as_linux(c) {
+        if self.uses_linux_timers(c) {
             return self.on_linux_reorder_timer(c, now, out);
         }
         // The wait for reordered segments is part of the timeout.
         self.timer = Timer::Rto;
         self.timer_due = self.head_due(c, now).into();
         let (lost, _) = self.find_losses(c, now);
-        if lost && self.ca < CaState::Recovery {
+        if lost && self.ca_state < CaState::Recovery {
             self.enter_recovery(c, now, false, out);
             if c.prr && !self.hooks.control() {
                 // No ACK brought us here: one segment counts as delivered.
@@ -146,7 +146,7 @@ impl Sender {
         let _ = self.detect_losses(c, now);
         self.report_losses(now);
         if self.sack.as_ref().is_some_and(|s| s.board.in_network() != before) {
-            if self.ca != CaState::Recovery {
+            if self.ca_state != CaState::Recovery {
                 self.enter_recovery(c, now, false, out);
                 if c.prr && !self.hooks.control() {
                     // No ACK brought us here: one segment counts as delivered.
@@ -163,8 +163,8 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
     //# (Invoke congestion control to react to the loss event the probe has repaired)
     /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
-    pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
-        let before = self.reducible(c);
+    pub(super) fn on_probe_loss(&mut self, c: &TcpConfig) {
+        let before = self.reduction_base(c);
         if let Some(s) = &mut self.sack {
             s.episode.undo.forbid();
         }
@@ -172,14 +172,14 @@ impl Sender {
         let by_marks = c.is_linux() && self.law.alpha().is_some();
         let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
-        self.ca = CaState::Recovery;
-        self.w.ssthresh = self.new_threshold(c, trigger, before);
+        self.ca_state = CaState::Recovery;
+        self.window.ssthresh = self.ssthresh_after(c, trigger, before);
         self.stats.losses.loss_cuts += 1;
         if !self.hooks.control() {
-            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
+            self.window.cwnd = self.window.ssthresh.cap(self.window.cwnd);
         }
-        self.begin_reduction(self.nxt);
-        self.ca = CaState::Open;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
+        self.begin_reduction(self.snd_nxt);
+        self.ca_state = CaState::Open;
+        self.law.cwnd_event(&mut self.window, Event::Complete);
     }
 }

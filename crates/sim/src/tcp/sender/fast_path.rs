@@ -2,21 +2,21 @@
 //! segments out; and a duplicate that begins no repair. What happens then is what `acks`, `cumulative` and `transmit` do with every ACK, without
 //! the questions whose answers are known (ARCHITECTURE.md says what that is worth).
 
-use super::{CaState, Cut, Phase, Sender, Timer};
+use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::usual::Usual;
+use crate::tcp::fast_path::FastPath;
 use forebay_experiment::transport::Ecn;
 use forebay_units::Time;
 
 impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is a usual ACK.
     #[inline(always)]
-    pub(crate) fn usual_ack(&self, p: &Packet) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
-        let usual = self.usual == Usual::Plain
+    pub(crate) fn fast_path_ack(&self, p: &Packet) -> Option<u64> {
+        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.snd_una)));
+        let usual = self.fast_path == FastPath::Plain
             && self.phase == Phase::Established
-            && self.ca == CaState::Open
+            && self.ca_state == CaState::Open
             && self.dupacks == 0
             && (1..self.flight()).contains(&acked)
             && !p.has(flag::SYN);
@@ -25,19 +25,19 @@ impl Sender {
 
     /// A usual ACK for `acked` bytes arrived. Whether there is more to do: the rest is [`Sender::transmit`]'s.
     #[inline(always)]
-    pub(crate) fn take_usual(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) -> bool {
-        let ack = self.una + acked;
-        self.una = ack;
-        self.edge = ack + (u64::from(p.window()) << self.shift);
+    pub(crate) fn on_fast_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) -> bool {
+        let ack = self.snd_una + acked;
+        self.snd_una = ack;
+        self.snd_wnd_edge = ack + (u64::from(p.window()) << self.shift);
         let rtt = self.sample_rtt(c, now, ack, p.echo());
-        self.limit_by(0);
+        self.cap_limited_transmit(0);
         self.arm_plain_rto(c, now);
         let ece = self.ecn && p.has(flag::ECE);
-        let facts = self.facts(c, now, acked, ece, rtt);
+        let facts = self.ack_facts(c, now, acked, ece, rtt);
         let cuts = ece && ack > self.cwr_end;
-        if self.hears.1 {
-            if self.hears.0 {
-                self.law.in_ack_event(&mut self.w, &facts);
+        if self.wants_new_acks {
+            if self.wants_all_acks {
+                self.law.in_ack_event(&mut self.window, &facts);
             }
             if !cuts {
                 self.grow(c, &facts);
@@ -45,36 +45,36 @@ impl Sender {
         } else {
             // As above, where that is all that `grow` does.
             let grows = !(ece && (cuts || c.ecn == Ecn::Classic));
-            self.law.usual_ack(&mut self.w, &facts, grows);
+            self.law.usual_ack(&mut self.window, &facts, grows);
         }
         if cuts {
-            self.cut_on_ece(c, &{ facts });
+            self.reduce_for_ecn(c, &{ facts });
         }
         // Here the facts need no place in memory any more for a call that makes what counts.
         self.count_ece(ece, acked);
-        self.note_largest_window();
+        self.update_cwnd_max();
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
         // Something is outstanding, and so written.
-        self.send_full_until(c, now, self.edge.min(self.written - 1).min(ack + window), out);
-        let full_waits = self.nxt + mss <= self.written && self.flight() + mss > window;
-        !full_waits && self.nxt < self.stream_end()
+        self.send_full_until(c, now, self.snd_wnd_edge.min(self.written - 1).min(ack + window), out);
+        let full_waits = self.snd_nxt + mss <= self.written && self.flight() + mss > window;
+        !full_waits && self.snd_nxt < self.stream_end()
     }
 
     /// Whether a packet of the ACK direction is a usual duplicate: it has the number and the window of the ACK before it, and is not the one by which
     /// recovery may begin.
     #[inline(always)]
-    pub(crate) fn is_usual_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
-        self.usual == Usual::Plain
-            && !self.hears.0
+    pub(crate) fn is_fast_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
+        self.fast_path == FastPath::Plain
+            && !self.wants_all_acks
             && self.phase == Phase::Established
-            && p.seq == self.numbers.wire(self.una)
+            && p.seq == self.numbers.wire(self.snd_una)
             && p.flags & (flag::SYN | flag::ECE) == 0
-            && self.edge == self.una + (u64::from(p.window()) << self.shift)
+            && self.snd_wnd_edge == self.snd_una + (u64::from(p.window()) << self.shift)
             && self.flight() > 0
             && self.timer == Timer::Rto
-            && self.cut != Cut::Rest
+            && self.reduction_cause != ReductionCause::EcnAtOneSegment
             && c.probe_after == 0
-            && match self.ca {
+            && match self.ca_state {
                 CaState::Open | CaState::Disorder => self.dupacks + 1 < c.dup_thresh,
                 CaState::Recovery => true,
                 CaState::Cwr | CaState::Loss => false,
@@ -83,16 +83,16 @@ impl Sender {
 
     /// A usual duplicate arrived. Whether something may be sent for it, which is [`Sender::transmit`]'s.
     #[inline(always)]
-    pub(crate) fn take_duplicate(&mut self, c: &TcpConfig) -> bool {
+    pub(crate) fn on_fast_duplicate(&mut self, c: &TcpConfig) -> bool {
         self.dupacks += 1;
-        if self.ca == CaState::Recovery {
-            self.w.cwnd += 1.0;
-            self.note_largest_window();
+        if self.ca_state == CaState::Recovery {
+            self.window.cwnd += 1.0;
+            self.update_cwnd_max();
         } else {
-            self.ca = CaState::Disorder;
+            self.ca_state = CaState::Disorder;
         }
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c) + self.beyond_window(c));
-        let full_waits = self.nxt + mss <= self.written && self.flight() + mss > window;
-        !full_waits && self.nxt < self.stream_end()
+        let full_waits = self.snd_nxt + mss <= self.written && self.flight() + mss > window;
+        !full_waits && self.snd_nxt < self.stream_end()
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// A message behind the oldest unacknowledged one, and what has happened to it so far.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
+pub(super) struct PendingMessage {
     pub(super) end: u64,
     pub(super) stats: SendStats,
 }
@@ -16,14 +16,14 @@ pub(super) struct Waiting {
 /// The messages behind the oldest unacknowledged one, in order. Most connections have none.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
-pub(super) struct Behind(pub(super) Option<Box<VecDeque<Waiting>>>);
+pub(super) struct PendingMessages(pub(super) Option<Box<VecDeque<PendingMessage>>>);
 
-impl Behind {
+impl PendingMessages {
     /// There are none.
-    pub(super) const NONE: Behind = Behind(None);
+    pub(super) const NONE: PendingMessages = PendingMessages(None);
 
     /// The one that `offset` lies in.
-    pub(super) fn at(&mut self, offset: u64) -> Option<&mut Waiting> {
+    pub(super) fn at(&mut self, offset: u64) -> Option<&mut PendingMessage> {
         let list = self.0.as_mut()?;
         // A FIN behind the last byte belongs to the last message.
         let place = list.partition_point(|m| m.end <= offset).min(list.len().checked_sub(1)?);

@@ -17,25 +17,25 @@ pub struct Covered {
 impl Scoreboard {
     /// Whether all that is known of the outstanding segments is that each was sent once.
     #[inline]
-    pub fn is_untouched(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.flagged == 0
     }
 
     /// As [`Scoreboard::acknowledge`], of such a scoreboard. `None`: no whole segment is acknowledged, and nothing has changed.
     #[inline(always)]
-    pub fn acknowledge_untouched(&mut self, una: u64) -> Option<Covered> {
-        debug_assert!(self.is_untouched());
+    pub fn acknowledge_in_order(&mut self, snd_una: u64) -> Option<Covered> {
+        debug_assert!(self.is_in_order());
         let front = *self.segs.front()?;
-        if front.end() > una {
+        if front.end() > snd_una {
             return None;
         }
         let mut covered = Covered { first: front.sent(), last: front, segments: 0 };
         while let Some(seg) = self.segs.front_mut() {
-            if seg.end() > una {
+            if seg.end() > snd_una {
                 // The beginning of a segment.
-                if seg.start < una {
-                    seg.len -= (una - seg.start) as u32;
-                    seg.start = una;
+                if seg.start < snd_una {
+                    seg.len -= (snd_una - seg.start) as u32;
+                    seg.start = snd_una;
                 }
                 break;
             }

@@ -4,20 +4,20 @@ use forebay_units::Walk;
 
 /// Of one sender, while something is outstanding: with the first segment of another flight it begins anew.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Usage {
+pub struct CwndUsage {
     /// The window of data ends here.
     pub(super) end: u64,
     /// Most segments outstanding in it (`max_packets_out`).
     pub(super) most_out: u32,
 }
 
-impl Usage {
+impl CwndUsage {
     /// Nothing has been sent.
-    pub(super) const NONE: Usage = Usage { end: 0, most_out: 0 };
+    pub(super) const NONE: CwndUsage = CwndUsage { end: 0, most_out: 0 };
 
     /// Goes through what it knows.
     pub(super) fn walk(&mut self, v: &mut dyn Walk) {
-        let Usage { end, most_out } = self;
+        let CwndUsage { end, most_out } = self;
         v.mark(end);
         v.same(u64::from(*most_out));
     }

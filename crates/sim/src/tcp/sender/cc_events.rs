@@ -47,27 +47,27 @@ impl Sender {
             segments,
             stamp: self.stamp(c, ack.now),
             in_flight_before: before,
-            repair: match self.ca {
+            repair: match self.ca_state {
                 CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
                 CaState::Recovery => Repair::Recovery,
                 CaState::Loss => Repair::Timeout,
             },
-            next_departure: self.seldom.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
+            next_departure: self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
-        self.law.control(&mut self.w, ack, &outcome);
+        self.law.control(&mut self.window, ack, &outcome);
     }
 
     /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
     /// tcp_rate_check_app_limited).
     #[cold]
-    pub(super) fn starved(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
-        if let Some(q) = &mut self.host_queue {
+    pub(super) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
+        if let Some(q) = &mut self.tsq {
             q.settle(now);
         }
         let in_flight = self.pipe();
-        let queued = self.host_queue.as_ref().is_some_and(|q| !q.is_empty());
+        let queued = self.tsq.as_ref().is_some_and(|q| !q.is_empty());
         let waiting = self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
-        let room = (in_flight as f64) < self.w.cwnd * f64::from(c.mss);
-        (self.written.saturating_sub(self.nxt) < u64::from(c.mss) && !queued && room && !waiting).then_some(in_flight)
+        let room = (in_flight as f64) < self.window.cwnd * f64::from(c.mss);
+        (self.written.saturating_sub(self.snd_nxt) < u64::from(c.mss) && !queued && room && !waiting).then_some(in_flight)
     }
 }

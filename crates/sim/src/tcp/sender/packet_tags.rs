@@ -9,25 +9,25 @@ use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    /// Immediately before the segment at `nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it
+    /// Immediately before the segment at `snd_nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it
     /// did.
     #[cold]
     #[inline(never)]
     pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
-        let Some(tag) = self.seldom.tag_mut() else { return false };
-        let cwnd = if self.ca == CaState::Recovery { self.w.ssthresh.cap(self.w.cwnd) } else { self.w.cwnd };
-        let initial = self.nxt == 0 && self.w.cwnd == f64::from(c.init_cwnd);
-        let Some(restart) = tag.message_start(&MessageStart { offset: self.nxt, cwnd, initial }) else { return false };
-        self.w.cwnd = restart.cwnd;
+        let Some(tag) = self.cold.tag_mut() else { return false };
+        let cwnd = if self.ca_state == CaState::Recovery { self.window.ssthresh.cap(self.window.cwnd) } else { self.window.cwnd };
+        let initial = self.snd_nxt == 0 && self.window.cwnd == f64::from(c.init_cwnd);
+        let Some(restart) = tag.message_start(&MessageStart { offset: self.snd_nxt, cwnd, initial }) else { return false };
+        self.window.cwnd = restart.cwnd;
         // Statistics: the first window of the message is the new one.
-        if self.seldom.begin == self.nxt {
-            self.window_end = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
+        if self.cold.begin == self.snd_nxt {
+            self.window_end = self.snd_nxt + (self.window.cwnd * f64::from(c.mss)) as u64;
         }
         if let Some(limit) = restart.ssthresh_limit {
-            self.w.ssthresh = self.w.ssthresh.lowered_to(limit);
+            self.window.ssthresh = self.window.ssthresh.lowered_to(limit);
         }
         // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
-        self.law.cwnd_event(&mut self.w, Event::Restart);
+        self.law.cwnd_event(&mut self.window, Event::Restart);
         true
     }
 
@@ -36,12 +36,12 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
-        let Some(wait) = self.seldom.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
+        let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.snd_max)) else { return false };
         // Not if the retransmission timer is due before.
         if self.timer != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timer_due {
             return false;
         }
-        self.seldom.held_due = self.timer_due;
+        self.cold.held_due = self.timer_due;
         self.set_timer(Timer::Reorder, now, wait);
         true
     }
@@ -49,10 +49,10 @@ impl Sender {
     /// The wait is over and no ACK has advanced: it was a loss.
     pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.timer = Timer::Rto;
-        self.timer_due = self.seldom.held_due;
+        self.timer_due = self.cold.held_due;
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
-        self.w.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));
+        self.window.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));
         self.transmit(c, now, out);
     }
 }

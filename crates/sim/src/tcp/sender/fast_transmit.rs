@@ -1,7 +1,7 @@
 //! What a sender with a scoreboard as Linux has it usually sends: full segments of new data. What happens with each is what `transmit` does with every
 //! segment, without the questions whose answers are known.
 
-use super::host_queue::memory;
+use super::tsq::memory;
 use super::{CaState, Sender, Timer};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
@@ -11,62 +11,62 @@ use forebay_units::Time;
 impl Sender {
     /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.
     #[inline(always)]
-    pub(super) fn transmit_listed(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.gated {
+    pub(super) fn fast_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.paced_send {
             self.restart_timer(c, now);
             return self.transmit(c, now, out);
         }
-        if let Some(q) = &mut self.host_queue {
+        if let Some(q) = &mut self.tsq {
             q.settle(now);
         }
-        let (first, end) = (self.nxt, self.handed_over());
-        let (room, held) = self.send_listed(c, now, end, out);
+        let (first, end) = (self.snd_nxt, self.end_of_send_buffer());
+        let (room, held) = self.fast_send(c, now, end, out);
         // Usually that was all: another full segment waits for the window.
-        let limited = room == 0 && self.nxt + u64::from(c.mss) <= self.written;
-        if self.nxt < end && !limited && !held {
+        let limited = room == 0 && self.snd_nxt + u64::from(c.mss) <= self.written;
+        if self.snd_nxt < end && !limited && !held {
             self.send_rest(c, now, (first, end), out);
-        } else if c.cwnd_validation && (self.nxt != first || limited) {
-            self.note_usage(c, room == 0);
+        } else if c.cwnd_validation && (self.snd_nxt != first || limited) {
+            self.validate_cwnd(c, room == 0);
         }
         // The ACK and what it lets out set the timer each; the latter is the later.
-        if self.nxt == first {
+        if self.snd_nxt == first {
             self.restart_timer(c, now);
         } else {
             self.after_new_data(c, now);
         }
-        if self.host_queue.as_ref().is_some_and(|q| q.resume() < self.alarm) {
+        if self.tsq.as_ref().is_some_and(|q| q.resume() < self.alarm) {
             self.set_alarm(now, out);
         }
     }
 
-    /// As `send_listed`, where others than such senders pass by.
+    /// As `fast_send`, where others than such senders pass by.
     #[inline(never)]
-    pub(super) fn send_listed_apart(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
-        self.send_listed(c, now, end, out);
+    pub(super) fn fast_send_out_of_line(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        self.fast_send(c, now, end, out);
     }
 
     /// Sends full segments as far as the windows, the interface, and what has been written up to stream offset `end` allow. What is left is
     /// `send_new`'s, as the last segment may be short or carry the FIN. Returns how many segments the congestion window has room for
     /// still, and whether the interface holds the next one back.
     #[inline(always)]
-    fn send_listed(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) -> (u32, bool) {
-        let (mss, first) = (u64::from(c.mss), self.nxt);
-        let limit = self.edge.min(end).min(self.written.saturating_sub(1));
+    fn fast_send(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) -> (u32, bool) {
+        let (mss, first) = (u64::from(c.mss), self.snd_nxt);
+        let limit = self.snd_wnd_edge.min(end).min(self.written.saturating_sub(1));
         let Some(s) = &self.sack else { return (0, false) };
         // tcp_cwnd_test.
-        let mut room = (self.w.cwnd as u32).saturating_sub(s.board.in_network());
-        if room == 0 || first + mss > limit || first != self.high {
+        let mut room = (self.window.cwnd as u32).saturating_sub(s.board.in_network());
+        if room == 0 || first + mss > limit || first != self.snd_max {
             return (room, false);
         }
-        if self.held_back(c, mss, 1) {
+        if self.tsq_throttled(c, mss, 1) {
             return (room, true);
         }
         let (stamp, ts, bytes) = (self.stamp(c, now), now.timestamp(), memory(c, c.mss) as u32);
-        let reducing = matches!(self.ca, CaState::Recovery | CaState::Cwr);
+        let reducing = matches!(self.ca_state, CaState::Recovery | CaState::Cwr);
         // The first segment answers for a reduction (RFC 3168 section 6.1.2).
         let mut flags = if std::mem::take(&mut self.cwr_pending) { flag::CWR } else { 0 };
         let held = loop {
-            let (offset, next) = (self.nxt, self.nxt + mss);
+            let (offset, next) = (self.snd_nxt, self.snd_nxt + mss);
             if let Some(s) = &mut self.sack {
                 s.board.push(offset, c.mss, stamp);
                 if reducing {
@@ -74,7 +74,7 @@ impl Sender {
                 }
             }
             if let Some(b) = &mut self.buffer
-                && b.pushes(next, self.una)
+                && b.pushes(next, self.snd_una)
             {
                 flags |= flag::PUSH;
             }
@@ -86,18 +86,18 @@ impl Sender {
             });
             flags = 0;
             if c.tsq {
-                self.host_queue.get_or_insert_default().push(now, out.departure(), bytes);
+                self.tsq.get_or_insert_default().push(now, out.departure(), bytes);
             }
-            self.nxt = next;
+            self.snd_nxt = next;
             room -= 1;
             if room == 0 || next + mss > limit {
                 break false;
             }
-            if self.held_back(c, mss, 1) {
+            if self.tsq_throttled(c, mss, 1) {
                 break true;
             }
         };
-        self.note_full(c, now, first, (self.nxt - first) / mss);
+        self.note_full(c, now, first, (self.snd_nxt - first) / mss);
         (room, held)
     }
 
@@ -106,8 +106,8 @@ impl Sender {
     pub(super) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
         let mss = u64::from(c.mss);
         self.balance = self.balance.wrapping_add(sent);
-        self.count_sent(first, self.nxt, sent, mss);
-        self.high = self.nxt;
+        self.count_sent(first, self.snd_nxt, sent, mss);
+        self.snd_max = self.snd_nxt;
         self.last_tx = now.into();
         if !c.timestamps && self.timed.is_free() {
             self.timed = Timed::segment(first + mss, now);

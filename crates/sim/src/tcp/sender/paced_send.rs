@@ -13,47 +13,47 @@ impl Sender {
     /// so that asking once does for all segments.
     #[cold]
     #[inline(never)]
-    pub(super) fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(p) = self.seldom.pacer_mut() {
+    pub(super) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(p) = self.cold.pacer_mut() {
             p.settle();
             self.extend_timer(c, now);
         }
         let idle = self.timer == Timer::Idle;
-        let (first, high) = (self.nxt, self.high);
+        let (first, high) = (self.snd_nxt, self.snd_max);
         let at = Opportunity {
             now,
             last_tx: self.last_tx.get().filter(|_| high > 0),
             flight: self.flight(),
             in_flight: self.pipe(),
             unsent: self.stream_end().saturating_sub(high),
-            recovering: self.ca >= CaState::Recovery,
+            recovering: self.ca_state >= CaState::Recovery,
             mss: c.mss,
         };
-        let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if self.hooks.gate() && self.seldom.begin == first && first >= high {
+        let allowed = self.law.may_send(&mut self.window, &at).saturating_mul(u64::from(c.mss));
+        if self.hooks.gate() && self.cold.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
-            self.window_end = first + (self.w.cwnd * f64::from(c.mss)) as u64;
+            self.window_end = first + (self.window.cwnd * f64::from(c.mss)) as u64;
         }
-        let end = self.handed_over().min(first.saturating_add(allowed));
+        let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
         self.transmit_until(c, now, burst.end, out);
-        if idle && self.seldom.pacer.is_some() {
+        if idle && self.cold.pacer.is_some() {
             self.extend_timer(c, now);
         }
         if burst.deferred && c.cwnd_validation {
             // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
-            self.note_usage(c, true);
+            self.validate_cwnd(c, true);
         }
-        if self.nxt > first && first >= high {
-            self.law.sent(first, self.nxt, &at);
+        if self.snd_nxt > first && first >= high {
+            self.law.sent(first, self.snd_nxt, &at);
         }
         self.set_alarm(now, out);
     }
 
     /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
     pub fn due(&self) -> TimeOrNever {
-        let departure = self.seldom.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
-        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+        let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        self.law.due().min(departure).min(self.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
@@ -76,11 +76,11 @@ impl Sender {
         if self.due().has_come(now) {
             if c.is_linux() {
                 // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
-                self.hold_no_more();
+                self.clear_hold();
             }
             // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
             match self.refill_buffer(c, now) {
-                true => self.take_and_transmit(c, now, out),
+                true => self.fill_and_transmit(c, now, out),
                 false => self.transmit(c, now, out),
             }
         }

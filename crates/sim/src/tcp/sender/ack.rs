@@ -23,48 +23,55 @@ impl Sender {
     /// A packet of the ACK direction arrived.
     #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        match self.usual_ack(p) {
+        match self.fast_path_ack(p) {
             Some(acked) => {
-                if self.take_usual(c, now, p, acked, out) {
+                if self.on_fast_ack(c, now, p, acked, out) {
                     self.transmit(c, now, out);
                 }
             }
-            None => self.on_any_packet(c, now, p, extra, out),
+            None => self.on_packet_with_scoreboard(c, now, p, extra, out),
         }
     }
 
     /// The same, whatever it is.
     #[inline(always)]
-    pub(crate) fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        match self.usual_of_board(p, extra.is_some()) {
-            Some(acked) => self.take_usual_of_board(c, now, p, acked, out),
-            None => self.on_unusual_packet(c, now, p, extra, out),
+    pub(crate) fn on_packet_with_scoreboard(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        p: &Packet,
+        extra: Option<&Extra>,
+        out: &mut impl Wire,
+    ) {
+        match self.fast_path_sack_ack(p, extra.is_some()) {
+            Some(acked) => self.on_fast_sack_ack(c, now, p, acked, out),
+            None => self.on_slow_path(c, now, p, extra, out),
         }
     }
 
     #[inline(never)]
-    fn on_unusual_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    fn on_slow_path(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
             // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
             Phase::Established => return self.send_ack(c, now, out),
-            Phase::Waiting if p.has(flag::FIN) => return self.finish(c, now, p, out),
+            Phase::FinWait2 if p.has(flag::FIN) => return self.finish(c, now, p, out),
             // TIME-WAIT (tcp_timewait_state_process).
             Phase::Done if p.has(flag::FIN) && c.adaptive_acks => return self.send_ack(c, now, out),
-            Phase::Closed | Phase::SynSent | Phase::Waiting | Phase::Done => return,
+            Phase::Closed | Phase::SynSent | Phase::FinWait2 | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);
-        let offset = self.numbers.offset(p.ack_number(), self.una);
+        let offset = self.numbers.offset(p.ack_number(), self.snd_una);
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
-        if offset < 0 || offset as u64 > self.high {
+        if offset < 0 || offset as u64 > self.snd_max {
             return;
         }
         let ack = offset as u64;
-        self.wake(c);
-        if ack < self.una {
+        self.ensure_scoreboard(c);
+        if ack < self.snd_una {
             self.on_old_ack(c, now, ack, sack, out);
-            return self.rest(c);
+            return self.release_scoreboard(c);
         }
         let edge = ack + (u64::from(p.window()) << self.shift);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
@@ -72,19 +79,19 @@ impl Sender {
         //# acknowledgment.
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable where others are scaled, as it was
         // not (RFC 7323 section 2.2); it says no more than 65 535.
-        let comparable = ack > 0 || self.shift == 0 || self.edge > 65_535;
-        let window_update = edge != self.edge && ack == self.una && comparable;
+        let comparable = ack > 0 || self.shift == 0 || self.snd_wnd_edge > 65_535;
+        let window_update = edge != self.snd_wnd_edge && ack == self.snd_una && comparable;
         // tcp_may_update_window: one that closes is a new window, and so is the first one after the SYN-ACK, which has another sequence number
         // (our choice: it is known by its value, which is not scaled on a SYN); one that shrinks is none.
         let linux = c.is_linux();
-        let widens = edge > self.edge || (linux && (p.window() == 0 || (self.una == 0 && edge != self.edge)));
+        let widens = edge > self.snd_wnd_edge || (linux && (p.window() == 0 || (self.snd_una == 0 && edge != self.snd_wnd_edge)));
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
         // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
         // before them can fill a buffer. Linux does not see a window shrink by an ACK that acknowledges nothing, unless it closes.
-        if widens || ack > self.una || !linux {
-            self.edge = edge;
+        if widens || ack > self.snd_una || !linux {
+            self.snd_wnd_edge = edge;
         }
-        let acked = ack - self.una;
+        let acked = ack - self.snd_una;
         let rtt = if acked > 0 {
             self.advance(c, now, ack, p.echo())
         } else {
@@ -94,7 +101,7 @@ impl Sender {
             None
         };
         let ece = self.ecn && p.has(flag::ECE);
-        let facts = self.facts(c, now, acked, ece, rtt);
+        let facts = self.ack_facts(c, now, acked, ece, rtt);
         self.count_ece(ece, acked);
         if let Some(s) = &self.sack {
             // Copies for the rare branches keep the facts of the usual one in registers.
@@ -102,11 +109,11 @@ impl Sender {
                 self.on_ack_sack(c, &mut { facts }, sack, (ack, widens), out);
             } else {
                 let duplicate = acked == 0 && self.flight() > 0 && !widens;
-                self.on_ack_counted(c, &mut { facts }, duplicate, out);
+                self.on_ack_reno_sack(c, &mut { facts }, duplicate, out);
             }
         } else {
-            if self.hears.0 {
-                self.law.in_ack_event(&mut self.w, &facts);
+            if self.wants_all_acks {
+                self.law.in_ack_event(&mut self.window, &facts);
             }
             if acked > 0 {
                 self.on_new_ack(c, &facts, out);
@@ -114,31 +121,31 @@ impl Sender {
                 self.on_duplicate(c, &{ facts }, out);
             }
         }
-        self.note_largest_window();
-        if self.una > self.written {
+        self.update_cwnd_max();
+        if self.snd_una > self.written {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
             let closes = self.refill_buffer(c, now);
-            let closed = self.una == self.nxt && self.timer == Timer::Rto;
+            let closed = self.snd_una == self.snd_nxt && self.timer == Timer::Rto;
             if closed {
-                self.end_of_closed_window(c, now);
+                self.on_ack_in_closed_window(c, now);
             }
             match closes {
-                true => self.take_and_transmit(c, now, out),
+                true => self.fill_and_transmit(c, now, out),
                 false => self.transmit_after(c, now, closed, out),
             }
-            self.rest(c);
+            self.release_scoreboard(c);
         }
     }
 
     /// What the law gets of an ACK of `acked` bytes.
     #[inline(always)]
-    pub(super) fn facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
+    pub(super) fn ack_facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {
             now,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
             acked,
             delivered: acked,
             segments: 0,
@@ -150,7 +157,7 @@ impl Sender {
                 Growth::PerAck => 1.0,
                 // Without limit by segments: as many as these bytes need; a scoreboard will know better.
                 Growth::PerSegment { limit: u32::MAX } => acked.div_ceil(u64::from(c.mss)) as f64,
-                Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(self.most_growth(limit)),
+                Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(self.growth_limit(limit)),
             },
             rtt,
             newest_rtt: rtt,
@@ -163,25 +170,25 @@ impl Sender {
     /// How many segments an ACK may count for, of a rule with a limit: one while a timeout is repaired (RFC 3465 section 2.3), because an ACK
     /// then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section 2.1).
     #[inline(always)]
-    pub(super) fn most_growth(&self, limit: u32) -> f64 {
-        if self.ca == CaState::Loss {
+    pub(super) fn growth_limit(&self, limit: u32) -> f64 {
+        if self.ca_state == CaState::Loss {
             return f64::from(limit.min(1));
         }
-        if limit > 1 && !self.w.in_slow_start() { f64::INFINITY } else { f64::from(limit) }
+        if limit > 1 && !self.window.in_slow_start() { f64::INFINITY } else { f64::from(limit) }
     }
 
     /// Counts what was acknowledged with ECE.
     #[inline(always)]
     pub(super) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
-            if self.una <= self.message_end { self.stats.losses.ce_bytes += acked } else { self.count_marked(acked) }
+            if self.snd_una <= self.message_end { self.stats.losses.ce_bytes += acked } else { self.count_marked(acked) }
         }
     }
 
     #[inline(always)]
-    pub(super) fn note_largest_window(&mut self) {
-        if self.w.cwnd > self.stats.cwnd_max {
-            self.stats.cwnd_max = self.w.cwnd;
+    pub(super) fn update_cwnd_max(&mut self) {
+        if self.window.cwnd > self.stats.cwnd_max {
+            self.stats.cwnd_max = self.window.cwnd;
         }
     }
 
@@ -195,8 +202,8 @@ impl Sender {
         }
         let mut facts = Ack {
             now,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
             acked: 0,
             delivered: 0,
             segments: 0,
@@ -218,24 +225,24 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# When an ACK is received that acknowledges new data, restart the retransmission timer so that it will expire after
     //# RTO seconds (for the current value of RTO).
-    /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
+    /// Moves `snd_una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
+        self.snd_una = ack;
+        self.snd_nxt = self.snd_nxt.max(ack);
         let rtt = if self.sack.is_some() && c.is_linux() {
             // The sample is that of segments (`sample_ages`).
             self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.note_rtt(*rtt))
         } else {
             self.sample_rtt(c, now, ack, echo)
         };
-        self.limit_by(self.nxt - ack);
+        self.cap_limited_transmit(self.snd_nxt - ack);
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
-        if self.una == self.nxt {
+        if self.snd_una == self.snd_nxt {
             self.timer = Timer::Idle;
             self.timer_due = TimeOrNever::NEVER;
-        } else if !self.times_as_linux(c) {
+        } else if !self.uses_linux_timers(c) {
             self.arm_rto(c, now);
         }
         rtt
@@ -270,14 +277,14 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
-        self.rtt.sample(c, rtt, Sent { una: self.una, nxt: self.nxt });
+        self.rtt.sample(c, rtt, Sent { snd_una: self.snd_una, snd_nxt: self.snd_nxt });
         self.stats.note_rtt(rtt);
     }
 
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        if self.hears.1 && !(self.sack.is_some() && c.is_linux()) {
+        if self.wants_new_acks && !(self.sack.is_some() && c.is_linux()) {
             self.pkts_acked(&{ *ack });
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
@@ -285,13 +292,13 @@ impl Sender {
         //# packet.
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
-        let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
-        if !held && (!c.cwnd_validation || self.uses_window(c)) {
+        let held = ack.ece && c.ecn == Ecn::Classic && (self.ca_state != CaState::Loss || c.cwr_on_any);
+        if !held && (!c.cwnd_validation || self.is_cwnd_limited(c)) {
             match &self.slow_start {
-                None => self.law.cong_avoid(&mut self.w, ack),
+                None => self.law.cong_avoid(&mut self.window, ack),
                 Some(s) => {
-                    let grow = s.grow(&self.w, &{ *ack });
-                    self.law.cong_avoid(&mut self.w, &Ack { grow, ..*ack });
+                    let grow = s.grow(&self.window, &{ *ack });
+                    self.law.cong_avoid(&mut self.window, &Ack { grow, ..*ack });
                 }
             }
         }
@@ -299,30 +306,30 @@ impl Sender {
 
     /// Whether the window limits sending.
     #[inline(always)]
-    fn uses_window(&mut self, c: &TcpConfig) -> bool {
+    fn is_cwnd_limited(&mut self, c: &TcpConfig) -> bool {
         if self.window_limited == Some(true) {
             return true;
         }
         if c.reduce == Reduce::Flight {
             // RFC 9438 section 5.8: a flow is limited by its application when it sends less than the window allows. While a timeout is
             // repaired, what is lost may wait for the window.
-            return self.ca == CaState::Loss && self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+            return self.ca_state == CaState::Loss && self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         }
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
-        self.w.in_slow_start() && self.w.cwnd < 2.0 * f64::from(self.most_out())
+        self.window.in_slow_start() && self.window.cwnd < 2.0 * f64::from(self.max_packets_out())
     }
 
     /// Most segments outstanding in the window of data under way.
-    pub(super) fn most_out(&self) -> u32 {
-        self.sack.as_ref().map_or(self.seldom.usage.most_out, |s| s.usage.most_out)
+    pub(super) fn max_packets_out(&self) -> u32 {
+        self.sack.as_ref().map_or(self.cold.usage.most_out, |s| s.usage.most_out)
     }
 
     /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
     pub(super) fn pkts_acked(&mut self, ack: &Ack) {
         if let Some(s) = &mut self.slow_start {
             let newest_rtt = ack.newest_rtt.filter(|_| !self.law.ignores_delay(ack));
-            s.pkts_acked(&mut self.w, &Ack { newest_rtt, ..*ack });
+            s.pkts_acked(&mut self.window, &Ack { newest_rtt, ..*ack });
         }
-        self.law.pkts_acked(&mut self.w, ack);
+        self.law.pkts_acked(&mut self.window, ack);
     }
 }

@@ -3,8 +3,8 @@
 use super::Sender;
 use crate::cc::Window;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::host_queue::limit;
 use crate::tcp::send_buffer::HEAD;
+use crate::tcp::tsq::limit;
 
 /// TCP_INIT_CWND.
 const INITIAL: f64 = 10.0;
@@ -13,26 +13,28 @@ impl Sender {
     /// Whether the next segment, of `data` bytes of payload, must wait until others have left the interface; retransmissions may have `factor` 2 times
     /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
     #[inline]
-    pub(super) fn held_back(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
-        let Some(q) = &self.host_queue else { return false };
+    pub(super) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
+        let Some(q) = &self.tsq else { return false };
         // The memory of two of them is always free for a connection (tcp_small_queue_check).
         let pair = 2 * memory(c, data as u32);
         let known = q.rate.filter(|_| c.tso.is_none());
-        q.bytes >= pair && known.is_none_or(|rate| q.bytes >= limit(rate, pair, false) * factor) && self.exceeds(c, data, factor)
+        q.bytes >= pair
+            && known.is_none_or(|rate| q.bytes >= limit(rate, pair, false) * factor)
+            && self.exceeds_tsq_limit(c, data, factor)
     }
 
     /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
-    fn small_queue(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
+    fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
         let (paced, burst) = (self.hooks.paces(), self.burst_size(c));
         // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
         // was sent again has left a window of one segment (tcp_enter_loss).
-        let first = Window { cwnd: if self.seldom.syn_retx { 1.0 } else { INITIAL }, ..self.w };
-        let (window, segments) = if self.una > 0 { (self.w, segments) } else { (first, 0) };
+        let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.window };
+        let (window, segments) = if self.snd_una > 0 { (self.window, segments) } else { (first, 0) };
         let rate = || match paced {
             true => self.law.pacing_rate(c.mss),
             false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
         };
-        let rate = match &mut self.host_queue {
+        let rate = match &mut self.tsq {
             Some(q) => *q.rate.get_or_insert_with(rate),
             None => rate(),
         };
@@ -41,10 +43,10 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn exceeds(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
+    fn exceeds_tsq_limit(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let new = factor == 1;
         let burst = self.burst_size(c);
-        let begun = (self.nxt + 1..=self.nxt + burst).contains(&self.host_queue.as_ref().map_or(0, |q| q.burst));
+        let begun = (self.snd_nxt + 1..=self.snd_nxt + burst).contains(&self.tsq.as_ref().map_or(0, |q| q.burst));
         if new && begun {
             // The rest of a burst goes with its beginning.
             return false;
@@ -54,12 +56,12 @@ impl Sender {
         if segments <= 1 {
             return false;
         }
-        let limit = self.small_queue(c, data, segments) * factor;
-        let Some(q) = &mut self.host_queue else { return false };
+        let limit = self.tsq_limit(c, data, segments) * factor;
+        let Some(q) = &mut self.tsq else { return false };
         // What a socket has in use is counted from one (`sk_wmem_alloc`).
         if q.bytes < limit {
             if new && c.tso.is_some() {
-                q.burst = self.nxt + burst;
+                q.burst = self.snd_nxt + burst;
             }
             return false;
         }
@@ -68,13 +70,13 @@ impl Sender {
     }
 
     /// The stream offset up to which the interface takes full segments at once.
-    pub(super) fn interface_takes(&mut self, c: &TcpConfig) -> u64 {
+    pub(super) fn tsq_reach(&mut self, c: &TcpConfig) -> u64 {
         if !c.tsq {
             return u64::MAX;
         }
         let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
-        let room = self.small_queue(c, mss, self.segments_out(c)).saturating_sub(self.host_queue.as_ref().map_or(0, |q| q.bytes));
-        self.nxt + room.div_ceil(size) * mss
+        let room = self.tsq_limit(c, mss, self.segments_out(c)).saturating_sub(self.tsq.as_ref().map_or(0, |q| q.bytes));
+        self.snd_nxt + room.div_ceil(size) * mss
     }
 }
 

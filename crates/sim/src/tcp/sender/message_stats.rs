@@ -1,34 +1,34 @@
 //! Which message a counter belongs to: the one that the stream offset lies in. Of several at once the oldest unacknowledged one is at hand
-//! (`Sender::measure`, `Sender::stats`); the others wait in [`Behind`](crate::tcp::booking::Behind).
+//! (`Sender::start_message`, `Sender::stats`); the others wait in [`PendingMessages`](crate::tcp::message_stats::PendingMessages).
 
 use super::Sender;
-use crate::tcp::booking::Waiting;
+use crate::tcp::message_stats::PendingMessage;
 use crate::tcp::send_stats::SendStats;
 
 impl Sender {
     /// A message that ends at stream offset `end` is written while another is unacknowledged.
-    pub(super) fn expect_message(&mut self, end: u64) {
-        let stats = SendStats { cwnd_max: self.w.cwnd, ..SendStats::default() };
-        self.seldom.behind.0.get_or_insert_default().push_back(Waiting { end, stats });
+    pub(super) fn add_pending_message(&mut self, end: u64) {
+        let stats = SendStats { cwnd_max: self.window.cwnd, ..SendStats::default() };
+        self.cold.pending.0.get_or_insert_default().push_back(PendingMessage { end, stats });
     }
 
     /// Statistics are now those of this message: its first byte, the byte behind the first window, and the byte behind its last.
-    pub fn measure(&mut self, (begin, window, end): (u64, u64, u64)) {
+    pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
         (self.window_end, self.message_end) = (window, end);
-        if self.hooks.gate() || self.seldom.tag.is_some() {
-            self.seldom.begin = begin;
+        if self.hooks.gate() || self.cold.tag.is_some() {
+            self.cold.begin = begin;
         }
     }
 
-    /// The oldest message is done with: `next` is the one behind it, as of [`Sender::measure`]; `None`: there is none.
+    /// The oldest message is done with: `next` is the one behind it, as of [`Sender::start_message`]; `None`: there is none.
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
-        self.measure(next.unwrap_or((0, 0, u64::MAX)));
-        let waiting = self.seldom.made().and_then(|s| s.behind.0.as_mut()?.pop_front());
+        self.start_message(next.unwrap_or((0, 0, u64::MAX)));
+        let waiting = self.cold.made().and_then(|s| s.pending.0.as_mut()?.pop_front());
         match waiting {
             Some(waiting) => self.stats = waiting.stats,
             None => self.stats.restart(),
         }
-        self.stats.cwnd_max = self.w.cwnd;
+        self.stats.cwnd_max = self.window.cwnd;
     }
 
     /// The counters of the message that `offset` lies in.
@@ -37,7 +37,7 @@ impl Sender {
         if offset < self.message_end {
             return &mut self.stats;
         }
-        match self.seldom.made().and_then(|s| s.behind.at(offset)) {
+        match self.cold.made().and_then(|s| s.pending.at(offset)) {
             Some(m) => &mut m.stats,
             None => &mut self.stats,
         }
@@ -62,17 +62,17 @@ impl Sender {
         }
     }
 
-    /// `bytes` up to `una` were acknowledged with ECE.
+    /// `bytes` up to `snd_una` were acknowledged with ECE.
     #[cold]
     pub(super) fn count_marked(&mut self, bytes: u64) {
-        let (mut from, to) = (self.una - bytes, self.una);
+        let (mut from, to) = (self.snd_una - bytes, self.snd_una);
         while from < to {
             let end = if from < self.message_end {
                 self.message_end
             } else {
-                self.seldom.made().and_then(|s| s.behind.at(from)).map_or(to, |m| m.end)
+                self.cold.made().and_then(|s| s.pending.at(from)).map_or(to, |m| m.end)
             };
-            // Behind the last message there is only its FIN.
+            // PendingMessages the last message there is only its FIN.
             let end = if end > from { end.min(to) } else { to };
             self.stats_at(from).losses.ce_bytes += end - from;
             from = end;

@@ -1,20 +1,20 @@
 //! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
 
 use crate::shim::tagger::Tagger;
-use crate::tcp::booking::Behind;
-use crate::tcp::lazy::{Fresh, Lazy};
+use crate::tcp::cold::{Cold, Initial};
+use crate::tcp::cwnd_validation::CwndUsage;
+use crate::tcp::message_stats::PendingMessages;
 use crate::tcp::pacer::Pacer;
-use crate::tcp::usage::Usage;
 use forebay_units::{TimeOrNever, Walk};
 
 /// State that most connections do without.
 #[derive(Debug, Clone)]
-pub(crate) struct Seldom {
+pub(crate) struct ColdState {
     /// Recovery ends here; 0 when there was none yet.
     pub(in crate::tcp) recover: u64,
     /// Bytes sent by limited transmit that the flight size must not count.
     pub(super) limited: u64,
-    /// `una` at the last timeout, `u64::MAX` before the first.
+    /// `snd_una` at the last timeout, `u64::MAX` before the first.
     pub(super) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(super) held_due: TimeOrNever,
@@ -37,13 +37,13 @@ pub(crate) struct Seldom {
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
     /// How the window has been used, of senders without scoreboard.
-    pub(super) usage: Usage,
+    pub(super) usage: CwndUsage,
     /// The messages behind the oldest unacknowledged one, with their statistics.
-    pub(super) behind: Behind,
+    pub(super) pending: PendingMessages,
 }
 
-impl Seldom {
-    const NONE: Seldom = Seldom {
+impl ColdState {
+    const NONE: ColdState = ColdState {
         recover: 0,
         limited: 0,
         timed_out: u64::MAX,
@@ -57,16 +57,16 @@ impl Seldom {
         first_syn: TimeOrNever::NEVER,
         pacer: None,
         tag: None,
-        usage: Usage::NONE,
-        behind: Behind::NONE,
+        usage: CwndUsage::NONE,
+        pending: PendingMessages::NONE,
     };
 
     /// Goes through what of it does not depend on the rest of the sender. `repeats`: retransmissions of the last episode may still be reported.
     pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
         #[rustfmt::skip]
-        let Seldom {
+        let ColdState {
             recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, first_syn: _, pacer, tag, usage,
-            behind,
+            pending,
         } = self;
         // What is outstanding of an episode's retransmissions is told from what was sent before it by where the episode ended.
         if repeats {
@@ -77,8 +77,8 @@ impl Seldom {
         v.same(*limited);
         v.mark(timed_out);
         v.duration(remembered.or_never());
-        v.same(behind.0.as_ref().map_or(0, |list| list.len() as u64));
-        for waiting in behind.0.iter_mut().flat_map(|list| list.iter_mut()) {
+        v.same(pending.0.as_ref().map_or(0, |list| list.len() as u64));
+        for waiting in pending.0.iter_mut().flat_map(|list| list.iter_mut()) {
             v.mark(&mut waiting.end);
             waiting.stats.walk(false, v);
         }
@@ -95,17 +95,17 @@ impl Seldom {
     }
 }
 
-impl Default for Seldom {
-    fn default() -> Seldom {
-        Seldom::NONE
+impl Default for ColdState {
+    fn default() -> ColdState {
+        ColdState::NONE
     }
 }
 
-impl Fresh for Seldom {
-    const FRESH: &'static Seldom = &Seldom::NONE;
+impl Initial for ColdState {
+    const INITIAL: &'static ColdState = &ColdState::NONE;
 }
 
-impl Lazy<Seldom> {
+impl Cold<ColdState> {
     /// What tags the packets, if anything does.
     pub(super) fn tag_mut(&mut self) -> Option<&mut Tagger> {
         self.made()?.tag.as_deref_mut()

@@ -6,10 +6,10 @@ use super::{CaState, Phase, Sender};
 use crate::cc::Ack;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::fast_path::FastPath;
 use crate::tcp::rack::Pending;
 use crate::tcp::rtt::Sent;
 use crate::tcp::sack_state::SackState;
-use crate::tcp::usual::Usual;
 use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::Time;
 
@@ -20,7 +20,7 @@ impl SackState {
     fn is_usual(&self, ack: u64) -> bool {
         let covers = self.board.first().is_some_and(|first| first.end() <= ack);
         covers
-            && self.board.is_untouched()
+            && self.board.is_in_order()
             && self.rack.probe_end.is_none()
             && self.rack.pending == Pending::Nothing
             && self.rack.nothing_older(&self.board)
@@ -29,7 +29,7 @@ impl SackState {
 
 impl Sender {
     /// Whether a sender of this stack can be one of those here, and sends its full segments as copies of the template unless they are tagged.
-    pub(super) fn is_listed(c: &TcpConfig) -> bool {
+    pub(super) fn has_fast_sack_path(c: &TcpConfig) -> bool {
         let hooks = c.law.hooks();
         c.recovery == Recovery::Rack
             && c.is_linux()
@@ -41,51 +41,51 @@ impl Sender {
 
     /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
     #[inline(always)]
-    pub(super) fn usual_of_board(&self, p: &Packet, reports: bool) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.una)));
-        let usual = self.usual == Usual::Linux
+    pub(super) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
+        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.snd_una)));
+        let usual = self.fast_path == FastPath::Linux
             && self.phase == Phase::Established
-            && match self.ca {
+            && match self.ca_state {
                 CaState::Open => !(self.ecn && p.has(flag::ECE)),
                 // The reduction is not over yet.
-                CaState::Cwr => self.una + acked <= self.cwr_end,
+                CaState::Cwr => self.snd_una + acked <= self.cwr_end,
                 CaState::Disorder | CaState::Recovery | CaState::Loss => false,
             }
             && !(reports || p.has(flag::SYN))
             && (1..self.flight()).contains(&acked)
-            && self.sack.as_ref().is_some_and(|s| s.is_usual(self.una + acked));
+            && self.sack.as_ref().is_some_and(|s| s.is_usual(self.snd_una + acked));
         usual.then_some(acked)
     }
 
     /// A usual ACK for `acked` bytes arrived.
     #[inline(never)]
-    pub(super) fn take_usual_of_board(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
-        let (ack, stamp) = (self.una + acked, self.stamp(c, now));
+    pub(super) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
+        let (ack, stamp) = (self.snd_una + acked, self.stamp(c, now));
         let Some(s) = &mut self.sack else { return };
-        let Some(covered) = s.board.acknowledge_untouched(ack) else { return };
+        let Some(covered) = s.board.acknowledge_in_order(ack) else { return };
         s.rack.on_delivered_in_order(&covered.last, stamp);
-        // As `judge_reduction` and the end of `on_ack_sack`, where nothing is under way that was sent twice.
+        // As `try_undo` and the end of `on_ack_sack`, where nothing is under way that was sent twice.
         if let Some(episode) = s.episode.made() {
             (episode.undo.hold, episode.undo.first) = (false, None);
         }
-        self.una = ack;
-        self.edge = ack + (u64::from(p.window()) << self.shift);
+        self.snd_una = ack;
+        self.snd_wnd_edge = ack + (u64::from(p.window()) << self.shift);
         self.dupacks = 0;
-        self.limit_by(0);
+        self.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());
         if let Some(rtt) = rtt {
             self.stats.note_rtt(rtt);
         }
         // tcp_clean_rtx_queue, tcp_ack_update_rtt, as in `sample_ages`.
         let newest = stamp - covered.last.sent();
-        self.rtt.sample_of(c, stamp - covered.first, newest.max(Time::from_us(1)), Sent { una: ack, nxt: self.nxt });
+        self.rtt.sample_of(c, stamp - covered.first, newest.max(Time::from_us(1)), Sent { snd_una: ack, snd_nxt: self.snd_nxt });
         self.rtt.backoff = 0;
         let ece = self.ecn && p.has(flag::ECE);
         self.count_ece(ece, acked);
         let facts = Ack {
             now,
             snd_una: ack,
-            snd_nxt: self.nxt,
+            snd_nxt: self.snd_nxt,
             acked,
             delivered: acked,
             segments: covered.segments,
@@ -100,21 +100,21 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        if self.hears.0 {
-            self.law.in_ack_event(&mut self.w, &facts);
+        if self.wants_all_acks {
+            self.law.in_ack_event(&mut self.window, &facts);
         }
-        if self.hears.1 {
+        if self.wants_new_acks {
             self.pkts_acked(&facts);
         }
-        if self.ca == CaState::Open {
+        if self.ca_state == CaState::Open {
             self.grow(c, &facts);
         } else {
             self.proportional_window(c, acked, covered.segments, true);
         }
-        self.note_largest_window();
+        self.update_cwnd_max();
         match self.refill_buffer(c, now) {
-            true => self.take_and_transmit(c, now, out),
-            false => self.transmit_listed(c, now, out),
+            true => self.fill_and_transmit(c, now, out),
+            false => self.fast_transmit(c, now, out),
         }
     }
 }

@@ -23,43 +23,43 @@ enum Next {
 impl Sender {
     /// tcp_ack without SACK. `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
     #[inline(never)]
-    pub(super) fn on_ack_counted(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
+    pub(super) fn on_ack_reno_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
         let Some(mut s) = self.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);
         let news = self.update_scoreboard(c, &mut s, ack, None);
-        let mut delivered = s.acknowledge_counted(counted, news.segments);
+        let mut delivered = s.remove_reno_sacks(counted, news.segments);
         self.sack = Some(s);
         let _ = self.sample_ages(c, ack, news.ages);
         ack.absent = self.absent();
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
-        if self.hears.0 {
-            self.law.in_ack_event(&mut self.w, ack);
+        if self.wants_all_acks {
+            self.law.in_ack_event(&mut self.window, ack);
         }
-        if self.hears.1 {
+        if self.wants_new_acks {
             self.pkts_acked(ack);
         }
         // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
-        let next = self.counted_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
+        let next = self.reno_sack_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
         if delivered > covered {
-            self.law.cwnd_event(&mut self.w, Event::Counted { ece: ack.ece });
+            self.law.cwnd_event(&mut self.window, Event::Counted { ece: ack.ece });
         }
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
-        let reduced = next != Next::Nothing && self.counted_losses(c, ack, next == Next::Losses, out);
+        let reduced = next != Next::Nothing && self.reno_sack_losses(c, ack, next == Next::Losses, out);
         ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         // tcp_cong_control.
-        if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
+        if c.prr && matches!(self.ca_state, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, delivered, ack.acked > 0 && ack.lost == 0);
-        } else if ack.acked > 0 && !reduced && self.ca != CaState::Recovery {
+        } else if ack.acked > 0 && !reduced && self.ca_state != CaState::Recovery {
             self.grow(c, ack);
         }
     }
 
     /// tcp_fastretrans_alert, D and E: what the ACK means to the episode that it finds. Adds what it delivers to `delivered`.
-    fn counted_state(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
+    fn reno_sack_state(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
         let advanced = ack.acked > 0;
         let Some(s) = &mut self.sack else { return Next::Nothing };
         if let Some(episode) = s.episode.made() {
@@ -69,26 +69,26 @@ impl Sender {
                 episode.undo.prior = None;
             }
         }
-        match self.ca {
+        match self.ca_state {
             CaState::Cwr => self.leave_episode(c),
-            CaState::Recovery if self.una >= self.seldom.recover => {
+            CaState::Recovery if self.snd_una >= self.cold.recover => {
                 s.board.sacked_segs = 0;
                 if self.held_after_recovery(c, ack) {
                     return Next::Nothing;
                 }
             }
-            CaState::Recovery if advanced => return self.counted_partial(c, ack),
+            CaState::Recovery if advanced => return self.reno_sack_partial_ack(c, ack),
             CaState::Recovery => {
-                *delivered += s.count_duplicate(duplicate);
+                *delivered += s.add_reno_sack(duplicate);
                 return Next::Losses;
             }
             CaState::Loss => {
-                let next = self.counted_after_timeout(c, ack, duplicate, original, delivered);
-                if next == Next::Nothing || self.ca == CaState::Loss {
+                let next = self.reno_sack_loss(c, ack, duplicate, original, delivered);
+                if next == Next::Nothing || self.ca_state == CaState::Loss {
                     return next;
                 }
                 // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
-                self.mark_by_duplicates(false);
+                self.newreno_mark_lost(false);
             }
             CaState::Open | CaState::Disorder => {}
         }
@@ -96,7 +96,7 @@ impl Sender {
         if advanced {
             s.board.sacked_segs = 0;
         }
-        *delivered += s.count_duplicate(duplicate);
+        *delivered += s.add_reno_sack(duplicate);
         Next::Losses
     }
 
@@ -107,7 +107,7 @@ impl Sender {
         let undo = &s.episode.undo;
         c.eifel
             && undo.open
-            && !(undo.first.is_none() && self.una >= self.seldom.recover)
+            && !(undo.first.is_none() && self.snd_una >= self.cold.recover)
             && ack.acked > 0
             && undo.original_echoed(ack, c.timestamp_clock, true)
     }
@@ -121,14 +121,14 @@ impl Sender {
         if self.holds_state() {
             return true;
         }
-        let reduction = self.ca == CaState::Recovery;
-        self.ca = CaState::Open;
+        let reduction = self.ca_state == CaState::Recovery;
+        self.ca_state = CaState::Open;
         if reduction {
             // tcp_end_cwnd_reduction.
             if self.sack.as_ref().is_some_and(|s| s.episode.undo.open) {
-                self.w.fall();
+                self.window.fall();
             }
-            self.law.cwnd_event(&mut self.w, Event::Complete);
+            self.law.cwnd_event(&mut self.window, Event::Complete);
         }
         false
     }
@@ -136,17 +136,17 @@ impl Sender {
     /// tcp_is_non_sack_preventing_reopen.
     fn holds_state(&mut self) -> bool {
         if let Some(s) = &mut self.sack
-            && self.una == self.seldom.recover
+            && self.snd_una == self.cold.recover
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
         }
-        self.una == self.seldom.recover
+        self.snd_una == self.cold.recover
     }
 
     /// A partial acknowledgement in fast recovery (tcp_try_undo_partial).
-    fn counted_partial(&mut self, c: &TcpConfig, ack: &Ack) -> Next {
+    fn reno_sack_partial_ack(&mut self, c: &TcpConfig, ack: &Ack) -> Next {
         if !self.originals_arrived(c, ack) {
             return Next::Losses;
         }
@@ -171,8 +171,8 @@ impl Sender {
     }
 
     /// tcp_process_loss.
-    fn counted_after_timeout(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
-        let (advanced, recovered) = (ack.acked > 0, self.una >= self.seldom.recover);
+    fn reno_sack_loss(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
+        let (advanced, recovered) = (ack.acked > 0, self.snd_una >= self.cold.recover);
         if advanced && self.originals_arrived(c, ack) {
             // tcp_try_undo_loss: the window is back, the state stays.
             self.restore_window();
@@ -180,7 +180,7 @@ impl Sender {
             self.holds_state();
             return Next::Nothing;
         }
-        let fresh = self.nxt > self.seldom.recover;
+        let fresh = self.snd_nxt > self.cold.recover;
         let Some(s) = &mut self.sack else { return Next::Nothing };
         if s.episode.undo.frto {
             if original {
@@ -188,7 +188,7 @@ impl Sender {
                 self.restore_window();
                 self.unmark();
                 if !self.holds_state() {
-                    self.forget_timeout(false);
+                    self.reset_to_open(false);
                     return Next::Losses;
                 }
                 return Next::Nothing;
@@ -207,7 +207,7 @@ impl Sender {
         }
         if fresh && duplicate {
             // New data of F-RTO has arrived.
-            *delivered += s.count_duplicate(true);
+            *delivered += s.add_reno_sack(true);
         } else if advanced {
             s.board.sacked_segs = 0;
         }
@@ -215,18 +215,20 @@ impl Sender {
     }
 
     /// tcp_newreno_mark_lost.
-    fn mark_by_duplicates(&mut self, advanced: bool) {
+    fn newreno_mark_lost(&mut self, advanced: bool) {
         let Some(s) = &mut self.sack else { return };
         let enough = s.board.sacked_segs >= s.reordering;
-        if s.board.len() > 0 && ((self.ca < CaState::Recovery && enough) || (self.ca == CaState::Recovery && advanced)) {
+        if s.board.len() > 0
+            && ((self.ca_state < CaState::Recovery && enough) || (self.ca_state == CaState::Recovery && advanced))
+        {
             s.board.mark_first_lost();
         }
     }
 
     /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
-    fn counted_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
-        self.mark_by_duplicates(ack.acked > 0);
-        if self.ca == CaState::Recovery {
+    fn reno_sack_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
+        self.newreno_mark_lost(ack.acked > 0);
+        if self.ca_state == CaState::Recovery {
             return false;
         }
         let Some(s) = &mut self.sack else { return false };
@@ -244,7 +246,7 @@ impl Sender {
             episode.undo.first = None;
         }
         let reduced = self.reduce_on_ece(c, ack);
-        if self.ca != CaState::Cwr {
+        if self.ca_state != CaState::Cwr {
             self.keep_open();
         }
         reduced
@@ -260,35 +262,35 @@ impl Sender {
     /// tcp_try_keep_open.
     fn keep_open(&mut self) {
         let suspicious = self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0 || s.board.lost > 0 || s.board.repeats());
-        self.ca = if suspicious { CaState::Disorder } else { CaState::Open };
+        self.ca_state = if suspicious { CaState::Disorder } else { CaState::Open };
     }
 }
 
 impl SackState {
     /// One more duplicate, if this is one. Segments newly known to be delivered.
-    fn count_duplicate(&mut self, duplicate: bool) -> u32 {
+    fn add_reno_sack(&mut self, duplicate: bool) -> u32 {
         if !duplicate {
             return 0;
         }
         let before = self.board.sacked_segs;
         self.board.sacked_segs += 1;
-        self.limit_duplicates(0);
+        self.check_reno_reordering(0);
         self.board.sacked_segs.saturating_sub(before)
     }
 
     /// tcp_remove_reno_sacks: after so many `counted` duplicates the cumulative ACK covers so many `segments`. One of them was missing, the
     /// others are those that duplicates have announced. Segments newly known to be delivered.
-    fn acknowledge_counted(&mut self, counted: u32, segments: u32) -> u32 {
+    fn remove_reno_sacks(&mut self, counted: u32, segments: u32) -> u32 {
         self.board.sacked_segs = counted.saturating_sub(segments.saturating_sub(1));
         if segments == 0 {
             return 0;
         }
-        self.limit_duplicates(segments);
+        self.check_reno_reordering(segments);
         segments.saturating_sub(counted).max(1)
     }
 
     /// tcp_check_reno_reordering: more duplicates than segments that could have caused them say by how much packets are out of order.
-    fn limit_duplicates(&mut self, acknowledged: u32) {
+    fn check_reno_reordering(&mut self, acknowledged: u32) {
         let out = self.board.len() as u32;
         // tcp_limit_reno_sacked.
         let most = out - self.board.lost_segs().max(1).min(out);

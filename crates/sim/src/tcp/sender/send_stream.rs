@@ -26,7 +26,7 @@ impl Sender {
         syn.seq = self.numbers.initial();
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
         // ones (section 6.1.1.1; tcp_ecn_clear_syn, tcp_ecn_fallback = 1).
-        let asks = c.ecn != Ecn::Off && !(self.seldom.syn_retx && c.is_linux());
+        let asks = c.ecn != Ecn::Off && !(self.cold.syn_retx && c.is_linux());
         syn.flags = flag::SYN | if asks { flag::ECE | flag::CWR } else { 0 };
         self.balance = self.balance.wrapping_add(1);
         out.emit(syn, None);
@@ -38,20 +38,20 @@ impl Sender {
     /// it.
     pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
         let begin = self.written;
-        let starved = if self.hooks.records() { self.starved(c, now) } else { None };
+        let starved = if self.hooks.records() { self.check_app_limited(c, now) } else { None };
         self.written += bytes;
         if begin >= self.message_end {
-            self.expect_message(self.written);
+            self.add_pending_message(self.written);
         }
-        if let Some(t) = self.seldom.tag_mut() {
-            t.write(begin, self.written, self.una);
+        if let Some(t) = self.cold.tag_mut() {
+            t.write(begin, self.written, self.snd_una);
         }
-        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
+        self.law.cwnd_event(&mut self.window, Event::Write { begin, end: self.written, deadline, starved });
         if c.adaptive_acks {
             self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
             self.closing = last && c.fin;
             if self.phase == Phase::Established {
-                self.take_and_transmit(c, now, out);
+                self.fill_and_transmit(c, now, out);
             }
             return;
         }
@@ -65,24 +65,24 @@ impl Sender {
     /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
     /// (tcp_should_autocork): until the first of those has left, or an ACK comes.
     #[cold]
-    pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(super) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c, now);
         if self.closing && self.is_waiting() {
             // The rest has to be handed over first.
             return self.transmit(c, now, out);
         }
-        let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
+        let (written, short) = (self.written, self.written.saturating_sub(self.snd_nxt) % u64::from(c.mss));
         if short > 0 || self.closing {
             self.written -= short;
             self.transmit(c, now, out);
-            let last = self.nxt == self.written;
+            let last = self.snd_nxt == self.written;
             self.written = written;
-            let corked = self.host_queue.as_mut().filter(|q| !q.is_empty());
+            let corked = self.tsq.as_mut().filter(|q| !q.is_empty());
             if let Some(q) = corked.filter(|_| last && !self.closing) {
                 q.wait_for_first();
                 return self.set_alarm(now, out);
             }
-            if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
+            if self.tsq.as_ref().is_none_or(|q| q.is_empty()) {
                 self.transmit(c, now, out);
             }
         }
@@ -90,14 +90,14 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
-    /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::take_and_transmit`]'s.
+    /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::fill_and_transmit`]'s.
     #[inline]
     pub(super) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
         let Some(b) = &self.buffer else { return false };
         let merged = self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
-        let cwnd = (self.w.cwnd as u32).max(self.far_out_of_order() + 1);
-        let sleeps = !merged && b.sleeps(self.una, self.nxt, self.edge - self.una, cwnd);
-        if !sleeps && b.wants(self.una) {
+        let cwnd = (self.window.cwnd as u32).max(self.reordering_degree() + 1);
+        let sleeps = !merged && b.sleeps(self.snd_una, self.snd_nxt, self.snd_wnd_edge - self.snd_una, cwnd);
+        if !sleeps && b.wants(self.snd_una) {
             self.fill_buffer(c, now);
         }
         self.closing && !self.is_waiting()
@@ -105,11 +105,11 @@ impl Sender {
 
     /// Whether it waits for space for something that has not left.
     fn is_waiting(&self) -> bool {
-        self.nxt < self.written && self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
+        self.snd_nxt < self.written && self.buffer.as_ref().is_some_and(|b| b.limit() < u64::MAX)
     }
 
     /// By how many segments packets have been out of order, as far as seen.
-    fn far_out_of_order(&self) -> u32 {
+    fn reordering_degree(&self) -> u32 {
         self.sack.as_ref().map_or(0, |s| s.reordering.max(s.rack.far).min(MAX_REORDERING))
     }
 
@@ -117,23 +117,23 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
-        if let Some(q) = &mut self.host_queue {
+        if let Some(q) = &mut self.tsq {
             q.settle(now);
         }
-        let window = (self.w.cwnd * f64::from(c.mss)) as u64;
-        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge).min(self.interface_takes(c));
+        let window = (self.window.cwnd * f64::from(c.mss)) as u64;
+        let reach = self.snd_nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.snd_wnd_edge).min(self.tsq_reach(c));
         let in_flight = self.sack.as_ref().map_or(self.flight().div_ceil(u64::from(c.mss)), |s| s.board.in_network().into());
         let merged = self.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
-        let reordering = self.far_out_of_order().into();
+        let reordering = self.reordering_degree().into();
         let Some(b) = &mut self.buffer else { return };
         b.fill(&Sending {
             mss: c.mss.into(),
-            una: self.una,
-            nxt: self.nxt,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
             reach,
             in_flight,
-            window: self.edge - self.una,
-            cwnd: self.w.cwnd as u64,
+            window: self.snd_wnd_edge - self.snd_una,
+            cwnd: self.window.cwnd as u64,
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.hooks.paces() { 3 } else { 2 },
             merged,
@@ -143,11 +143,11 @@ impl Sender {
 
     /// The application of an endless flow stops: the stream ends with what has been sent.
     pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.written = self.high.max(self.una);
+        self.written = self.snd_max.max(self.snd_una);
         if let Some(b) = &mut self.buffer {
             b.stop(self.written);
         }
-        if let Some(t) = self.seldom.tag_mut() {
+        if let Some(t) = self.cold.tag_mut() {
             t.stop(self.written);
         }
         self.fin |= c.fin;

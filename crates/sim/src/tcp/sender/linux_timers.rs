@@ -8,13 +8,13 @@ use forebay_units::Time;
 impl Sender {
     /// Whether this is such a stack.
     #[inline(always)]
-    pub(super) fn times_as_linux(&self, c: &TcpConfig) -> bool {
+    pub(super) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
         c.is_linux() && c.recovery == Recovery::Rack && self.sack.is_some()
     }
 
     /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
     pub(super) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
-        if self.una == self.nxt {
+        if self.snd_una == self.snd_nxt {
             return;
         }
         if self.may_probe() {
@@ -68,7 +68,7 @@ impl Sender {
 
     /// tcp_schedule_loss_probe: in these states alone.
     fn may_probe(&self) -> bool {
-        matches!(self.ca, CaState::Open | CaState::Cwr)
+        matches!(self.ca_state, CaState::Open | CaState::Cwr)
     }
 
     /// How long from now the oldest outstanding segment has until it times out, not in whole ticks; zero if that is over (tcp_rto_delta_us).
