@@ -6,6 +6,25 @@
 use super::send_stats::SendStats;
 use std::collections::VecDeque;
 
+/// Statistics of the message that is being acknowledged.
+#[derive(Debug, Clone)]
+pub(super) struct MessageStats {
+    /// Counters of the message.
+    pub(super) current: SendStats,
+    /// Offset behind its first window.
+    pub(super) first_window_end: u64,
+    /// Offset behind its last byte.
+    pub(super) message_end: u64,
+}
+
+impl MessageStats {
+    /// Nothing has been sent; the initial window has `cwnd` segments.
+    pub(super) fn new(cwnd: f64) -> MessageStats {
+        let current = SendStats { cwnd_max: cwnd, ..SendStats::default() };
+        MessageStats { current, first_window_end: 0, message_end: u64::MAX }
+    }
+}
+
 /// A message behind the oldest unacknowledged one, and what has happened to it so far.
 #[derive(Debug, Clone)]
 pub(super) struct PendingMessage {

@@ -4,6 +4,7 @@
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
 mod cold;
+mod common;
 pub mod config;
 pub mod datagram;
 pub mod metrics;

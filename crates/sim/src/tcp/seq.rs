@@ -31,6 +31,12 @@ impl Address {
 pub struct Numbers(u32);
 
 impl Numbers {
+    /// Numbers that begin with `isn`.
+    #[inline(always)]
+    pub fn from_initial(isn: u32) -> Numbers {
+        Numbers(isn)
+    }
+
     /// The first one, which is the SYN's.
     #[inline]
     pub fn initial(self) -> u32 {

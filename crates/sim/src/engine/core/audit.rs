@@ -36,12 +36,12 @@ impl Core {
         for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
             let shim = self.endpoint_shims.balance(sender.group(), conn);
-            let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent);
+            let sent = sender.balance().wrapping_add(receiver.balance).wrapping_add(shim.sent);
             let known = shim.taken + shim.held + stream.dropped + flying.get(&conn).copied().unwrap_or(0);
             differences.push(sent.wrapping_sub(known));
             let rcv_nxt = if self.holds(stream.dst) { receiver.rcv_nxt } else { self.told(conn).rcv_nxt };
             assert!(
-                !self.holds(stream.src) || (sender.snd_una <= rcv_nxt && rcv_nxt <= sender.snd_max),
+                !self.holds(stream.src) || (sender.snd_una() <= rcv_nxt && rcv_nxt <= sender.snd_max()),
                 "conservation: bytes of connection {}",
                 stream.conn_id
             );

@@ -50,11 +50,11 @@ impl Core {
     pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
-        let begin = sender.written;
+        let begin = sender.written();
         let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
-        let first_window = (sender.window.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
+        let first_window = (sender.window().cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         let behind = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
         let message = Message { begin, behind, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
@@ -77,10 +77,10 @@ impl Core {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
-        sender.message_end = sender.written;
+        sender.end_message();
         self.lane.open += 1;
-        self.lane.hand_over(self.streams[conn].src, Handover::Stopped { conn, written: sender.written });
-        if sender.snd_una >= sender.written {
+        self.lane.hand_over(self.streams[conn].src, Handover::Stopped { conn, written: sender.written() });
+        if sender.snd_una() >= sender.written() {
             self.message_acked(conn, now);
         }
     }
@@ -114,9 +114,9 @@ impl Core {
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
         let sender = &mut self.senders[conn];
-        if sender.timer_due < sender.armed {
-            sender.armed = sender.timer_due;
-            let (due, generation) = (sender.timer_due, sender.generation());
+        if sender.needs_timer_entry() {
+            sender.set_armed(sender.timer_due());
+            let (due, generation) = (sender.timer_due(), sender.generation());
             let slots = sender.put_off();
             self.set_own_timer(host, due.or_never(), Wake::Sender { conn, generation }, slots);
         }

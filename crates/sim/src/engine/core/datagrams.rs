@@ -43,6 +43,6 @@ impl Core {
             return self.held(conn).in_order;
         }
         let sender = &self.senders[conn];
-        sender.snd_una.min(sender.written)
+        sender.snd_una().min(sender.written())
     }
 }

@@ -79,7 +79,7 @@ impl Core {
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
     fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let done = self.senders[conn].phase == Phase::Done;
+        let done = self.senders[conn].phase() == Phase::Done;
         self.usual_ack_done(node, conn, now);
         if done && self.senders[conn].generation() != Generation::RETIRED {
             self.end_sender(conn, node);
@@ -90,11 +90,11 @@ impl Core {
     #[inline(always)]
     fn usual_ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
-        let una = sender.snd_una;
-        if sender.timer_due < sender.armed {
+        let una = sender.snd_una();
+        if sender.needs_timer_entry() {
             self.arm_sender(conn, node);
         }
-        if una >= self.senders[conn].message_end {
+        if una >= self.senders[conn].message_end() {
             self.message_acked(conn, now);
         }
         if self.recorder.samples() {
@@ -237,12 +237,12 @@ impl Core {
                 }
             }
             Wake::Sender { conn, generation } => {
-                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != now.into() {
+                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed() != now.into() {
                     return;
                 }
                 let s = &mut self.senders[conn];
-                s.armed = TimeOrNever::NEVER;
-                if s.timer_due.has_come(now) {
+                s.set_armed(TimeOrNever::NEVER);
+                if s.timer_due().has_come(now) {
                     self.note_event(node, now, 1 << 40);
                     self.fired += 1;
                     self.sender_timer(conn, now);

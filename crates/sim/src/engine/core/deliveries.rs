@@ -31,7 +31,7 @@ impl Core {
         let mut totals = self.deliveries.zeros();
         self.ended.arrived().enumerate().for_each(|(sum, bytes)| totals[sum] = *bytes);
         for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live && self.holds(s.dst)) {
-            let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+            let (receiver, written) = (&self.receivers[conn], self.senders[conn].written());
             // A FIN that came early is no payload.
             let beyond: u64 = receiver.beyond().map(|(from, to)| to.min(written).saturating_sub(from)).sum();
             totals[stream.sum] += receiver.delivered() + beyond;

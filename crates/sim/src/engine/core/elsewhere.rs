@@ -81,7 +81,7 @@ impl Core {
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
         let s = &self.streams[conn];
         if s.live && s.endless && !self.holds(s.src) {
-            self.senders[conn].written = ENDLESS;
+            self.senders[conn].set_written(ENDLESS);
         }
     }
 

@@ -23,7 +23,7 @@ impl Core {
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
-        while self.senders[conn].snd_una >= self.senders[conn].message_end {
+        while self.senders[conn].snd_una() >= self.senders[conn].message_end() {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop(&mut self.lane.spare) else { return };
@@ -49,7 +49,7 @@ impl Core {
     /// has arrived.
     fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
-        let (known, arrived) = (sender.snd_una.min(sender.written), sender.written);
+        let (known, arrived) = (sender.snd_una().min(sender.written()), sender.written());
         let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Box::default() };
         let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
@@ -74,7 +74,7 @@ impl Core {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let &m = self.outgoing[conn].front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
-        let (stats, losses) = (&sender.stats, &sender.stats.losses);
+        let (stats, losses) = (&sender.stats(), &sender.stats().losses);
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
@@ -148,15 +148,15 @@ impl Core {
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,
-            cwnd: sender.window.cwnd,
-            ssthresh: sender.window.ssthresh.get(),
+            cwnd: sender.window().cwnd,
+            ssthresh: sender.window().ssthresh.get(),
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
-            alpha: sender.law.alpha(),
-            bytes_acked: sender.snd_una.min(sender.written),
+            alpha: sender.law().alpha(),
+            bytes_acked: sender.snd_una().min(sender.written()),
             retrans: sender.cold.retransmitted,
-            ca_state: sender.ca_state as u8,
+            ca_state: sender.ca_state() as u8,
         });
     }
 }

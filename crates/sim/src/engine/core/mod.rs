@@ -262,7 +262,7 @@ impl Core {
         if !self.holds(self.streams[conn].dst) {
             return self.told(conn).held;
         }
-        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written());
         let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
         Held { in_order: receiver.delivered(), beyond: beyond.filter(|(start, end)| start < end).collect() }
     }

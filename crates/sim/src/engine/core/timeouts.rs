@@ -15,9 +15,9 @@ impl Core {
         let group = sender.group();
         let held = sender.stall_time(&self.tcp[group], now);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
-        let before = *sender.stats.losses;
+        let before = *sender.stats().losses;
         self.with_sender(conn, now, Call::Timer);
-        let after = &self.senders[conn].stats.losses;
+        let after = &self.senders[conn].stats().losses;
         let kind = if after.syn_rtos > before.syn_rtos {
             TimeoutKind::Syn
         } else if after.tlps > before.tlps {

@@ -78,7 +78,7 @@ impl Core {
             }
         }
         if let Some(stalls) = out.take_stalls(m.begin) {
-            let stats = &self.senders[conn].stats;
+            let stats = &self.senders[conn].stats();
             let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
             self.recorder.stalled(stalls, rtt);
         }

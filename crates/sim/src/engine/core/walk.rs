@@ -108,7 +108,7 @@ impl Core {
         }
         let una = |conn: ConnSlot, generation| {
             let s = &streams[conn];
-            (s.live && s.generation == generation).then(|| senders[conn].snd_una)
+            (s.live && s.generation == generation).then(|| senders[conn].snd_una())
         };
         let ports: Vec<_> = network.ports.ids().collect();
         for &port in &ports {
@@ -162,7 +162,7 @@ impl Core {
     pub(in crate::engine) fn signature(&self, conn: ConnSlot, now: Time) -> [u64; 4] {
         let s = &self.senders[conn];
         let sent = s.last_sent().map_or(u64::MAX, |at| now.0.wrapping_sub(at.0));
-        [sent, s.flight(), s.window.cwnd.to_bits(), s.rtt.smoothed().or_never().0]
+        [sent, s.flight(), s.window().cwnd.to_bits(), s.rtt.smoothed().or_never().0]
     }
 
     /// What happens from now on is written down.
@@ -205,7 +205,7 @@ impl Core {
             if !self.streams[conn].live || !self.senders[conn].is_endless() {
                 continue;
             }
-            let losses = &mut self.senders[conn].stats.losses;
+            let losses = &mut self.senders[conn].stats_mut().losses;
             tape.sums.push((conn, losses.cut_alpha, losses.ecn_cuts));
             if let Some(losses) = losses.made() {
                 losses.cut_alpha = losses.cut_alpha.map(|_| 0.0);
@@ -217,7 +217,7 @@ impl Core {
     pub(in crate::engine) fn add_sums(&mut self) {
         let Some(tape) = &mut self.tape else { return };
         for &(conn, before, cuts) in &tape.sums {
-            let Some(losses) = self.senders[conn].stats.losses.made() else { continue };
+            let Some(losses) = self.senders[conn].stats_mut().losses.made() else { continue };
             tape.blurred |= losses.ecn_cuts > cuts + 1;
             if losses.ecn_cuts == cuts {
                 losses.cut_alpha = before;
@@ -309,7 +309,7 @@ impl Core {
     fn repeat_alphas(&mut self, tape: &Tape, n: u64) {
         for _ in 0..n {
             for &(conn, alpha) in &tape.alphas {
-                *self.senders[conn].stats.losses.cut_alpha.get_or_insert(0.0) += alpha;
+                *self.senders[conn].stats_mut().losses.cut_alpha.get_or_insert(0.0) += alpha;
             }
         }
     }

@@ -59,7 +59,7 @@ impl Core {
     /// So much has been written to `conn`, as its sender knows where it is here.
     fn know_written(&mut self, conn: ConnSlot, written: u64) {
         if !self.holds(self.streams[conn].src) {
-            self.senders[conn].written = written;
+            self.senders[conn].set_written(written);
         }
     }
 
@@ -77,7 +77,7 @@ impl Core {
     #[inline(never)]
     pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
         self.senders[conn].retire();
-        self.lane.hand_over(node, Handover::Closed { conn, written: self.senders[conn].written });
+        self.lane.hand_over(node, Handover::Closed { conn, written: self.senders[conn].written() });
     }
 
     /// The connection, to which so much was `written`, has ended; its slot can be used again. What is still under way for it will be recognised by its
@@ -97,7 +97,7 @@ impl Core {
         let shim = self.endpoint_shims.balance(sender.group(), conn);
         // An endpoint that is elsewhere has sent and received nothing here.
         // A packet that the shim still holds goes with its entry.
-        let sent = sender.balance.wrapping_add(receiver.balance).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
+        let sent = sender.balance().wrapping_add(receiver.balance).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
         self.ended.book((stream.sum, sender.group()), if receives { written } else { 0 }, (sent, stream.dropped));
         (stream.live, stream.job) = (false, None);
         self.generations[conn] = Generation::RETIRED;

@@ -42,56 +42,61 @@ impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
     #[inline(always)]
     pub(super) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.numbers.wire(self.snd_una)));
-        let usual = self.fast_path == FastPath::Linux
-            && self.phase == Phase::Established
-            && match self.ca_state {
-                CaState::Open => !(self.ecn && p.has(flag::ECE)),
+        let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una)));
+        let usual = self.stream.fast_path == FastPath::Linux
+            && self.stream.phase == Phase::Established
+            && match self.loss.ca_state {
+                CaState::Open => !(self.cc.ecn && p.has(flag::ECE)),
                 // The reduction is not over yet.
-                CaState::Cwr => self.snd_una + acked <= self.cwr_end,
+                CaState::Cwr => self.stream.snd_una + acked <= self.cc.cwr_end,
                 CaState::Disorder | CaState::Recovery | CaState::Loss => false,
             }
             && !(reports || p.has(flag::SYN))
             && (1..self.flight()).contains(&acked)
-            && self.sack.as_ref().is_some_and(|s| s.is_usual(self.snd_una + acked));
+            && self.loss.sack.as_ref().is_some_and(|s| s.is_usual(self.stream.snd_una + acked));
         usual.then_some(acked)
     }
 
     /// A usual ACK for `acked` bytes arrived.
     #[inline(never)]
     pub(super) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
-        let (ack, stamp) = (self.snd_una + acked, self.stamp(c, now));
-        let Some(s) = &mut self.sack else { return };
+        let (ack, stamp) = (self.stream.snd_una + acked, self.stamp(c, now));
+        let Some(s) = &mut self.loss.sack else { return };
         let Some(covered) = s.board.acknowledge_in_order(ack) else { return };
         s.rack.on_delivered_in_order(&covered.last, stamp);
         // As `try_undo` and the end of `on_ack_sack`, where nothing is under way that was sent twice.
         if let Some(episode) = s.episode.made() {
             (episode.undo.hold, episode.undo.first) = (false, None);
         }
-        self.snd_una = ack;
-        self.snd_wnd_edge = ack + (u64::from(p.window()) << self.shift);
-        self.dupacks = 0;
+        self.stream.snd_una = ack;
+        self.stream.snd_wnd_edge = ack + (u64::from(p.window()) << self.stream.snd_wscale);
+        self.loss.dupacks = 0;
         self.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());
         if let Some(rtt) = rtt {
-            self.stats.note_rtt(rtt);
+            self.stats.current.note_rtt(rtt);
         }
         // tcp_clean_rtx_queue, tcp_ack_update_rtt, as in `sample_ages`.
         let newest = stamp - covered.last.sent();
-        self.rtt.sample_of(c, stamp - covered.first, newest.max(Time::from_us(1)), Sent { snd_una: ack, snd_nxt: self.snd_nxt });
+        self.rtt.sample_of(
+            c,
+            stamp - covered.first,
+            newest.max(Time::from_us(1)),
+            Sent { snd_una: ack, snd_nxt: self.stream.snd_nxt },
+        );
         self.rtt.backoff = 0;
-        let ece = self.ecn && p.has(flag::ECE);
+        let ece = self.cc.ecn && p.has(flag::ECE);
         self.count_ece(ece, acked);
         let facts = Ack {
             now,
             snd_una: ack,
-            snd_nxt: self.snd_nxt,
+            snd_nxt: self.stream.snd_nxt,
             acked,
             delivered: acked,
             segments: covered.segments,
             lost: 0,
             absent: 0,
-            window_limited: self.window_limited,
+            window_limited: self.cc.cwnd_limited,
             ece,
             grow: f64::from(covered.segments),
             rtt,
@@ -100,13 +105,13 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        if self.wants_all_acks {
-            self.law.in_ack_event(&mut self.window, &facts);
+        if self.cc.wants_all_acks {
+            self.cc.algorithm.in_ack_event(&mut self.cc.window, &facts);
         }
-        if self.wants_new_acks {
+        if self.cc.wants_new_acks {
             self.pkts_acked(&facts);
         }
-        if self.ca_state == CaState::Open {
+        if self.loss.ca_state == CaState::Open {
             self.grow(c, &facts);
         } else {
             self.proportional_window(c, acked, covered.segments, true);

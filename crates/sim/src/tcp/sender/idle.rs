@@ -31,7 +31,7 @@ impl Sender {
     /// Something is to be sent, or a packet has come.
     #[inline]
     pub(super) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
-        if self.uses_scoreboard && self.sack.is_none() {
+        if self.loss.uses_scoreboard && self.loss.sack.is_none() {
             self.make_scoreboard(c);
         }
     }
@@ -39,58 +39,58 @@ impl Sender {
     #[inline(never)]
     fn make_scoreboard(&mut self, c: &TcpConfig) {
         let mut state = Sender::scoreboard(c, None);
-        state.rack.resume(self.rack_rtt, self.snd_una);
-        self.sack = Some(state);
+        state.rack.resume(self.loss.rack_rtt, self.stream.snd_una);
+        self.loss.sack = Some(state);
     }
 
     /// An ACK has been dealt with.
     #[inline]
     pub(super) fn release_scoreboard(&mut self, c: &TcpConfig) {
-        if self.snd_una == self.snd_nxt && self.phase == Phase::Established && !self.hooks.records() {
+        if self.stream.snd_una == self.stream.snd_nxt && self.stream.phase == Phase::Established && !self.cc.hooks.records() {
             self.drop_scoreboard_if_unused(c);
         }
     }
 
     #[inline(never)]
     fn drop_scoreboard_if_unused(&mut self, c: &TcpConfig) {
-        let snd_una = self.snd_una;
+        let snd_una = self.stream.snd_una;
         let as_new = |s: &mut Box<SackState>| {
             s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
         };
-        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
-            self.rack_rtt = s.rack.rtt;
+        if let Some(s) = self.loss.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
+            self.loss.rack_rtt = s.rack.rtt;
         }
     }
 
     /// The round trip that was seen last.
     fn last_rtt(&self) -> Time {
-        self.sack.as_ref().map_or(self.rack_rtt, |s| s.rack.rtt)
+        self.loss.sack.as_ref().map_or(self.loss.rack_rtt, |s| s.rack.rtt)
     }
 
     /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
     /// was used is the most that was outstanding in the last window.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
-        let used = if self.window_limited == Some(true) { 0 } else { self.max_packets_out() };
-        let (cwnd, used) = (self.window.cwnd as u32, used.max(c.init_cwnd));
-        if self.ca_state == CaState::Open && used < cwnd {
-            self.window.ssthresh = self.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
-            self.window.cwnd = f64::from((cwnd + used) / 2);
+        let used = if self.cc.cwnd_limited == Some(true) { 0 } else { self.max_packets_out() };
+        let (cwnd, used) = (self.cc.window.cwnd as u32, used.max(c.init_cwnd));
+        if self.loss.ca_state == CaState::Open && used < cwnd {
+            self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+            self.cc.window.cwnd = f64::from((cwnd + used) / 2);
         }
     }
 
     /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
     pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
-        let Some(last_tx) = self.last_tx.get() else { return };
-        let (idle, shut) = (now - last_tx, self.snd_wnd_edge == self.snd_nxt);
+        let Some(last_tx) = self.tx.last_tx.get() else { return };
+        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge == self.stream.snd_nxt);
         if !shut {
-            self.law.cwnd_event(&mut self.window, Event::TxStart { now, idle });
+            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
         // Linux counts ticks (tcp_slow_start_after_idle_check).
         let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
         let idle = if c.idle == Idle::Halve { ticks(now) - ticks(last_tx) } else { idle };
-        if c.idle == Idle::Keep || self.hooks.control() {
+        if c.idle == Idle::Keep || self.cc.hooks.control() {
             return;
         }
         if idle <= rto {
@@ -108,25 +108,25 @@ impl Sender {
         //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
         //# interval exceeding the retransmission timeout.
         // RFC 5681 section 4.1: restart window.
-        let restart = f64::from(c.init_cwnd).min(self.window.cwnd);
+        let restart = f64::from(c.init_cwnd).min(self.cc.window.cwnd);
         match c.idle {
             Idle::Keep => {}
-            Idle::Restart => self.window.cwnd = restart,
+            Idle::Restart => self.cc.window.cwnd = restart,
             Idle::Halve => {
                 // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
-                let cwnd = self.window.cwnd as u32;
-                self.window.ssthresh = self.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
+                let cwnd = self.cc.window.cwnd as u32;
+                self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;
-                while self.window.cwnd > restart {
-                    self.window.cwnd = (self.window.cwnd / 2.0).floor();
+                while self.cc.window.cwnd > restart {
+                    self.cc.window.cwnd = (self.cc.window.cwnd / 2.0).floor();
                     if left <= rto {
                         break;
                     }
                     left = left - rto;
                 }
-                self.window.cwnd = self.window.cwnd.max(restart);
+                self.cc.window.cwnd = self.cc.window.cwnd.max(restart);
             }
         }
-        self.law.cwnd_event(&mut self.window, Event::Restart);
+        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Restart);
     }
 }

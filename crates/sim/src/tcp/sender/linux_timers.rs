@@ -9,12 +9,12 @@ impl Sender {
     /// Whether this is such a stack.
     #[inline(always)]
     pub(super) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
-        c.is_linux() && c.recovery == Recovery::Rack && self.sack.is_some()
+        c.is_linux() && c.recovery == Recovery::Rack && self.loss.sack.is_some()
     }
 
     /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
     pub(super) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
-        if self.snd_una == self.snd_nxt {
+        if self.stream.snd_una == self.stream.snd_nxt {
             return;
         }
         if self.may_probe() {
@@ -32,11 +32,11 @@ impl Sender {
             // What is later than the probe need not be rounded.
             let wait = if wait < probe { wait.round_up(c.rto_granularity) } else { wait };
             if wait < probe && self.expires_anyway(c, now, wait) {
-                self.timer = Timer::Probe;
+                self.timers.kind = Timer::Probe;
                 return;
             }
             self.schedule_probe(c, now, probe, wait);
-        } else if self.timer == Timer::Probe {
+        } else if self.timers.kind == Timer::Probe {
             self.rearm_rto(c, now);
         }
     }
@@ -46,13 +46,15 @@ impl Sender {
     #[inline(never)]
     fn expires_anyway(&self, c: &TcpConfig, now: Time, wait: Time) -> bool {
         let tick = c.rto_granularity;
-        let (Some(due), Some(s)) = (self.timer_due.get().filter(|_| self.timer != Timer::Idle), &self.sack) else { return false };
+        let (Some(due), Some(s)) = (self.timers.due.get().filter(|_| self.timers.kind != Timer::Idle), &self.loss.sack) else {
+            return false;
+        };
         s.timer_set / tick + due.saturating_sub(s.timer_set) / tick == now / tick + wait / tick
     }
 
     /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).
     pub(super) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
-        let delay = match self.timer {
+        let delay = match self.timers.kind {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
             Timer::Probe | Timer::Reorder => self.head_wait(c, now).round_up(c.rto_granularity).max(c.rto_granularity),
         };
@@ -68,13 +70,13 @@ impl Sender {
 
     /// tcp_schedule_loss_probe: in these states alone.
     fn may_probe(&self) -> bool {
-        matches!(self.ca_state, CaState::Open | CaState::Cwr)
+        matches!(self.loss.ca_state, CaState::Open | CaState::Cwr)
     }
 
     /// How long from now the oldest outstanding segment has until it times out, not in whole ticks; zero if that is over (tcp_rto_delta_us).
     fn head_wait(&self, c: &TcpConfig, now: Time) -> Time {
         let stamp = self.stamp(c, now);
-        let sent = self.sack.as_ref().and_then(|s| s.board.first()).map_or(stamp, |head| head.sent());
+        let sent = self.loss.sack.as_ref().and_then(|s| s.board.first()).map_or(stamp, |head| head.sent());
         sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp)
     }
 }

@@ -8,14 +8,14 @@ use crate::tcp::send_stats::SendStats;
 impl Sender {
     /// A message that ends at stream offset `end` is written while another is unacknowledged.
     pub(super) fn add_pending_message(&mut self, end: u64) {
-        let stats = SendStats { cwnd_max: self.window.cwnd, ..SendStats::default() };
+        let stats = SendStats { cwnd_max: self.cc.window.cwnd, ..SendStats::default() };
         self.cold.pending.0.get_or_insert_default().push_back(PendingMessage { end, stats });
     }
 
     /// Statistics are now those of this message: its first byte, the byte behind the first window, and the byte behind its last.
     pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
-        (self.window_end, self.message_end) = (window, end);
-        if self.hooks.gate() || self.cold.tag.is_some() {
+        (self.stats.first_window_end, self.stats.message_end) = (window, end);
+        if self.cc.hooks.gate() || self.cold.tag.is_some() {
             self.cold.begin = begin;
         }
     }
@@ -25,29 +25,29 @@ impl Sender {
         self.start_message(next.unwrap_or((0, 0, u64::MAX)));
         let waiting = self.cold.made().and_then(|s| s.pending.0.as_mut()?.pop_front());
         match waiting {
-            Some(waiting) => self.stats = waiting.stats,
-            None => self.stats.restart(),
+            Some(waiting) => self.stats.current = waiting.stats,
+            None => self.stats.current.restart(),
         }
-        self.stats.cwnd_max = self.window.cwnd;
+        self.stats.current.cwnd_max = self.cc.window.cwnd;
     }
 
     /// The counters of the message that `offset` lies in.
     #[inline]
     pub(super) fn stats_at(&mut self, offset: u64) -> &mut SendStats {
-        if offset < self.message_end {
-            return &mut self.stats;
+        if offset < self.stats.message_end {
+            return &mut self.stats.current;
         }
         match self.cold.made().and_then(|s| s.pending.at(offset)) {
             Some(m) => &mut m.stats,
-            None => &mut self.stats,
+            None => &mut self.stats.current,
         }
     }
 
     /// Full segments of `mss` bytes were sent for the first time, from stream offset `first` to `end`.
     #[inline]
     pub(super) fn count_sent(&mut self, first: u64, end: u64, segments: u64, mss: u64) {
-        if end <= self.message_end {
-            self.stats.segs_sent += segments;
+        if end <= self.stats.message_end {
+            self.stats.current.segs_sent += segments;
         } else {
             self.count_sent_across(first, end, mss);
         }
@@ -65,10 +65,10 @@ impl Sender {
     /// `bytes` up to `snd_una` were acknowledged with ECE.
     #[cold]
     pub(super) fn count_marked(&mut self, bytes: u64) {
-        let (mut from, to) = (self.snd_una - bytes, self.snd_una);
+        let (mut from, to) = (self.stream.snd_una - bytes, self.stream.snd_una);
         while from < to {
-            let end = if from < self.message_end {
-                self.message_end
+            let end = if from < self.stats.message_end {
+                self.stats.message_end
             } else {
                 self.cold.made().and_then(|s| s.pending.at(from)).map_or(to, |m| m.end)
             };

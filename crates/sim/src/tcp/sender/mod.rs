@@ -39,115 +39,51 @@ use self::cold_state::ColdState;
 pub(super) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
-use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Hooks, Law, Path, Threshold, Window};
+use crate::cc::slow_start;
+use crate::cc::{Law, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
 use crate::tcp::cold::Cold;
+use crate::tcp::common::congestion::CongestionState;
+use crate::tcp::common::loss::LossState;
+use crate::tcp::common::send_stream::SendStream;
+use crate::tcp::common::timers::Timers;
+use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
+use crate::tcp::message_stats::MessageStats;
 use crate::tcp::options::{control_ecn, offered_shift};
-use crate::tcp::rtt::{Rtt, Timed};
+use crate::tcp::rtt::Rtt;
 use crate::tcp::sack_state::SackState;
-use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::send_stats::SendStats;
-use crate::tcp::seq::{Address, Numbers};
-use crate::tcp::tsq::SmallQueue;
+use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// A sending endpoint.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    /// A full new segment, but for sequence number and timestamp. `win` is the class of packets without data.
-    pub(super) template: Packet,
-    /// Its sequence numbers.
-    pub(super) numbers: Numbers,
-    pub(super) generation: Generation,
-    /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
-    pub(super) plain: bool,
-    /// What is usual for it.
-    pub(super) fast_path: FastPath,
-    /// Whether the law limits new data or paces it, or bursts are waited for.
-    pub(super) paced_send: bool,
-    /// Whether it has a scoreboard while anything is outstanding.
-    pub(super) uses_scoreboard: bool,
-    /// Which hooks the law has.
-    pub(super) hooks: Hooks,
-    /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
-    pub(super) wants_all_acks: bool,
-    /// Whether the congestion control is called for every ACK that advances, or its slow start is.
-    pub(super) wants_new_acks: bool,
-    /// Number of the transport it belongs to, in 16 bits because every connection has it.
-    group: u16,
-    /// Life phase.
-    pub(crate) phase: Phase,
-    /// Recovery state.
-    pub(crate) ca_state: CaState,
-    /// Running timer.
-    pub(crate) timer: Timer,
-    pub(super) fin: bool,
-    /// The stream ends behind what has been written, and no FIN has been sent.
-    pub(super) closing: bool,
-    pub(super) ecn: bool,
-    pub(super) cwr_pending: bool,
-    /// What the last reduction answered.
-    pub(super) reduction_cause: ReductionCause,
-    /// Whether the window limits sending; `None` where the stack does not look.
-    pub(super) window_limited: Option<bool>,
-    pub(super) shift: u8,
-    pub(super) dupacks: u32,
-    /// Oldest unacknowledged stream offset.
-    pub(crate) snd_una: u64,
-    /// Next offset to send.
-    pub(crate) snd_nxt: u64,
-    /// Highest offset sent so far.
-    pub(crate) snd_max: u64,
-    /// Bytes the application has written.
-    pub(crate) written: u64,
-    /// Right edge of the receive window.
-    pub(super) snd_wnd_edge: u64,
-    /// Congestion window.
-    pub(crate) window: Window,
-    pub(super) cwr_end: u64,
-    /// RTT filter.
+    /// Packets that leave, and packets in the interface of the host.
+    pub(super) tx: Transmitter,
+    /// Connection and send sequence space.
+    pub(super) stream: SendStream,
+    /// RTT estimator and RTO.
     pub(crate) rtt: Rtt,
-    /// When the running timer expires; never when idle.
-    pub(crate) timer_due: TimeOrNever,
-    /// Time of the earliest timer entry the engine holds for this endpoint.
-    pub(crate) armed: TimeOrNever,
-    /// Timed segment of a stack without timestamps.
-    pub(super) timed: Timed,
-    /// When the last segment left, a SYN included.
-    pub(super) last_tx: TimeOrNever,
-    /// The law.
-    pub(crate) law: Law,
-    /// Its slow start, unless that is the standard one.
-    pub(super) slow_start: Option<Box<SlowStart>>,
-    /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
-    pub(super) tsq: Option<Box<SmallQueue>>,
-    /// Byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
-    pub(super) window_end: u64,
-    pub(crate) message_end: u64,
-    /// Statistics of that message.
-    pub(crate) stats: SendStats,
-    /// Packets of any kind handed to the network, less those taken from it, which the engine counts; modulo 2^64.
-    pub(crate) balance: u64,
-    /// What is outstanding (`idle`).
-    pub(super) sack: Option<Box<SackState>>,
-    /// While there is none of that, the last round trip that RACK saw.
-    pub(super) rack_rtt: Time,
-    /// What the application hands over at once, where receivers look at that, while anything is sent.
-    pub(super) buffer: Option<Box<SendBuffer>>,
-    /// Time of the alarm that the engine holds for the law or the host's interface.
-    pub(super) alarm: TimeOrNever,
-    /// What most connections do without.
+    /// Timers, and the entries that the engine holds for them.
+    pub(super) timers: Timers,
+    /// Congestion control and ECN.
+    pub(super) cc: CongestionState,
+    /// Loss detection and recovery.
+    pub(super) loss: LossState,
+    /// Statistics of messages.
+    pub(super) stats: MessageStats,
+    /// State that most connections do not need.
     pub(crate) cold: Cold<ColdState>,
 }
 
-/// A full segment of new data from `addr`, without sequence number, timestamp and tag.
+/// A full segment of new data from `addr`, without timestamp and tag. Its sequence number is the initial one.
 fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
     Packet {
         conn: addr.conn,
@@ -155,6 +91,7 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         hash: addr.hash,
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
+        seq: addr.isn,
         meta: Meta::new(addr.generation, if c.ecn == Ecn::Off { Codepoint::NotEct } else { Codepoint::Ect0 }),
         ..Packet::default()
     }
@@ -165,48 +102,55 @@ const _: () = assert!(size_of::<Sender>() <= 384);
 
 impl Sender {
     /// Where the connection is in its life.
+    #[inline(always)]
     pub fn phase(&self) -> Phase {
-        self.phase
+        self.stream.phase
     }
 
     /// Recovery state.
+    #[inline(always)]
     pub fn ca_state(&self) -> CaState {
-        self.ca_state
+        self.loss.ca_state
     }
 
     /// Which timer runs.
     pub fn timer(&self) -> Timer {
-        self.timer
+        self.timers.kind
     }
 
     /// When that timer expires; never when idle.
+    #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
-        self.timer_due
+        self.timers.due
     }
 
     /// Oldest unacknowledged stream offset.
+    #[inline(always)]
     pub fn snd_una(&self) -> u64 {
-        self.snd_una
+        self.stream.snd_una
     }
 
     /// Next offset to send.
     pub fn snd_nxt(&self) -> u64 {
-        self.snd_nxt
+        self.stream.snd_nxt
     }
 
     /// Highest offset sent so far.
+    #[inline(always)]
     pub fn snd_max(&self) -> u64 {
-        self.snd_max
+        self.stream.snd_max
     }
 
     /// Bytes the application has written.
+    #[inline(always)]
     pub fn written(&self) -> u64 {
-        self.written
+        self.stream.written
     }
 
     /// Congestion window and threshold.
+    #[inline(always)]
     pub fn window(&self) -> Window {
-        self.window
+        self.cc.window
     }
 
     /// What the host remembers of the path's round trip, if anything, and if it is asked for.
@@ -221,7 +165,7 @@ impl Sender {
 
     /// The window, to set it.
     pub fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
+        &mut self.cc.window
     }
 
     /// The RTT filter, to give it samples.
@@ -231,17 +175,63 @@ impl Sender {
 
     /// The law learns what the path is that packets will take.
     pub fn enter_path(&mut self, path: Path) {
-        self.law.path(path);
+        self.cc.algorithm.path(path);
     }
 
     /// The law.
+    #[inline(always)]
     pub fn law(&self) -> &Law {
-        &self.law
+        &self.cc.algorithm
     }
 
     /// Statistics of the message now being acknowledged.
+    #[inline(always)]
     pub fn stats(&self) -> &SendStats {
-        &self.stats
+        &self.stats.current
+    }
+
+    /// Statistics, to correct them.
+    pub(crate) fn stats_mut(&mut self) -> &mut SendStats {
+        &mut self.stats.current
+    }
+
+    /// Offset behind the last byte of the message that is being acknowledged.
+    #[inline(always)]
+    pub(crate) fn message_end(&self) -> u64 {
+        self.stats.message_end
+    }
+
+    /// The message ends with the last byte written.
+    pub(crate) fn end_message(&mut self) {
+        self.stats.message_end = self.stream.written;
+    }
+
+    /// Sets the length of a stream whose sender is in another process.
+    pub(crate) fn set_written(&mut self, bytes: u64) {
+        self.stream.written = bytes;
+    }
+
+    /// Packets handed to the network, less packets taken from it, modulo 2^64.
+    pub(crate) fn balance(&self) -> u64 {
+        self.tx.balance
+    }
+
+    /// Time of the earliest timer entry that the engine holds for this endpoint.
+    #[inline(always)]
+    pub(crate) fn armed(&self) -> TimeOrNever {
+        self.timers.armed
+    }
+
+    /// Sets the time of that entry.
+    #[inline(always)]
+    pub(crate) fn set_armed(&mut self, at: TimeOrNever) {
+        self.timers.armed = at;
+    }
+
+    /// Whether the timer expires before the engine's entry.
+    #[inline(always)]
+    pub(crate) fn needs_timer_entry(&self) -> bool {
+        self.timers.due < self.timers.armed
     }
 
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
@@ -254,8 +244,9 @@ impl Sender {
         let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.
         let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
-        let law = c.law.start();
+        let algorithm = c.law.start();
         let slow_start = slow_start::start(c.slow_start);
+        let wants_new_acks = hooks.pkts_acked() || slow_start.is_some();
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
@@ -269,52 +260,41 @@ impl Sender {
         if tag.is_some() || hooks.paces() {
             (cold.tag, cold.pacer) = (tag, hooks.paces().then(Box::default));
         }
+        let window = Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED };
         Sender {
-            template,
-            numbers: addr.numbers(),
-            generation: addr.generation,
-            plain,
-            fast_path,
-            paced_send: hooks.gate() || hooks.paces() || c.tso.is_some(),
-            uses_scoreboard,
-            hooks,
-            wants_all_acks: hooks.in_ack_event(),
-            wants_new_acks: hooks.pkts_acked() || slow_start.is_some(),
-            group: 0,
-            phase: Phase::Closed,
-            ca_state: CaState::Open,
-            timer: Timer::Idle,
-            fin: false,
-            closing: false,
-            ecn: c.ecn != Ecn::Off,
-            cwr_pending: false,
-            reduction_cause: ReductionCause::Loss,
-            window_limited: c.cwnd_validation.then_some(false),
-            shift: offered_shift(c),
-            dupacks: 0,
-            snd_una: 0,
-            snd_nxt: 0,
-            snd_max: 0,
-            written: 0,
-            snd_wnd_edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
-            window: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
-            cwr_end: 0,
+            tx: Transmitter::new(template),
+            stream: SendStream {
+                snd_una: 0,
+                snd_nxt: 0,
+                snd_max: 0,
+                written: 0,
+                snd_wnd_edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
+                group: 0,
+                phase: Phase::Closed,
+                fin: false,
+                closing: false,
+                snd_wscale: offered_shift(c),
+                plain,
+                fast_path,
+            },
             rtt: Rtt::new(c),
-            timer_due: TimeOrNever::NEVER,
-            armed: TimeOrNever::NEVER,
-            timed: Timed::NONE,
-            last_tx: TimeOrNever::NEVER,
-            law,
-            slow_start,
-            tsq: None,
-            window_end: 0,
-            message_end: u64::MAX,
-            stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
-            balance: 0,
-            sack,
-            rack_rtt: Time::ZERO,
-            buffer: None,
-            alarm: TimeOrNever::NEVER,
+            timers: Timers::new(addr.generation),
+            cc: CongestionState {
+                window,
+                algorithm,
+                slow_start,
+                cwr_end: 0,
+                hooks,
+                wants_all_acks: hooks.in_ack_event(),
+                wants_new_acks,
+                paced_send: hooks.gate() || hooks.paces() || c.tso.is_some(),
+                ecn: c.ecn != Ecn::Off,
+                cwr_pending: false,
+                reduction_cause: ReductionCause::Loss,
+                cwnd_limited: c.cwnd_validation.then_some(false),
+            },
+            loss: LossState { sack, rack_rtt: Time::ZERO, dupacks: 0, ca_state: CaState::Open, uses_scoreboard },
+            stats: MessageStats::new(window.cwnd),
             cold,
         }
     }
@@ -322,52 +302,52 @@ impl Sender {
     /// The transport it belongs to.
     #[inline(always)]
     pub fn group(&self) -> GroupId {
-        GroupId::new(u32::from(self.group))
+        GroupId::new(u32::from(self.stream.group))
     }
 
     /// Makes it one of `group`. Panics beyond the 65536th transport.
     pub fn join(&mut self, group: GroupId) {
-        self.group = u16::try_from(group.get()).expect("at most 65536 transports");
+        self.stream.group = u16::try_from(group.get()).expect("at most 65536 transports");
     }
 
     /// A packet reached it.
     #[inline(always)]
     pub fn note_received(&mut self) {
-        self.balance = self.balance.wrapping_sub(1);
+        self.tx.balance = self.tx.balance.wrapping_sub(1);
     }
 
     /// Its generation in its connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
-        self.generation
+        self.timers.generation
     }
 
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.generation = Generation::RETIRED;
-        self.timer_due = TimeOrNever::NEVER;
+        self.timers.generation = Generation::RETIRED;
+        self.timers.due = TimeOrNever::NEVER;
     }
 
     /// Gives its scoreboard away; the connection has ended.
     pub fn lend(&mut self) -> Option<Box<SackState>> {
-        self.sack.take()
+        self.loss.sack.take()
     }
 
     /// Sequence space of the stream: written bytes and the FIN.
     #[inline]
     pub(super) fn stream_end(&self) -> u64 {
-        self.written + u64::from(self.fin)
+        self.stream.written + u64::from(self.stream.fin)
     }
 
     /// Whether everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
-        self.snd_una >= self.stream_end()
+        self.stream.snd_una >= self.stream_end()
     }
 
     /// Bytes sent and not cumulatively acknowledged.
     #[inline]
     pub fn flight(&self) -> u64 {
-        self.snd_nxt - self.snd_una
+        self.stream.snd_nxt - self.stream.snd_una
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
@@ -377,14 +357,14 @@ impl Sender {
     #[inline]
     pub(super) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
-            conn: self.template.conn,
+            conn: self.tx.template.conn,
             ts: now.timestamp(),
-            dst: self.template.dst,
-            hash: self.template.hash,
+            dst: self.tx.template.dst,
+            hash: self.tx.template.hash,
             wire: c.ack_size as u16,
             // Class of service; not a window.
-            win: self.template.win,
-            meta: Meta::new(self.generation, control_ecn(c, self.ecn)),
+            win: self.tx.template.win,
+            meta: Meta::new(self.timers.generation, control_ecn(c, self.cc.ecn)),
             ..Packet::default()
         }
     }

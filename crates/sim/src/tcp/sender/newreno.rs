@@ -11,16 +11,16 @@ impl Sender {
     /// The ACK advanced `snd_una`.
     #[inline(always)]
     pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
-        match self.ca_state {
+        match self.loss.ca_state {
             CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
-                if self.snd_una >= self.cold.recover {
-                    self.ca_state = CaState::Open;
+                if self.stream.snd_una >= self.cold.recover {
+                    self.loss.ca_state = CaState::Open;
                 }
             }
-            CaState::Open | CaState::Disorder | CaState::Cwr => self.ca_state = CaState::Open,
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.loss.ca_state = CaState::Open,
         }
-        let counted = std::mem::take(&mut self.dupacks);
+        let counted = std::mem::take(&mut self.loss.dupacks);
         self.cap_limited_transmit(0);
         if self.reduce_on_ece(c, ack) {
             return;
@@ -36,15 +36,15 @@ impl Sender {
     #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.pkts_acked(ack);
-        if self.snd_una >= self.cold.recover || c.recovery == Recovery::Reno {
+        if self.stream.snd_una >= self.cold.recover || c.recovery == Recovery::Reno {
             //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
             //# Set cwnd to either (1) min (ssthresh, max(FlightSize, SMSS) + SMSS) or (2) ssthresh, where ssthresh is the
             //# value set when fast retransmit was entered
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
-            self.ca_state = CaState::Open;
-            self.dupacks = 0;
-            self.window.fall();
-            self.law.cwnd_event(&mut self.window, Event::Complete);
+            self.loss.ca_state = CaState::Open;
+            self.loss.dupacks = 0;
+            self.cc.window.fall();
+            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
@@ -53,11 +53,11 @@ impl Sender {
         //# Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment field.
         // Partial acknowledgement: retransmit the next hole, deflate by what was acknowledged, add back one segment.
         let mss = f64::from(c.mss);
-        self.window.cwnd -= ack.acked as f64 / mss;
+        self.cc.window.cwnd -= ack.acked as f64 / mss;
         if ack.acked >= u64::from(c.mss) {
-            self.window.cwnd += 1.0;
+            self.cc.window.cwnd += 1.0;
         }
-        self.window.cwnd = self.window.cwnd.max(1.0);
+        self.cc.window.cwnd = self.cc.window.cwnd.max(1.0);
         self.retransmit_first(c, ack.now, out);
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
@@ -67,9 +67,9 @@ impl Sender {
         }
         if self.cold.first_partial {
             self.cold.first_partial = false;
-            self.cold.held_due = self.timer_due;
+            self.cold.held_due = self.timers.due;
         } else {
-            self.timer_due = self.cold.held_due;
+            self.timers.due = self.cold.held_due;
         }
     }
 
@@ -77,13 +77,13 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
-        self.dupacks += 1;
-        match self.ca_state {
+        self.loss.dupacks += 1;
+        match self.loss.ca_state {
             CaState::Recovery => {
                 //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
                 //# For each additional duplicate ACK received (after the third), cwnd MUST be incremented by SMSS.
                 // RFC 5681 section 3.2 step 4: a segment has left the network.
-                self.window.cwnd += 1.0;
+                self.cc.window.cwnd += 1.0;
                 return;
             }
             CaState::Loss => return,
@@ -93,7 +93,7 @@ impl Sender {
         //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
-        if self.dupacks == c.dup_thresh && (self.cold.recover == 0 || self.snd_una > self.cold.recover) {
+        if self.loss.dupacks == c.dup_thresh && (self.cold.recover == 0 || self.stream.snd_una > self.cold.recover) {
             if self.cold.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
@@ -101,8 +101,8 @@ impl Sender {
         }
         // The reaction to loss wins over one to marks on the same ACK.
         self.reduce_on_ece(c, ack);
-        if self.dupacks < c.dup_thresh {
-            self.ca_state = CaState::Disorder;
+        if self.loss.dupacks < c.dup_thresh {
+            self.loss.ca_state = CaState::Disorder;
         }
     }
 
@@ -110,31 +110,31 @@ impl Sender {
     //# When the third duplicate ACK is received, a TCP MUST set ssthresh to no more than the value given in equation (4).
     pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reduction_base(c);
-        self.ca_state = CaState::Recovery;
-        self.stats_at(self.snd_una).losses.fast_retx += 1;
-        self.law.cwnd_event(&mut self.window, Event::Recovery);
+        self.loss.ca_state = CaState::Recovery;
+        self.stats_at(self.stream.snd_una).losses.fast_retx += 1;
+        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Recovery);
         if !self.reduced_by_ecn() {
-            self.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
-            self.stats_at(self.snd_una).losses.loss_cuts += 1;
+            self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
+            self.stats_at(self.stream.snd_una).losses.loss_cuts += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,
         // unless a timeout lies between (ns-2 `allow_fast_retransmit`).
-        self.cold.recover = if c.recovery == Recovery::Reno { self.snd_una } else { self.snd_max };
+        self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una } else { self.stream.snd_max };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
-        self.begin_reduction(self.snd_max);
+        self.begin_reduction(self.stream.snd_max);
         self.cold.limited = 0;
         self.cold.first_partial = true;
         self.retransmit_first(c, now, out);
         // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to
         // the last ACK that advanced, and with a timeout near the RTT it expires before the retransmission could be acknowledged.
         self.arm_rto(c, now);
-        self.window.fall();
-        self.window.cwnd += f64::from(c.dup_thresh);
+        self.cc.window.fall();
+        self.cc.window.cwnd += f64::from(c.dup_thresh);
     }
 
     fn retransmit_first(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let len = self.segment_len(c, self.snd_una).min(self.snd_max - self.snd_una);
-        self.emit_data(c, now, self.snd_una, len, true, out);
+        let len = self.segment_len(c, self.stream.snd_una).min(self.stream.snd_max - self.stream.snd_una);
+        self.emit_data(c, now, self.stream.snd_una, len, true, out);
     }
 }

@@ -18,21 +18,21 @@ impl Sender {
             p.settle();
             self.extend_timer(c, now);
         }
-        let idle = self.timer == Timer::Idle;
-        let (first, high) = (self.snd_nxt, self.snd_max);
+        let idle = self.timers.kind == Timer::Idle;
+        let (first, high) = (self.stream.snd_nxt, self.stream.snd_max);
         let at = Opportunity {
             now,
-            last_tx: self.last_tx.get().filter(|_| high > 0),
+            last_tx: self.tx.last_tx.get().filter(|_| high > 0),
             flight: self.flight(),
             in_flight: self.pipe(),
             unsent: self.stream_end().saturating_sub(high),
-            recovering: self.ca_state >= CaState::Recovery,
+            recovering: self.loss.ca_state >= CaState::Recovery,
             mss: c.mss,
         };
-        let allowed = self.law.may_send(&mut self.window, &at).saturating_mul(u64::from(c.mss));
-        if self.hooks.gate() && self.cold.begin == first && first >= high {
+        let allowed = self.cc.algorithm.may_send(&mut self.cc.window, &at).saturating_mul(u64::from(c.mss));
+        if self.cc.hooks.gate() && self.cold.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
-            self.window_end = first + (self.window.cwnd * f64::from(c.mss)) as u64;
+            self.stats.first_window_end = first + (self.cc.window.cwnd * f64::from(c.mss)) as u64;
         }
         let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
@@ -44,8 +44,8 @@ impl Sender {
             // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
             self.validate_cwnd(c, true);
         }
-        if self.snd_nxt > first && first >= high {
-            self.law.sent(first, self.snd_nxt, &at);
+        if self.stream.snd_nxt > first && first >= high {
+            self.cc.algorithm.sent(first, self.stream.snd_nxt, &at);
         }
         self.set_alarm(now, out);
     }
@@ -53,26 +53,26 @@ impl Sender {
     /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
     pub fn due(&self) -> TimeOrNever {
         let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
-        self.law.due().min(departure).min(self.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+        self.cc.algorithm.due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
     /// computes in whole microseconds rounds down to such a time.
     pub(super) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
-        if due < self.alarm {
+        if due < self.timers.alarm {
             let at = due.or_never().max(now);
-            self.alarm = at.into();
-            out.alarm(self.template.conn, self.generation, at);
+            self.timers.alarm = at.into();
+            out.alarm(self.tx.template.conn, self.timers.generation, at);
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.alarm != now.into() || self.phase != Phase::Established {
+        if self.timers.alarm != now.into() || self.stream.phase != Phase::Established {
             return;
         }
-        self.alarm = TimeOrNever::NEVER;
+        self.timers.alarm = TimeOrNever::NEVER;
         if self.due().has_come(now) {
             if c.is_linux() {
                 // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.

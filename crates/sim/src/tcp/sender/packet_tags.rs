@@ -15,19 +15,23 @@ impl Sender {
     #[inline(never)]
     pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
         let Some(tag) = self.cold.tag_mut() else { return false };
-        let cwnd = if self.ca_state == CaState::Recovery { self.window.ssthresh.cap(self.window.cwnd) } else { self.window.cwnd };
-        let initial = self.snd_nxt == 0 && self.window.cwnd == f64::from(c.init_cwnd);
-        let Some(restart) = tag.message_start(&MessageStart { offset: self.snd_nxt, cwnd, initial }) else { return false };
-        self.window.cwnd = restart.cwnd;
+        let cwnd = if self.loss.ca_state == CaState::Recovery {
+            self.cc.window.ssthresh.cap(self.cc.window.cwnd)
+        } else {
+            self.cc.window.cwnd
+        };
+        let initial = self.stream.snd_nxt == 0 && self.cc.window.cwnd == f64::from(c.init_cwnd);
+        let Some(restart) = tag.message_start(&MessageStart { offset: self.stream.snd_nxt, cwnd, initial }) else { return false };
+        self.cc.window.cwnd = restart.cwnd;
         // Statistics: the first window of the message is the new one.
-        if self.cold.begin == self.snd_nxt {
-            self.window_end = self.snd_nxt + (self.window.cwnd * f64::from(c.mss)) as u64;
+        if self.cold.begin == self.stream.snd_nxt {
+            self.stats.first_window_end = self.stream.snd_nxt + (self.cc.window.cwnd * f64::from(c.mss)) as u64;
         }
         if let Some(limit) = restart.ssthresh_limit {
-            self.window.ssthresh = self.window.ssthresh.lowered_to(limit);
+            self.cc.window.ssthresh = self.cc.window.ssthresh.lowered_to(limit);
         }
         // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
-        self.law.cwnd_event(&mut self.window, Event::Restart);
+        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Restart);
         true
     }
 
@@ -36,23 +40,23 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
-        let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.snd_max)) else { return false };
+        let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max)) else { return false };
         // Not if the retransmission timer is due before.
-        if self.timer != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timer_due {
+        if self.timers.kind != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due {
             return false;
         }
-        self.cold.held_due = self.timer_due;
+        self.cold.held_due = self.timers.due;
         self.set_timer(Timer::Reorder, now, wait);
         true
     }
 
     /// The wait is over and no ACK has advanced: it was a loss.
     pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.timer = Timer::Rto;
-        self.timer_due = self.cold.held_due;
+        self.timers.kind = Timer::Rto;
+        self.timers.due = self.cold.held_due;
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
-        self.window.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));
+        self.cc.window.cwnd += f64::from(self.loss.dupacks.saturating_sub(c.dup_thresh));
         self.transmit(c, now, out);
     }
 }

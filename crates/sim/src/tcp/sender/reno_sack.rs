@@ -24,36 +24,36 @@ impl Sender {
     /// tcp_ack without SACK. `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
     #[inline(never)]
     pub(super) fn on_ack_reno_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
-        let Some(mut s) = self.sack.take() else { return };
+        let Some(mut s) = self.loss.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);
         let news = self.update_scoreboard(c, &mut s, ack, None);
         let mut delivered = s.remove_reno_sacks(counted, news.segments);
-        self.sack = Some(s);
+        self.loss.sack = Some(s);
         let _ = self.sample_ages(c, ack, news.ages);
         ack.absent = self.absent();
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
-        if self.wants_all_acks {
-            self.law.in_ack_event(&mut self.window, ack);
+        if self.cc.wants_all_acks {
+            self.cc.algorithm.in_ack_event(&mut self.cc.window, ack);
         }
-        if self.wants_new_acks {
+        if self.cc.wants_new_acks {
             self.pkts_acked(ack);
         }
         // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
         let next = self.reno_sack_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
         if delivered > covered {
-            self.law.cwnd_event(&mut self.window, Event::Counted { ece: ack.ece });
+            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Counted { ece: ack.ece });
         }
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
         let reduced = next != Next::Nothing && self.reno_sack_losses(c, ack, next == Next::Losses, out);
         ack.absent = self.absent();
-        ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
+        ack.lost = self.loss.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         // tcp_cong_control.
-        if c.prr && matches!(self.ca_state, CaState::Recovery | CaState::Cwr) {
+        if c.prr && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, delivered, ack.acked > 0 && ack.lost == 0);
-        } else if ack.acked > 0 && !reduced && self.ca_state != CaState::Recovery {
+        } else if ack.acked > 0 && !reduced && self.loss.ca_state != CaState::Recovery {
             self.grow(c, ack);
         }
     }
@@ -61,7 +61,7 @@ impl Sender {
     /// tcp_fastretrans_alert, D and E: what the ACK means to the episode that it finds. Adds what it delivers to `delivered`.
     fn reno_sack_state(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
         let advanced = ack.acked > 0;
-        let Some(s) = &mut self.sack else { return Next::Nothing };
+        let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
             if ack.ece {
@@ -69,9 +69,9 @@ impl Sender {
                 episode.undo.prior = None;
             }
         }
-        match self.ca_state {
+        match self.loss.ca_state {
             CaState::Cwr => self.leave_episode(c),
-            CaState::Recovery if self.snd_una >= self.cold.recover => {
+            CaState::Recovery if self.stream.snd_una >= self.cold.recover => {
                 s.board.sacked_segs = 0;
                 if self.held_after_recovery(c, ack) {
                     return Next::Nothing;
@@ -84,7 +84,7 @@ impl Sender {
             }
             CaState::Loss => {
                 let next = self.reno_sack_loss(c, ack, duplicate, original, delivered);
-                if next == Next::Nothing || self.ca_state == CaState::Loss {
+                if next == Next::Nothing || self.loss.ca_state == CaState::Loss {
                     return next;
                 }
                 // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
@@ -92,7 +92,7 @@ impl Sender {
             }
             CaState::Open | CaState::Disorder => {}
         }
-        let Some(s) = &mut self.sack else { return Next::Nothing };
+        let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         if advanced {
             s.board.sacked_segs = 0;
         }
@@ -103,11 +103,11 @@ impl Sender {
     /// Whether the ACK shows that what is repeated had arrived (tcp_may_undo). At the end of an episode without repetitions under way there
     /// is nothing left that it could show it of (tcp_packet_delayed).
     fn originals_arrived(&self, c: &TcpConfig, ack: &Ack) -> bool {
-        let Some(s) = &self.sack else { return false };
+        let Some(s) = &self.loss.sack else { return false };
         let undo = &s.episode.undo;
         c.eifel
             && undo.open
-            && !(undo.first.is_none() && self.snd_una >= self.cold.recover)
+            && !(undo.first.is_none() && self.stream.snd_una >= self.cold.recover)
             && ack.acked > 0
             && undo.original_echoed(ack, c.timestamp_clock, true)
     }
@@ -121,28 +121,28 @@ impl Sender {
         if self.holds_state() {
             return true;
         }
-        let reduction = self.ca_state == CaState::Recovery;
-        self.ca_state = CaState::Open;
+        let reduction = self.loss.ca_state == CaState::Recovery;
+        self.loss.ca_state = CaState::Open;
         if reduction {
             // tcp_end_cwnd_reduction.
-            if self.sack.as_ref().is_some_and(|s| s.episode.undo.open) {
-                self.window.fall();
+            if self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.open) {
+                self.cc.window.fall();
             }
-            self.law.cwnd_event(&mut self.window, Event::Complete);
+            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
         }
         false
     }
 
     /// tcp_is_non_sack_preventing_reopen.
     fn holds_state(&mut self) -> bool {
-        if let Some(s) = &mut self.sack
-            && self.snd_una == self.cold.recover
+        if let Some(s) = &mut self.loss.sack
+            && self.stream.snd_una == self.cold.recover
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
         }
-        self.snd_una == self.cold.recover
+        self.stream.snd_una == self.cold.recover
     }
 
     /// A partial acknowledgement in fast recovery (tcp_try_undo_partial).
@@ -150,7 +150,7 @@ impl Sender {
         if !self.originals_arrived(c, ack) {
             return Next::Losses;
         }
-        let Some(s) = &mut self.sack else { return Next::Nothing };
+        let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         // tcp_check_sack_reordering: without SACK the highest that is known to have arrived is what this ACK covers.
         let mss = u64::from(c.mss);
         if ack.acked > u64::from(s.reordering) * mss {
@@ -172,7 +172,7 @@ impl Sender {
 
     /// tcp_process_loss.
     fn reno_sack_loss(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
-        let (advanced, recovered) = (ack.acked > 0, self.snd_una >= self.cold.recover);
+        let (advanced, recovered) = (ack.acked > 0, self.stream.snd_una >= self.cold.recover);
         if advanced && self.originals_arrived(c, ack) {
             // tcp_try_undo_loss: the window is back, the state stays.
             self.restore_window();
@@ -180,8 +180,8 @@ impl Sender {
             self.holds_state();
             return Next::Nothing;
         }
-        let fresh = self.snd_nxt > self.cold.recover;
-        let Some(s) = &mut self.sack else { return Next::Nothing };
+        let fresh = self.stream.snd_nxt > self.cold.recover;
+        let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         if s.episode.undo.frto {
             if original {
                 // RFC 5682 section 2.1 step 3.b: the timeout was spurious.
@@ -216,10 +216,10 @@ impl Sender {
 
     /// tcp_newreno_mark_lost.
     fn newreno_mark_lost(&mut self, advanced: bool) {
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let enough = s.board.sacked_segs >= s.reordering;
         if s.board.len() > 0
-            && ((self.ca_state < CaState::Recovery && enough) || (self.ca_state == CaState::Recovery && advanced))
+            && ((self.loss.ca_state < CaState::Recovery && enough) || (self.loss.ca_state == CaState::Recovery && advanced))
         {
             s.board.mark_first_lost();
         }
@@ -228,10 +228,10 @@ impl Sender {
     /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
     fn reno_sack_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
         self.newreno_mark_lost(ack.acked > 0);
-        if self.ca_state == CaState::Recovery {
+        if self.loss.ca_state == CaState::Recovery {
             return false;
         }
-        let Some(s) = &mut self.sack else { return false };
+        let Some(s) = &mut self.loss.sack else { return false };
         if s.board.lost > 0 {
             self.enter_recovery(c, ack.now, ack.ece, out);
             return true;
@@ -246,7 +246,7 @@ impl Sender {
             episode.undo.first = None;
         }
         let reduced = self.reduce_on_ece(c, ack);
-        if self.ca_state != CaState::Cwr {
+        if self.loss.ca_state != CaState::Cwr {
             self.keep_open();
         }
         reduced
@@ -254,15 +254,16 @@ impl Sender {
 
     /// Nothing is lost after all.
     fn unmark(&mut self) {
-        if let Some(s) = &mut self.sack {
+        if let Some(s) = &mut self.loss.sack {
             s.board.unmark_lost();
         }
     }
 
     /// tcp_try_keep_open.
     fn keep_open(&mut self) {
-        let suspicious = self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0 || s.board.lost > 0 || s.board.repeats());
-        self.ca_state = if suspicious { CaState::Disorder } else { CaState::Open };
+        let suspicious =
+            self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0 || s.board.lost > 0 || s.board.repeats());
+        self.loss.ca_state = if suspicious { CaState::Disorder } else { CaState::Open };
     }
 }
 

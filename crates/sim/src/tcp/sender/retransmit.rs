@@ -10,15 +10,15 @@ use forebay_units::Time;
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.ca_state < CaState::Recovery {
+        if self.loss.ca_state < CaState::Recovery {
             return;
         }
-        while let Some(s) = &mut self.sack {
+        while let Some(s) = &mut self.loss.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             let full = match c.reduce {
-                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.window.cwnd,
-                Reduce::Window | Reduce::Flight => s.board.pipe(self.snd_nxt - self.snd_una) + len > window,
+                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.cc.window.cwnd,
+                Reduce::Window | Reduce::Flight => s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + len > window,
             };
             if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
@@ -29,11 +29,15 @@ impl Sender {
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
     pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.snd_nxt < self.stream_end() && self.snd_nxt + self.segment_len(c, self.snd_nxt) <= self.snd_wnd_edge {
+        if self.stream.snd_nxt < self.stream_end()
+            && self.stream.snd_nxt + self.segment_len(c, self.stream.snd_nxt) <= self.stream.snd_wnd_edge
+        {
             return;
         }
-        while let Some(s) = &mut self.sack {
-            if s.board.pipe(self.snd_nxt - self.snd_una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+        while let Some(s) = &mut self.loss.sack {
+            if s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + u64::from(c.mss) > window
+                || s.board.next_lost().is_some()
+            {
                 return;
             }
             let hole = s.board.next_hole();
@@ -60,7 +64,7 @@ impl Sender {
 
     /// The same when a timer has found it.
     pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(q) = &mut self.tsq {
+        if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
         if let Some(p) = self.cold.pacer_mut() {
@@ -78,10 +82,10 @@ impl Sender {
             return self.retransmit_index(c, now, index, out);
         }
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.probed(index, stamp);
-        if self.hooks.records() {
+        if self.cc.hooks.records() {
             self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
@@ -90,16 +94,16 @@ impl Sender {
     /// Retransmits segment `index` of the scoreboard.
     pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
-        if self.hooks.records() {
+        if self.cc.hooks.records() {
             self.record(stamp, index, true);
         }
         self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
-        if index == 0 && self.timer != Timer::Reorder {
+        if index == 0 && self.timers.kind != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
             self.arm_rto(c, now);
         }

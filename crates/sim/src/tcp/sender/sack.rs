@@ -54,12 +54,12 @@ impl Sender {
         (number, widens): (u64, bool),
         out: &mut impl Wire,
     ) {
-        let Some(mut s) = self.sack.take() else { return };
-        let overtaken = number < self.snd_una;
+        let Some(mut s) = self.loss.sack.take() else { return };
+        let overtaken = number < self.stream.snd_una;
         // tcp_ack: an ACK that was overtaken, or comes when nothing is outstanding, changes the window only by what it takes back.
-        let steers = !c.is_linux() || !(overtaken || self.snd_nxt - self.snd_una + ack.acked == 0);
-        let was = self.ca_state;
-        let (marked, before) = (s.board.marked, s.board.pipe(self.snd_nxt + ack.acked - self.snd_una));
+        let steers = !c.is_linux() || !(overtaken || self.stream.snd_nxt - self.stream.snd_una + ack.acked == 0);
+        let was = self.loss.ca_state;
+        let (marked, before) = (s.board.marked, s.board.pipe(self.stream.snd_nxt + ack.acked - self.stream.snd_una));
         let (reordered, linux) = (s.rack.reordering_seen(), c.is_linux());
         let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
@@ -74,7 +74,7 @@ impl Sender {
             // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
             let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
             if !linux {
-                s.rack.on_dsack(self.snd_una, self.snd_nxt);
+                s.rack.on_dsack(self.stream.snd_una, self.stream.snd_nxt);
             } else if news.ours && reordered && !probe {
                 s.rack.note_dsack();
             }
@@ -100,7 +100,7 @@ impl Sender {
                 && s.episode.undo.all_reported
                 && match was {
                     CaState::Open | CaState::Disorder | CaState::Recovery => dubious,
-                    CaState::Loss => ack.acked > 0 || self.snd_una >= self.cold.recover,
+                    CaState::Loss => ack.acked > 0 || self.stream.snd_una >= self.cold.recover,
                     CaState::Cwr => false,
                 };
             if spurious && was != CaState::Loss {
@@ -116,8 +116,8 @@ impl Sender {
         }
         // tcp_process_tlp_ack: blocks without news make it no less a duplicate.
         let plain = ack.acked == 0 && !widens && if linux { !news.sacked } else { blocks.is_none() };
-        let probe_lost = !overtaken && s.rack.settle_probe(self.snd_una, plain, news.dsack.then_some(news.dsack_end));
-        self.sack = Some(s);
+        let probe_lost = !overtaken && s.rack.settle_probe(self.stream.snd_una, plain, news.dsack.then_some(news.dsack_end));
+        self.loss.sack = Some(s);
         let mut restarts = false;
         match linux && !overtaken {
             true => restarts = self.sample_ages(c, ack, news.ages),
@@ -135,53 +135,54 @@ impl Sender {
         }
         ack.segments = news.segments;
         ack.absent = self.absent();
-        if self.wants_all_acks && !overtaken {
-            self.law.in_ack_event(&mut self.window, ack);
+        if self.cc.wants_all_acks && !overtaken {
+            self.cc.algorithm.in_ack_event(&mut self.cc.window, ack);
         }
-        if probe_lost && linux && self.ca_state < CaState::Recovery {
+        if probe_lost && linux && self.loss.ca_state < CaState::Recovery {
             // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
             self.on_probe_loss(c);
         }
-        let partial = self.ca_state == CaState::Recovery && self.snd_una < self.cold.recover;
+        let partial = self.loss.ca_state == CaState::Recovery && self.stream.snd_una < self.cold.recover;
         // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
-        let by_duplicates = spurious && self.undo(!linux || self.ca_state == CaState::Loss);
+        let by_duplicates = spurious && self.undo(!linux || self.loss.ca_state == CaState::Loss);
         let mistaken = by_duplicates || self.try_undo(c, ack, news.original, news.sacked);
         if !mistaken {
             self.leave_episode(c);
         }
-        if probe_lost && !linux && self.ca_state < CaState::Cwr {
+        if probe_lost && !linux && self.loss.ca_state < CaState::Cwr {
             self.on_probe_loss(c);
         }
         if ack.acked > 0 {
-            self.dupacks = 0;
+            self.loss.dupacks = 0;
         } else if news.sacked {
             // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
-            self.dupacks += 1;
+            self.loss.dupacks += 1;
         }
-        if linux && self.wants_new_acks && steers {
+        if linux && self.cc.wants_new_acks && steers {
             // tcp_clean_rtx_queue: with every ACK, before the state changes.
             self.pkts_acked(ack);
         }
         let in_network = self.pipe();
-        let again = self.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let looks = !(self.ca_state == CaState::Recovery && self.holds_back());
+        let again = self.loss.sack.as_ref().map_or(0, |s| s.board.retx_segs);
+        let looks = !(self.loss.ca_state == CaState::Recovery && self.holds_back());
         let (lost, wait) = if looks { self.find_losses(c, ack.now) } else { (false, None) };
         restarts &= wait.is_none();
         // tcp_fastretrans_alert: retransmissions that are lost as well (FLAG_LOST_RETRANS) turn the repair after a timeout into a recovery.
-        let lost_again = linux && self.ca_state == CaState::Loss && self.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
+        let lost_again =
+            linux && self.loss.ca_state == CaState::Loss && self.loss.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
         ack.absent = self.absent();
-        ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
+        ack.lost = self.loss.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
-        let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain() && !(linux && s.board.repeats()));
+        let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !(linux && s.board.repeats()));
         // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
-        let raises = steers && (ack.acked > 0 || (news.sacked && self.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
+        let raises = steers && (ack.acked > 0 || (news.sacked && self.loss.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
         // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
-        let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
-        if (lost || evident) && self.ca_state < CaState::Recovery || lost && lost_again {
+        let evident = linux && self.loss.sack.as_ref().is_some_and(|s| s.board.lost > 0);
+        if (lost || evident) && self.loss.ca_state < CaState::Recovery || lost && lost_again {
             self.enter_recovery(c, ack.now, ack.ece, out);
-        } else if self.ca_state < CaState::Cwr {
+        } else if self.loss.ca_state < CaState::Cwr {
             if dubious || !linux {
-                self.ca_state = if plain { CaState::Open } else { CaState::Disorder };
+                self.loss.ca_state = if plain { CaState::Open } else { CaState::Disorder };
             }
             if plain {
                 self.cap_limited_transmit(0);
@@ -193,15 +194,15 @@ impl Sender {
             if !reduced && raises {
                 self.grow(c, ack);
             }
-        } else if self.ca_state == CaState::Loss && raises {
+        } else if self.loss.ca_state == CaState::Loss && raises {
             self.grow(c, ack);
         } else if ack.acked > 0 && !linux {
             self.pkts_acked(ack);
         }
         // tcp_try_to_open: the first stamp is that of repetitions which are still under way.
         if linux
-            && self.ca_state < CaState::Recovery
-            && let Some(s) = &mut self.sack
+            && self.loss.ca_state < CaState::Recovery
+            && let Some(s) = &mut self.loss.sack
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
@@ -210,9 +211,9 @@ impl Sender {
         if restarts && self.uses_linux_timers(c) {
             self.restart_timer(c, ack.now);
         }
-        if steers && self.hooks.control() {
+        if steers && self.cc.hooks.control() {
             self.control(c, ack, news.segments, before);
-        } else if steers && c.prr && matches!(self.ca_state, CaState::Recovery | CaState::Cwr) {
+        } else if steers && c.prr && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, news.segments, progress);
         }
     }
@@ -246,7 +247,7 @@ impl Sender {
                 .filter(|_| c.timestamps && (c.eifel || !c.is_linux()))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.cold.recover,
-            law: self.hooks.records().then_some(&mut self.law),
+            law: self.cc.hooks.records().then_some(&mut self.cc.algorithm),
             rack,
             late,
             newest: None,
@@ -261,20 +262,20 @@ impl Sender {
         if linux {
             early = delivered.sack(board, reported.above());
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
-            if let Some(late) = delivered.late.take().filter(|_| self.ca_state != CaState::Loss || episode.undo.open) {
-                delivered.rack.note_late(board, self.snd_una, late, c);
+            if let Some(late) = delivered.late.take().filter(|_| self.loss.ca_state != CaState::Loss || episode.undo.open) {
+                delivered.rack.note_late(board, self.stream.snd_una, late, c);
             }
         }
-        let again = delivered.acknowledge(board, self.snd_una, linux.then_some(beyond));
+        let again = delivered.acknowledge(board, self.stream.snd_una, linux.then_some(beyond));
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
         let AckedSegments { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
         if let Some(late) = late.filter(|_| linux) {
             // tcp_clean_rtx_queue: a hole that was not sent again is filled.
-            rack.note_late(board, self.snd_una, late, c);
+            rack.note_late(board, self.stream.snd_una, late, c);
         }
         let spoilt = if linux { again } else { repeated };
-        if self.hooks.records() {
-            self.law.forget(board.base);
+        if self.cc.hooks.records() {
+            self.cc.algorithm.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         SackInfo {
@@ -305,14 +306,19 @@ impl Sender {
         };
         let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
         ack.newest_rtt = Some(newest);
-        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)), Sent { snd_una: self.snd_una, snd_nxt: self.snd_nxt });
+        self.rtt.sample_of(
+            c,
+            rtt,
+            newest.max(Time::from_us(1)),
+            Sent { snd_una: self.stream.snd_una, snd_nxt: self.stream.snd_nxt },
+        );
         self.rtt.backoff = 0;
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
         // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
         let now = self.stamp(c, ack.now);
-        let head = self.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
+        let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
         let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
-        if self.timer == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
+        if self.timers.kind == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
             self.arm_rto(c, ack.now);
         }
         ack.acked > 0 || since
@@ -323,7 +329,7 @@ impl Sender {
     pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
         let mut wait = None;
         let linux = self.uses_linux_timers(c);
-        let Some(s) = &mut self.sack else { return (false, None) };
+        let Some(s) = &mut self.loss.sack else { return (false, None) };
         if linux {
             // tcp_rack_mark_lost: nothing delivered, nothing to look for.
             if std::mem::take(&mut s.rack.advanced) {
@@ -341,15 +347,15 @@ impl Sender {
             wait = self.detect_losses(c, now);
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
             if let Some(wait) = wait
-                && (TimeOrNever::at(now + wait) < self.timer_due || self.timer == Timer::Probe)
+                && (TimeOrNever::at(now + wait) < self.timers.due || self.timers.kind == Timer::Probe)
             {
                 self.set_timer(Timer::Reorder, now, wait);
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
-            if self.ca_state < CaState::Recovery
-                && self.dupacks >= c.dup_thresh
+            if self.loss.ca_state < CaState::Recovery
+                && self.loss.dupacks >= c.dup_thresh
                 && s.board.lost == 0
                 && s.board.len() > 0
                 && s.board.sacked > 0
@@ -357,15 +363,15 @@ impl Sender {
                 s.board.mark_lost(0);
             }
         }
-        let found = self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+        let found = self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         self.report_losses(now);
         (found, wait)
     }
 
     /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
     pub(super) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
-        let (stamp, recovering) = (self.stamp(c, now), self.ca_state >= CaState::Recovery);
-        let s = self.sack.as_mut()?;
+        let (stamp, recovering) = (self.stamp(c, now), self.loss.ca_state >= CaState::Recovery);
+        let s = self.loss.sack.as_mut()?;
         let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
         s.rack.detect(&mut s.board, stamp, wait, c.is_linux())
     }

@@ -23,24 +23,24 @@ impl Sender {
     /// The same of a sender without a scoreboard.
     #[inline(always)]
     pub(super) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
-        debug_assert!(self.sack.is_none());
-        self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
+        debug_assert!(self.loss.sack.is_none());
+        self.timers.kind = Timer::Rto;
+        self.timers.due = now.saturating_add(self.rtt.rto(c)).into();
     }
 
     /// The timer runs from now on for so long.
     #[inline(always)]
     pub(super) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
-        self.timer = timer;
-        self.timer_due = now.saturating_add(delay).into();
-        if let Some(s) = &mut self.sack {
+        self.timers.kind = timer;
+        self.timers.due = now.saturating_add(delay).into();
+        if let Some(s) = &mut self.loss.sack {
             s.timer_set = now;
         }
     }
 
     /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        if self.phase == Phase::SynSent && c.is_linux() {
+        if self.stream.phase == Phase::SynSent && c.is_linux() {
             return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
         }
         self.rtt.rto(c)
@@ -48,50 +48,52 @@ impl Sender {
 
     /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
     pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
-        let silent = self.last_tx.get().map_or(Time::ZERO, |last| now - last);
-        let ran = if self.timer == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
+        let silent = self.tx.last_tx.get().map_or(Time::ZERO, |last| now - last);
+        let ran = if self.timers.kind == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
         silent.min(ran)
     }
 
     /// Whether there is more to send than the window has room for, and nothing was sent since `since`: what was sent before has arrived, or
     /// is lost, so that an ACK is all that this sender waits for. Statistics only.
     pub fn lacks_window_since(&self, since: Time) -> bool {
-        self.snd_una < self.snd_nxt && self.snd_nxt < self.written && self.last_tx.get().is_some_and(|last| last <= since)
+        self.stream.snd_una < self.stream.snd_nxt
+            && self.stream.snd_nxt < self.stream.written
+            && self.tx.last_tx.get().is_some_and(|last| last <= since)
     }
 
     /// For how long nothing was sent at `now`, while a timer runs that would end that, and which one. Statistics only.
     pub fn silence(&self, now: Time) -> Option<(Time, TimeoutKind)> {
-        let kind = match (self.phase, self.timer) {
+        let kind = match (self.stream.phase, self.timers.kind) {
             (Phase::SynSent, _) => TimeoutKind::Syn,
-            (Phase::Established, Timer::Rto) if self.snd_una < self.snd_nxt => TimeoutKind::Other,
-            (Phase::Established, Timer::Probe) if self.snd_una < self.snd_nxt => TimeoutKind::Probe,
+            (Phase::Established, Timer::Rto) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Other,
+            (Phase::Established, Timer::Probe) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Probe,
             _ => return None,
         };
-        Some((now.saturating_sub(self.last_tx.get()?), kind))
+        Some((now.saturating_sub(self.tx.last_tx.get()?), kind))
     }
 
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        debug_assert!(self.timer_due.has_come(now));
+        debug_assert!(self.timers.due.has_come(now));
         if self.wait_for_wheel_slot(c, now) {
             return;
         }
-        match (self.phase, self.timer) {
+        match (self.stream.phase, self.timers.kind) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
                 if !self.cold.syn_retx {
-                    (self.cold.syn_retx, self.cold.first_syn) = (true, self.last_tx);
+                    (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx);
                 }
-                self.stats.losses.syn_rtos += 1;
+                self.stats.current.losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
             (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
-            (Phase::Established, Timer::Reorder) if self.sack.is_some() => self.on_reorder_timer(c, now, out),
+            (Phase::Established, Timer::Reorder) if self.loss.sack.is_some() => self.on_reorder_timer(c, now, out),
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
             (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::FinWait2 | Phase::Done, _) => {
-                self.timer = Timer::Idle;
-                self.timer_due = TimeOrNever::NEVER;
+                self.timers.kind = Timer::Idle;
+                self.timers.due = TimeOrNever::NEVER;
             }
         }
     }
@@ -101,9 +103,9 @@ impl Sender {
         if !c.is_linux() || self.put_off() {
             return false;
         }
-        let due = self.timer_due.or_never();
-        let set = match &self.sack {
-            Some(s) if self.snd_una < self.snd_nxt => s.timer_set,
+        let due = self.timers.due.or_never();
+        let set = match &self.loss.sack {
+            Some(s) if self.stream.snd_una < self.stream.snd_nxt => s.timer_set,
             // A SYN, or a closed window: for all of the timeout.
             _ => due.saturating_sub(self.rto(c)),
         };
@@ -115,33 +117,33 @@ impl Sender {
         if expires <= now {
             return false;
         }
-        self.timer_due = expires.into();
-        self.cold.put_off = self.timer_due;
+        self.timers.due = expires.into();
+        self.cold.put_off = self.timers.due;
         true
     }
 
     /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
     pub fn put_off(&self) -> bool {
-        !self.timer_due.is_never() && self.timer_due == self.cold.put_off
+        !self.timers.due.is_never() && self.timers.due == self.cold.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.snd_una == self.snd_nxt {
+        if self.stream.snd_una == self.stream.snd_nxt {
             return self.probe_window(c, now, out);
         }
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
         self.end_wait_for_rto();
-        self.stats.losses.rtos += 1;
-        let (first_window, end) = (self.window_end, self.message_end);
-        if self.snd_una < first_window {
-            self.stats.losses.rtos_head += 1;
-        } else if self.snd_una + 3 * u64::from(c.mss) >= end {
-            self.stats.losses.rtos_tail += 1;
+        self.stats.current.losses.rtos += 1;
+        let (first_window, end) = (self.stats.first_window_end, self.stats.message_end);
+        if self.stream.snd_una < first_window {
+            self.stats.current.losses.rtos_head += 1;
+        } else if self.stream.snd_una + 3 * u64::from(c.mss) >= end {
+            self.stats.current.losses.rtos_tail += 1;
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
@@ -150,47 +152,47 @@ impl Sender {
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
         // timeout ends a reduction that has begun, and of which not all is acknowledged.
-        let repeated = self.ca_state == CaState::Loss && self.snd_una == self.cold.timed_out;
-        let disordered = self.ca_state <= CaState::Disorder;
-        let answered = self.snd_una < self.cwr_end && self.reduced_by_ecn();
+        let repeated = self.loss.ca_state == CaState::Loss && self.stream.snd_una == self.cold.timed_out;
+        let disordered = self.loss.ca_state <= CaState::Disorder;
+        let answered = self.stream.snd_una < self.cc.cwr_end && self.reduced_by_ecn();
         let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
-        self.cold.timed_out = self.snd_una;
-        if self.ca_state == CaState::Recovery && self.sack.is_none() {
+        self.cold.timed_out = self.stream.snd_una;
+        if self.loss.ca_state == CaState::Recovery && self.loss.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
-            self.window.cwnd = self.window.ssthresh.cap(self.window.cwnd);
+            self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
         }
         self.start_frto(c, !repeated && !reduced, repeated);
         if !repeated && !reduced {
             let before = self.reduction_base(c);
             self.init_undo(c, false);
-            self.ca_state = CaState::Loss;
-            self.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
-            self.stats.losses.loss_cuts += 1;
+            self.loss.ca_state = CaState::Loss;
+            self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
+            self.stats.current.losses.loss_cuts += 1;
         } else if repeated && c.reduce == Reduce::Window {
             // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
             // TcpAgent::slowdown leaves a threshold of two.
-            self.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
+            self.cc.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
         }
-        self.ca_state = CaState::Loss;
+        self.loss.ca_state = CaState::Loss;
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
         //# which equals 1 full-sized segment (regardless of the value of IW).
-        self.window.cwnd = 1.0;
-        self.dupacks = 0;
+        self.cc.window.cwnd = 1.0;
+        self.loss.dupacks = 0;
         self.cold.limited = 0;
-        self.cold.recover = self.snd_max;
-        self.begin_reduction(self.snd_max);
-        self.law.cwnd_event(&mut self.window, Event::Timeout { snd_max: self.snd_max });
-        if let Some(s) = &mut self.slow_start {
-            s.timeout(now, self.snd_max);
+        self.cold.recover = self.stream.snd_max;
+        self.begin_reduction(self.stream.snd_max);
+        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Timeout { snd_max: self.stream.snd_max });
+        if let Some(s) = &mut self.cc.slow_start {
+            s.timeout(now, self.stream.snd_max);
         }
         self.rtt.back_off();
-        self.timed = Timed::NONE;
-        self.timer = Timer::Idle;
+        self.timers.timed_segment = Timed::NONE;
+        self.timers.kind = Timer::Idle;
         let stamp = self.stamp(c, now);
-        match &mut self.sack {
+        match &mut self.loss.sack {
             // Go back: everything outstanding is sent again as the window opens.
-            None => self.snd_nxt = self.snd_una,
+            None => self.stream.snd_nxt = self.stream.snd_una,
             Some(s) => {
                 let again = s.board.retx_segs;
                 if c.recovery == Recovery::Rack {
@@ -220,20 +222,20 @@ impl Sender {
                 s.rack.probe_end = None;
                 s.episode.rescued = false;
                 self.report_losses(now);
-                let Some(s) = &mut self.sack else { return };
+                let Some(s) = &mut self.loss.sack else { return };
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
-                self.window.cwnd = match c.reduce {
+                self.cc.window.cwnd = match c.reduce {
                     Reduce::Cwnd => f64::from(s.board.in_network() + 1),
                     Reduce::Window | Reduce::Flight => {
-                        Window::of_bytes(s.board.pipe(self.snd_nxt - self.snd_una) + u64::from(c.mss), c.mss)
+                        Window::of_bytes(s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + u64::from(c.mss), c.mss)
                     }
                 };
             }
         }
         self.transmit(c, now, out);
         // The timer was started by the retransmission, with the doubled timeout; the receive window cannot hold the first segment back.
-        if self.timer == Timer::Idle {
+        if self.timers.kind == Timer::Idle {
             self.arm_rto(c, now);
         }
     }
@@ -243,7 +245,7 @@ impl Sender {
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.rtt.backoff + 1 == c.probe_after {
-            self.stats.losses.rtos += 1;
+            self.stats.current.losses.rtos += 1;
         }
         self.send_probe(c, now, out);
     }
@@ -252,9 +254,9 @@ impl Sender {
     fn send_probe(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.rtt.back_off();
         let mut probe = self.packet(c, now);
-        probe.seq = self.numbers.wire(self.snd_una);
+        probe.seq = self.tx.numbers().wire(self.stream.snd_una);
         probe.flags = flag::PROBE;
-        self.balance = self.balance.wrapping_add(1);
+        self.tx.balance = self.tx.balance.wrapping_add(1);
         out.emit(probe, None);
         self.arm_rto(c, now);
     }
@@ -265,16 +267,16 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
-        if self.snd_una == self.snd_nxt && self.snd_nxt < self.stream_end() {
+        if self.stream.snd_una == self.stream.snd_nxt && self.stream.snd_nxt < self.stream_end() {
             self.arm_rto(c, now);
         }
     }
 
     /// The timer has expired that a sender rested for, if it did.
     fn end_wait_for_rto(&mut self) -> bool {
-        let rested = self.reduction_cause == ReductionCause::EcnAtOneSegment;
+        let rested = self.cc.reduction_cause == ReductionCause::EcnAtOneSegment;
         if rested {
-            self.reduction_cause = ReductionCause::Ecn;
+            self.cc.reduction_cause = ReductionCause::Ecn;
         }
         rested
     }
@@ -282,24 +284,24 @@ impl Sender {
     #[cold]
     fn probe_window(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.end_wait_for_rto() {
-            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+            (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
             return self.transmit(c, now, out);
         }
-        if self.snd_nxt < self.stream_end() {
+        if self.stream.snd_nxt < self.stream_end() {
             return self.send_probe(c, now, out);
         }
-        (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+        (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
     }
 
     /// An ACK has come while data waits for the window. If that is open again nobody asks any more; if not, Linux asks later (tcp_ack_probe).
     #[cold]
     #[inline(never)]
     pub(super) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
-        if self.reduction_cause == ReductionCause::EcnAtOneSegment {
+        if self.cc.reduction_cause == ReductionCause::EcnAtOneSegment {
             return;
         }
-        if self.snd_wnd_edge > self.snd_nxt {
-            (self.timer, self.timer_due) = (Timer::Idle, TimeOrNever::NEVER);
+        if self.stream.snd_wnd_edge > self.stream.snd_nxt {
+            (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
             self.rtt.backoff = 0;
         } else if c.is_linux() {
             self.arm_rto(c, now);
@@ -314,15 +316,15 @@ impl Sender {
             return;
         }
         self.rtt.backoff = 0;
-        self.window.cwnd = 1.0;
+        self.cc.window.cwnd = 1.0;
         // As after the timeouts that it was: what is retransmitted now is not the start of a fast recovery.
-        self.ca_state = CaState::Loss;
-        self.dupacks = 0;
-        self.cold.recover = self.snd_max;
-        self.law.cwnd_event(&mut self.window, Event::Timeout { snd_max: self.snd_max });
+        self.loss.ca_state = CaState::Loss;
+        self.loss.dupacks = 0;
+        self.cold.recover = self.stream.snd_max;
+        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Timeout { snd_max: self.stream.snd_max });
         self.arm_rto(c, now);
-        match &mut self.sack {
-            None => self.snd_nxt = self.snd_una,
+        match &mut self.loss.sack {
+            None => self.stream.snd_nxt = self.stream.snd_una,
             Some(s) => s.board.mark_after_timeout(|_, _| true),
         }
         self.report_losses(now);
@@ -345,10 +347,10 @@ impl Sender {
     /// this grows by a window a round, and all of it but one window has arrived.
     pub(super) fn reduction_base(&self, c: &TcpConfig) -> f64 {
         let mss = f64::from(c.mss);
-        let window = self.window.cwnd;
+        let window = self.cc.window.cwnd;
         match c.reduce {
             Reduce::Cwnd => window,
-            Reduce::Window => window.min(self.snd_wnd_edge.saturating_sub(self.snd_una) as f64 / mss),
+            Reduce::Window => window.min(self.stream.snd_wnd_edge.saturating_sub(self.stream.snd_una) as f64 / mss),
             Reduce::Flight => window.min((self.flight() - self.cold.limited.min(self.flight())) as f64 / mss),
         }
     }
@@ -357,9 +359,9 @@ impl Sender {
     pub(super) fn ssthresh_after(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
         if c.reduce == Reduce::Window {
             // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
-            self.window.cwnd = self.window.cwnd.min(before.max(1.0));
+            self.cc.window.cwnd = self.cc.window.cwnd.min(before.max(1.0));
         }
         let reduction = Reduction { trigger, from: before, in_flight: self.pipe() };
-        self.law.ssthresh(&self.window, reduction)
+        self.cc.algorithm.ssthresh(&self.cc.window, reduction)
     }
 }

@@ -14,7 +14,7 @@ impl Sender {
     /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
     #[inline]
     pub(super) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
-        let Some(q) = &self.tsq else { return false };
+        let Some(q) = &self.tx.tsq else { return false };
         // The memory of two of them is always free for a connection (tcp_small_queue_check).
         let pair = 2 * memory(c, data as u32);
         let known = q.rate.filter(|_| c.tso.is_none());
@@ -25,16 +25,16 @@ impl Sender {
 
     /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
     fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
-        let (paced, burst) = (self.hooks.paces(), self.burst_size(c));
+        let (paced, burst) = (self.cc.hooks.paces(), self.burst_size(c));
         // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
         // was sent again has left a window of one segment (tcp_enter_loss).
-        let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.window };
-        let (window, segments) = if self.snd_una > 0 { (self.window, segments) } else { (first, 0) };
+        let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.cc.window };
+        let (window, segments) = if self.stream.snd_una > 0 { (self.cc.window, segments) } else { (first, 0) };
         let rate = || match paced {
-            true => self.law.pacing_rate(c.mss),
+            true => self.cc.algorithm.pacing_rate(c.mss),
             false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
         };
-        let rate = match &mut self.tsq {
+        let rate = match &mut self.tx.tsq {
             Some(q) => *q.rate.get_or_insert_with(rate),
             None => rate(),
         };
@@ -46,7 +46,8 @@ impl Sender {
     fn exceeds_tsq_limit(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let new = factor == 1;
         let burst = self.burst_size(c);
-        let begun = (self.snd_nxt + 1..=self.snd_nxt + burst).contains(&self.tsq.as_ref().map_or(0, |q| q.burst));
+        let begun =
+            (self.stream.snd_nxt + 1..=self.stream.snd_nxt + burst).contains(&self.tx.tsq.as_ref().map_or(0, |q| q.burst));
         if new && begun {
             // The rest of a burst goes with its beginning.
             return false;
@@ -57,11 +58,11 @@ impl Sender {
             return false;
         }
         let limit = self.tsq_limit(c, data, segments) * factor;
-        let Some(q) = &mut self.tsq else { return false };
+        let Some(q) = &mut self.tx.tsq else { return false };
         // What a socket has in use is counted from one (`sk_wmem_alloc`).
         if q.bytes < limit {
             if new && c.tso.is_some() {
-                q.burst = self.snd_nxt + burst;
+                q.burst = self.stream.snd_nxt + burst;
             }
             return false;
         }
@@ -75,8 +76,8 @@ impl Sender {
             return u64::MAX;
         }
         let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
-        let room = self.tsq_limit(c, mss, self.segments_out(c)).saturating_sub(self.tsq.as_ref().map_or(0, |q| q.bytes));
-        self.snd_nxt + room.div_ceil(size) * mss
+        let room = self.tsq_limit(c, mss, self.segments_out(c)).saturating_sub(self.tx.tsq.as_ref().map_or(0, |q| q.bytes));
+        self.stream.snd_nxt + room.div_ceil(size) * mss
     }
 }
 

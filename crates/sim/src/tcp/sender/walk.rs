@@ -2,7 +2,13 @@
 
 use super::cold_state::ColdState;
 use super::{CaState, Sender};
+use crate::tcp::common::congestion::CongestionState;
+use crate::tcp::common::loss::LossState;
+use crate::tcp::common::send_stream::SendStream;
+use crate::tcp::common::timers::Timers;
+use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::message_stats::MessageStats;
 use crate::tcp::send_stats::{Losses, SendStats};
 use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever, Walk};
@@ -10,18 +16,25 @@ use forebay_units::{Time, TimeOrNever, Walk};
 impl Sender {
     /// Goes through it, with its configuration.
     pub(crate) fn walk(&mut self, c: &TcpConfig, v: &mut dyn Walk) {
-        let acked = self.snd_una;
-        v.connection(self.template.conn, acked);
-        let in_slow_start = self.window.in_slow_start();
+        let acked = self.stream.snd_una;
+        v.connection(self.tx.template.conn, acked);
+        let in_slow_start = self.cc.window.in_slow_start();
         let endless = self.is_endless();
+        let Sender { tx, stream, rtt, timers, cc, loss, stats, cold } = self;
+        let Transmitter { template, tsq, last_tx, balance, send_buffer: buffer } = tx;
         #[rustfmt::skip]
-        let Sender {
-            numbers, generation: _, template, plain, fast_path: _, paced_send: _, uses_scoreboard: _, hooks, wants_all_acks: _, wants_new_acks: _, group: _, phase, ca_state, timer, fin, closing,
-            ecn, cwr_pending, reduction_cause, window_limited, shift, dupacks, snd_una, snd_nxt, snd_max, written, snd_wnd_edge, window, cwr_end, rtt,
-            timer_due, armed, timed, last_tx, law, slow_start, tsq, window_end, message_end, stats, balance,
-            sack, rack_rtt, buffer, alarm, cold,
-        } = self;
-        v.same(u64::from(numbers.initial()));
+        let SendStream {
+            snd_una, snd_nxt, snd_max, written, snd_wnd_edge, group: _, phase, fin, closing, snd_wscale: shift, plain, fast_path: _,
+        } = stream;
+        let Timers { due: timer_due, armed, alarm, timed_segment: timed, kind: timer, generation: _ } = timers;
+        #[rustfmt::skip]
+        let CongestionState {
+            window, algorithm: law, slow_start, cwr_end, hooks, wants_all_acks: _, wants_new_acks: _, paced_send: _, ecn, cwr_pending,
+            reduction_cause, cwnd_limited: window_limited,
+        } = cc;
+        let LossState { sack, rack_rtt, dupacks, ca_state, uses_scoreboard: _ } = loss;
+        let MessageStats { current: stats, first_window_end: window_end, message_end } = stats;
+        v.same(u64::from(template.seq));
         v.same(template.meta.ecn() as u64);
         v.same(*phase as u64);
         v.same(*ca_state as u64);
@@ -89,17 +102,17 @@ impl Sender {
 
     /// Whether what is being acknowledged has no end.
     pub(crate) fn is_endless(&self) -> bool {
-        self.message_end == u64::MAX && self.written > self.snd_max.saturating_add(1 << 60)
+        self.stats.message_end == u64::MAX && self.stream.written > self.stream.snd_max.saturating_add(1 << 60)
     }
 
     /// When a segment left last.
     pub(crate) fn last_sent(&self) -> Option<Time> {
-        self.last_tx.get()
+        self.tx.last_tx.get()
     }
 
     /// Moves the engine's entry for its timer by as much as the timer.
     pub(crate) fn move_entry(&mut self, by: Time) {
-        self.armed = self.armed.get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
+        self.timers.armed = self.timers.armed.get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
     }
 }
 
