@@ -37,7 +37,7 @@ const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with 
 const EXCEPTIONS: &[Exception] = &[
     may("sim/src/tcp/receiver/mod.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/options.rs", "dctcp", FEEDBACK),
-    may("sim/src/tcp/sender/newreno.rs", "reno", RECOVERY),
+    may("sim/src/tcp/rfc/newreno.rs", "reno", RECOVERY),
 ];
 
 /// What is read, as paths below `crates`, and which names must not be in it.

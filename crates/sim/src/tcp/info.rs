@@ -1,7 +1,7 @@
 //! What an endpoint knows of itself, for those that look on from outside (`forebay conform`).
 
+use super::common::scoreboard::{LOST, RETX, SACKED};
 use super::receiver::Receiver;
-use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::Sender;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;

@@ -1,6 +1,6 @@
 //! Loss detection and recovery of a sender.
 
-use crate::tcp::sack_state::SackState;
+use crate::tcp::common::sack_state::SackState;
 use crate::tcp::sender::CaState;
 use forebay_units::Time;
 

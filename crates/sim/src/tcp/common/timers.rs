@@ -1,7 +1,7 @@
 //! The sender's timers.
 
 use crate::net::generation::Generation;
-use crate::tcp::rtt::Timed;
+use crate::tcp::common::rtt::Timed;
 use crate::tcp::sender::Timer;
 use forebay_units::TimeOrNever;
 

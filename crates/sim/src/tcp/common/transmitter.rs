@@ -1,9 +1,9 @@
 //! Packets that leave a sender, and its packets that wait in the interface of the host.
 
 use crate::net::packet::Packet;
-use crate::tcp::send_buffer::SendBuffer;
-use crate::tcp::seq::Numbers;
-use crate::tcp::tsq::SmallQueue;
+use crate::tcp::common::seq::Numbers;
+use crate::tcp::linux::send_buffer::SendBuffer;
+use crate::tcp::linux::small_queue::SmallQueue;
 use forebay_units::TimeOrNever;
 
 /// Packets of one sender on their way out.

@@ -3,18 +3,18 @@
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
+use crate::tcp::common::rtt::Sent;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Sent;
 use forebay_experiment::transport::{Ecn, Growth, Reduce};
 use forebay_units::{Time, TimeOrNever};
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
-pub(super) fn microseconds(now: Time, time: Time) -> Time {
+pub(in crate::tcp) fn microseconds(now: Time, time: Time) -> Time {
     Time::from_us((now.as_us() - now.saturating_sub(time).as_us()).max(1))
 }
 
 /// The age of an echo by the timestamp clock, a tick at least (Linux tcp_rtt_tsopt_us).
-pub(super) fn whole_ticks(c: &TcpConfig, now: Time, echo: Time) -> Time {
+pub(in crate::tcp) fn whole_ticks(c: &TcpConfig, now: Time, echo: Time) -> Time {
     let tick = c.timestamp_clock.max(Time::from_us(1));
     tick * (now / tick - echo / tick).max(1)
 }
@@ -142,7 +142,7 @@ impl Sender {
 
     /// What the law gets of an ACK of `acked` bytes.
     #[inline(always)]
-    pub(super) fn ack_facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
+    pub(in crate::tcp) fn ack_facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {
             now,
             snd_una: self.stream.snd_una,
@@ -171,7 +171,7 @@ impl Sender {
     /// How many segments an ACK may count for, of a rule with a limit: one while a timeout is repaired (RFC 3465 section 2.3), because an ACK
     /// then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section 2.1).
     #[inline(always)]
-    pub(super) fn growth_limit(&self, limit: u32) -> f64 {
+    pub(in crate::tcp) fn growth_limit(&self, limit: u32) -> f64 {
         if self.loss.ca_state == CaState::Loss {
             return f64::from(limit.min(1));
         }
@@ -180,7 +180,7 @@ impl Sender {
 
     /// Counts what was acknowledged with ECE.
     #[inline(always)]
-    pub(super) fn count_ece(&mut self, ece: bool, acked: u64) {
+    pub(in crate::tcp) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
             if self.stream.snd_una <= self.stats.message_end {
                 self.stats.current.losses.ce_bytes += acked
@@ -191,7 +191,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    pub(super) fn update_cwnd_max(&mut self) {
+    pub(in crate::tcp) fn update_cwnd_max(&mut self) {
         if self.cc.window.cwnd > self.stats.current.cwnd_max {
             self.stats.current.cwnd_max = self.cc.window.cwnd;
         }
@@ -255,7 +255,7 @@ impl Sender {
 
     /// How long ago what an ACK up to stream offset `ack` answers was sent, if that is known.
     #[inline(always)]
-    pub(super) fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
+    pub(in crate::tcp) fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
@@ -267,7 +267,7 @@ impl Sender {
 
     /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
     #[inline(always)]
-    pub(super) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
+    pub(in crate::tcp) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = self.echoed(c, now, ack, echo);
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
@@ -281,14 +281,14 @@ impl Sender {
     }
 
     #[inline(always)]
-    pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
+    pub(in crate::tcp) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
         self.rtt.sample(c, rtt, Sent { snd_una: self.stream.snd_una, snd_nxt: self.stream.snd_nxt });
         self.stats.current.note_rtt(rtt);
     }
 
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
-    pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
+    pub(in crate::tcp) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
         if self.cc.wants_new_acks && !(self.loss.sack.is_some() && c.is_linux()) {
             self.pkts_acked(&{ *ack });
         }
@@ -325,12 +325,12 @@ impl Sender {
     }
 
     /// Most segments outstanding in the window of data under way.
-    pub(super) fn max_packets_out(&self) -> u32 {
+    pub(in crate::tcp) fn max_packets_out(&self) -> u32 {
         self.loss.sack.as_ref().map_or(self.cold.usage.most_out, |s| s.usage.most_out)
     }
 
     /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
-    pub(super) fn pkts_acked(&mut self, ack: &Ack) {
+    pub(in crate::tcp) fn pkts_acked(&mut self, ack: &Ack) {
         if let Some(s) = &mut self.cc.slow_start {
             let newest_rtt = ack.newest_rtt.filter(|_| !self.cc.algorithm.ignores_delay(ack));
             s.pkts_acked(&mut self.cc.window, &Ack { newest_rtt, ..*ack });

@@ -9,7 +9,7 @@ impl Sender {
     /// The segment at `index` of the scoreboard leaves, for the first time or again.
     #[cold]
     #[inline(never)]
-    pub(super) fn record(&mut self, now: Time, index: usize, again: bool) {
+    pub(in crate::tcp) fn record(&mut self, now: Time, index: usize, again: bool) {
         let in_flight = self.pipe();
         let Some(s) = &self.loss.sack else { return };
         let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
@@ -18,7 +18,7 @@ impl Sender {
 
     /// Tells a law that records segments which are newly deemed lost.
     #[inline]
-    pub(super) fn report_losses(&mut self, now: Time) {
+    pub(in crate::tcp) fn report_losses(&mut self, now: Time) {
         if self.cc.hooks.records() {
             self.report(now);
         }
@@ -40,7 +40,7 @@ impl Sender {
     /// A law that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
     #[cold]
     #[inline(never)]
-    pub(super) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
+    pub(in crate::tcp) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
         // Something may have been sent again since the losses were found.
         ack.absent = self.absent();
         let outcome = Outcome {
@@ -60,7 +60,7 @@ impl Sender {
     /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
     /// tcp_rate_check_app_limited).
     #[cold]
-    pub(super) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
+    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }

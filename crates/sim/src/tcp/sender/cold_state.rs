@@ -1,10 +1,10 @@
 //! What a sender knows of losses, their repair and other things that most connections never meet. It is made when it is first needed.
 
 use crate::shim::tagger::Tagger;
-use crate::tcp::cold::{Cold, Initial};
-use crate::tcp::cwnd_validation::CwndUsage;
-use crate::tcp::message_stats::PendingMessages;
-use crate::tcp::pacer::Pacer;
+use crate::tcp::common::cold::{Cold, Initial};
+use crate::tcp::common::cwnd_validation::CwndUsage;
+use crate::tcp::common::message_stats::PendingMessages;
+use crate::tcp::common::pacer::Pacer;
 use forebay_units::{TimeOrNever, Walk};
 
 /// State that most connections do without.
@@ -13,33 +13,33 @@ pub(crate) struct ColdState {
     /// Recovery ends here; 0 when there was none yet.
     pub(in crate::tcp) recover: u64,
     /// Bytes sent by limited transmit that the flight size must not count.
-    pub(super) limited: u64,
+    pub(in crate::tcp) limited: u64,
     /// `snd_una` at the last timeout, `u64::MAX` before the first.
-    pub(super) timed_out: u64,
+    pub(in crate::tcp) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
-    pub(super) held_due: TimeOrNever,
+    pub(in crate::tcp) held_due: TimeOrNever,
     /// When the running timer expires, where that has been put off to the slot of a timer wheel.
-    pub(super) put_off: TimeOrNever,
+    pub(in crate::tcp) put_off: TimeOrNever,
     /// Retransmissions of the connection.
     pub(crate) retransmitted: u64,
     /// Round trip that the host remembers of the path, if any, and if it is asked for.
     pub(in crate::tcp) remembered: TimeOrNever,
     /// First byte of the message now being acknowledged, where a law or shim looks at that.
-    pub(super) begin: u64,
+    pub(in crate::tcp) begin: u64,
     /// No partial acknowledgement has come in this recovery.
-    pub(super) first_partial: bool,
+    pub(in crate::tcp) first_partial: bool,
     /// The SYN was sent again.
-    pub(super) syn_retx: bool,
+    pub(in crate::tcp) syn_retx: bool,
     /// When it was sent first, if it was sent again.
-    pub(super) first_syn: TimeOrNever,
+    pub(in crate::tcp) first_syn: TimeOrNever,
     /// Departure times, for laws that give a rate.
-    pub(super) pacer: Option<Box<Pacer>>,
+    pub(in crate::tcp) pacer: Option<Box<Pacer>>,
     /// Tags the packets of transports with such a shim.
-    pub(super) tag: Option<Box<Tagger>>,
+    pub(in crate::tcp) tag: Option<Box<Tagger>>,
     /// How the window has been used, of senders without scoreboard.
-    pub(super) usage: CwndUsage,
+    pub(in crate::tcp) usage: CwndUsage,
     /// The messages behind the oldest unacknowledged one, with their statistics.
-    pub(super) pending: PendingMessages,
+    pub(in crate::tcp) pending: PendingMessages,
 }
 
 impl ColdState {
@@ -62,7 +62,7 @@ impl ColdState {
     };
 
     /// Goes through what of it does not depend on the rest of the sender. `repeats`: retransmissions of the last episode may still be reported.
-    pub(super) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, repeats: bool, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let ColdState {
             recover, limited, timed_out, held_due: _, put_off: _, retransmitted, remembered, begin: _, first_partial, syn_retx, first_syn: _, pacer, tag, usage,
@@ -107,12 +107,12 @@ impl Initial for ColdState {
 
 impl Cold<ColdState> {
     /// What tags the packets, if anything does.
-    pub(super) fn tag_mut(&mut self) -> Option<&mut Tagger> {
+    pub(in crate::tcp) fn tag_mut(&mut self) -> Option<&mut Tagger> {
         self.made()?.tag.as_deref_mut()
     }
 
     /// What gives the segments their departure times, if anything does.
-    pub(super) fn pacer_mut(&mut self) -> Option<&mut Pacer> {
+    pub(in crate::tcp) fn pacer_mut(&mut self) -> Option<&mut Pacer> {
         self.made()?.pacer.as_deref_mut()
     }
 }

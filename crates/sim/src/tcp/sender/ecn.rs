@@ -12,7 +12,7 @@ impl Sender {
     //# once every round-trip time).
     /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
     #[inline(always)]
-    pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
+    pub(in crate::tcp) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
         let reduces = ack.ece
             && self.loss.ca_state < CaState::Cwr
@@ -24,7 +24,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    pub(super) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
+    pub(in crate::tcp) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
@@ -61,7 +61,7 @@ impl Sender {
     /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
     #[cold]
     #[inline(never)]
-    pub(super) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
         self.cc.reduction_cause = ReductionCause::EcnAtOneSegment;
         self.arm_rto(c, now);
     }
@@ -69,7 +69,7 @@ impl Sender {
     /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
     /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
     #[inline]
-    pub(super) fn begin_reduction(&mut self, end: u64) {
+    pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
         self.cc.cwr_end = end;
         self.cc.cwr_pending = self.cc.ecn;
         self.cc.reduction_cause = ReductionCause::Loss;
@@ -77,14 +77,14 @@ impl Sender {
 
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
     /// lets a loss in it rest with that.
-    pub(super) fn reduced_by_ecn(&self) -> bool {
+    pub(in crate::tcp) fn reduced_by_ecn(&self) -> bool {
         self.cc.reduction_cause != ReductionCause::Loss
             && (self.stream.snd_una < self.cc.cwr_end || self.loss.ca_state == CaState::Cwr)
             && !self.cc.algorithm.loss_outweighs_marks()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
-    pub(super) fn reducing(&self) -> bool {
+    pub(in crate::tcp) fn reducing(&self) -> bool {
         matches!(self.loss.ca_state, CaState::Cwr | CaState::Recovery) && self.stream.snd_una < self.cc.cwr_end
     }
 }

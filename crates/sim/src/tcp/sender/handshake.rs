@@ -9,7 +9,7 @@ use forebay_experiment::transport::Ecn;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
-    pub(super) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.phase = Phase::Established;
         self.timers.kind = Timer::Idle;
         self.timers.due = TimeOrNever::NEVER;
@@ -63,14 +63,14 @@ impl Sender {
     }
 
     /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
-    pub(super) fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
         ack.seq = self.tx.numbers().wire(self.stream.snd_una);
         self.tx.balance = self.tx.balance.wrapping_add(1);
         out.emit(ack, None);
     }
 
-    pub(super) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
+    pub(in crate::tcp) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.phase = if p.has(flag::FIN) { Phase::Done } else { Phase::FinWait2 };
         self.tx.tsq = None;
         self.timers.kind = Timer::Idle;

@@ -3,14 +3,14 @@
 
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
+use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sack_state::SackState;
 use forebay_experiment::transport::Idle;
 use forebay_units::Time;
 
 impl Sender {
     /// What a scoreboard is at first; `lent`: memory of another one.
-    pub(super) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
+    pub(in crate::tcp) fn scoreboard(c: &TcpConfig, lent: Option<Box<SackState>>) -> Box<SackState> {
         let mut state = lent.unwrap_or_default();
         state.clear();
         state.board.losses = c.law.hooks().records().then(Box::default);
@@ -30,7 +30,7 @@ impl Sender {
 
     /// Something is to be sent, or a packet has come.
     #[inline]
-    pub(super) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
         if self.loss.uses_scoreboard && self.loss.sack.is_none() {
             self.make_scoreboard(c);
         }
@@ -45,7 +45,7 @@ impl Sender {
 
     /// An ACK has been dealt with.
     #[inline]
-    pub(super) fn release_scoreboard(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn release_scoreboard(&mut self, c: &TcpConfig) {
         if self.stream.snd_una == self.stream.snd_nxt && self.stream.phase == Phase::Established && !self.cc.hooks.records() {
             self.drop_scoreboard_if_unused(c);
         }
@@ -80,7 +80,7 @@ impl Sender {
     }
 
     /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
-    pub(super) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
+    pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.tx.last_tx.get() else { return };
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge == self.stream.snd_nxt);
         if !shut {

@@ -1,13 +1,13 @@
 //! Which message a counter belongs to: the one that the stream offset lies in. Of several at once the oldest unacknowledged one is at hand
-//! (`Sender::start_message`, `Sender::stats`); the others wait in [`PendingMessages`](crate::tcp::message_stats::PendingMessages).
+//! (`Sender::start_message`, `Sender::stats`); the others wait in [`PendingMessages`](crate::tcp::common::message_stats::PendingMessages).
 
 use super::Sender;
-use crate::tcp::message_stats::PendingMessage;
-use crate::tcp::send_stats::SendStats;
+use crate::tcp::common::message_stats::PendingMessage;
+use crate::tcp::common::send_stats::SendStats;
 
 impl Sender {
     /// A message that ends at stream offset `end` is written while another is unacknowledged.
-    pub(super) fn add_pending_message(&mut self, end: u64) {
+    pub(in crate::tcp) fn add_pending_message(&mut self, end: u64) {
         let stats = SendStats { cwnd_max: self.cc.window.cwnd, ..SendStats::default() };
         self.cold.pending.0.get_or_insert_default().push_back(PendingMessage { end, stats });
     }
@@ -33,7 +33,7 @@ impl Sender {
 
     /// The counters of the message that `offset` lies in.
     #[inline]
-    pub(super) fn stats_at(&mut self, offset: u64) -> &mut SendStats {
+    pub(in crate::tcp) fn stats_at(&mut self, offset: u64) -> &mut SendStats {
         if offset < self.stats.message_end {
             return &mut self.stats.current;
         }
@@ -45,7 +45,7 @@ impl Sender {
 
     /// Full segments of `mss` bytes were sent for the first time, from stream offset `first` to `end`.
     #[inline]
-    pub(super) fn count_sent(&mut self, first: u64, end: u64, segments: u64, mss: u64) {
+    pub(in crate::tcp) fn count_sent(&mut self, first: u64, end: u64, segments: u64, mss: u64) {
         if end <= self.stats.message_end {
             self.stats.current.segs_sent += segments;
         } else {
@@ -64,7 +64,7 @@ impl Sender {
 
     /// `bytes` up to `snd_una` were acknowledged with ECE.
     #[cold]
-    pub(super) fn count_marked(&mut self, bytes: u64) {
+    pub(in crate::tcp) fn count_marked(&mut self, bytes: u64) {
         let (mut from, to) = (self.stream.snd_una - bytes, self.stream.snd_una);
         while from < to {
             let end = if from < self.stats.message_end {

@@ -4,39 +4,32 @@
 //! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
 
 mod ack;
+mod app;
 mod audit;
 mod cc_events;
 mod cold_state;
 mod ecn;
 mod fast_path;
-mod fast_path_sack;
-mod fast_transmit;
 mod handshake;
 mod idle;
-mod linux_timers;
 mod message_stats;
-mod newreno;
 mod paced_send;
 mod pacing;
 mod packet_tags;
 mod rate_sample;
 mod recovery;
-mod reno_sack;
 mod retransmit;
 mod sack;
 mod sack_option;
-mod send_stream;
 mod state;
 mod timers;
 mod tlp;
 mod transmit;
-mod tso;
-mod tsq;
 mod undo;
 mod walk;
 
 use self::cold_state::ColdState;
-pub(super) use self::state::ReductionCause;
+pub(in crate::tcp) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
 use crate::cc::slow_start;
@@ -45,20 +38,20 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
-use crate::tcp::cold::Cold;
+use crate::tcp::common::cold::Cold;
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
+use crate::tcp::common::message_stats::MessageStats;
+use crate::tcp::common::rtt::Rtt;
+use crate::tcp::common::sack_state::SackState;
+use crate::tcp::common::send_stats::SendStats;
 use crate::tcp::common::send_stream::SendStream;
+use crate::tcp::common::seq::Address;
 use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
-use crate::tcp::message_stats::MessageStats;
 use crate::tcp::options::{control_ecn, offered_shift};
-use crate::tcp::rtt::Rtt;
-use crate::tcp::sack_state::SackState;
-use crate::tcp::send_stats::SendStats;
-use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -66,19 +59,19 @@ use forebay_units::{GroupId, Time, TimeOrNever};
 #[derive(Debug, Clone)]
 pub struct Sender {
     /// Packets that leave, and packets in the interface of the host.
-    pub(super) tx: Transmitter,
+    pub(in crate::tcp) tx: Transmitter,
     /// Connection and send sequence space.
-    pub(super) stream: SendStream,
+    pub(in crate::tcp) stream: SendStream,
     /// RTT estimator and RTO.
     pub(crate) rtt: Rtt,
     /// Timers, and the entries that the engine holds for them.
-    pub(super) timers: Timers,
+    pub(in crate::tcp) timers: Timers,
     /// Congestion control and ECN.
-    pub(super) cc: CongestionState,
+    pub(in crate::tcp) cc: CongestionState,
     /// Loss detection and recovery.
-    pub(super) loss: LossState,
+    pub(in crate::tcp) loss: LossState,
     /// Statistics of messages.
-    pub(super) stats: MessageStats,
+    pub(in crate::tcp) stats: MessageStats,
     /// State that most connections do not need.
     pub(crate) cold: Cold<ColdState>,
 }
@@ -335,7 +328,7 @@ impl Sender {
 
     /// Sequence space of the stream: written bytes and the FIN.
     #[inline]
-    pub(super) fn stream_end(&self) -> u64 {
+    pub(in crate::tcp) fn stream_end(&self) -> u64 {
         self.stream.written + u64::from(self.stream.fin)
     }
 
@@ -355,7 +348,7 @@ impl Sender {
     /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
     /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]
-    pub(super) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
+    pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
             conn: self.tx.template.conn,
             ts: now.timestamp(),

@@ -1,11 +1,11 @@
 //! Sending where not the windows alone decide: a law limits or paces new data, a sender waits for bursts, the host's interface holds data back.
 //! The engine wakes such a sender by an alarm.
 
-use super::tso::Burst;
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Opportunity;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::tso::Burst;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
@@ -13,7 +13,7 @@ impl Sender {
     /// so that asking once does for all segments.
     #[cold]
     #[inline(never)]
-    pub(super) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(p) = self.cold.pacer_mut() {
             p.settle();
             self.extend_timer(c, now);
@@ -58,7 +58,7 @@ impl Sender {
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
     /// computes in whole microseconds rounds down to such a time.
-    pub(super) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
         if due < self.timers.alarm {
             let at = due.or_never().max(now);

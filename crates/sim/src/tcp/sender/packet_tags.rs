@@ -13,7 +13,7 @@ impl Sender {
     /// did.
     #[cold]
     #[inline(never)]
-    pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
+    pub(in crate::tcp) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
         let Some(tag) = self.cold.tag_mut() else { return false };
         let cwnd = if self.loss.ca_state == CaState::Recovery {
             self.cc.window.ssthresh.cap(self.cc.window.cwnd)
@@ -39,7 +39,7 @@ impl Sender {
     /// the retransmission timer and so cancels the wait.
     #[cold]
     #[inline(never)]
-    pub(super) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
+    pub(in crate::tcp) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
         let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max)) else { return false };
         // Not if the retransmission timer is due before.
         if self.timers.kind != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due {
@@ -51,7 +51,7 @@ impl Sender {
     }
 
     /// The wait is over and no ACK has advanced: it was a loss.
-    pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.timers.kind = Timer::Rto;
         self.timers.due = self.cold.held_due;
         self.enter_fast_recovery(c, now, out);

@@ -1,14 +1,14 @@
 //! What an ACK tells of the segments that it newly acknowledges or SACKs: to the law, to RACK, and how old they are.
 
 use crate::cc::{Arrival, Law};
-use crate::tcp::rack::Rack;
-use crate::tcp::scoreboard::{EVER_RETX, Scoreboard, Seg};
-use crate::tcp::undo::older;
+use crate::tcp::common::rack::Rack;
+use crate::tcp::common::scoreboard::{EVER_RETX, Scoreboard, Seg};
+use crate::tcp::common::undo::older;
 use forebay_units::Time;
 
 /// How long ago segments that were sent once had left: the first and the last one that the ACK tells of.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ages {
+pub(in crate::tcp) struct Ages {
     pub first: Option<Time>,
     pub last: Option<Time>,
 }
@@ -21,7 +21,7 @@ impl Ages {
 }
 
 /// Takes segments as the scoreboard hands them out.
-pub(super) struct AckedSegments<'a> {
+pub(in crate::tcp) struct AckedSegments<'a> {
     /// The law that hears of every segment.
     pub law: Option<&'a mut Law>,
     pub rack: &'a mut Rack,
@@ -69,7 +69,7 @@ impl AckedSegments<'_> {
     }
 
     /// Everything below `snd_una` is acknowledged. True if some of it had been sent more than once.
-    pub(super) fn acknowledge(&mut self, board: &mut Scoreboard, snd_una: u64, beyond: Option<u64>) -> bool {
+    pub(in crate::tcp) fn acknowledge(&mut self, board: &mut Scoreboard, snd_una: u64, beyond: Option<u64>) -> bool {
         board.acknowledge(snd_una, |number, seg| {
             if seg.is(EVER_RETX) {
                 self.repeated = true;
@@ -82,7 +82,7 @@ impl AckedSegments<'_> {
     }
 
     /// What is in `blocks` is SACKed. True if there is news.
-    pub(super) fn sack(&mut self, board: &mut Scoreboard, blocks: &[(u64, u64)]) -> bool {
+    pub(in crate::tcp) fn sack(&mut self, board: &mut Scoreboard, blocks: &[(u64, u64)]) -> bool {
         let mut news = false;
         for &(start, end) in blocks {
             news |= board.sack(start, end, |number, seg| {

@@ -3,14 +3,14 @@
 use super::{CaState, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Trigger, Window};
 use crate::net::packet::Wire;
+use crate::tcp::common::prr::Prr;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::prr::Prr;
 use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
     /// `marks`: the ACK that brought us here carries ECE.
-    pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, marks: bool, out: &mut impl Wire) {
+    pub(in crate::tcp) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, marks: bool, out: &mut impl Wire) {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
@@ -69,7 +69,7 @@ impl Sender {
     }
 
     /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
-    pub(super) fn leave_episode(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn leave_episode(&mut self, c: &TcpConfig) {
         let done = match self.loss.ca_state {
             // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
             CaState::Cwr if c.reduce == Reduce::Cwnd => self.stream.snd_una > self.cc.cwr_end,
@@ -103,7 +103,7 @@ impl Sender {
     }
 
     /// Starts a proportional reduction after ECE; without a scoreboard the window drops at once.
-    pub(super) fn begin_cwr(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn begin_cwr(&mut self, c: &TcpConfig) {
         let reduction = self.start_of_reduction(c);
         match &mut self.loss.sack {
             Some(s) => {
@@ -118,7 +118,7 @@ impl Sender {
     }
 
     /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network, in so many `segments`.
-    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, segments: u32, progress: bool) {
+    pub(in crate::tcp) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, segments: u32, progress: bool) {
         let mss = u64::from(c.mss);
         let (pipe, threshold) = (self.pipe(), self.cc.window.ssthresh);
         let Some(s) = &mut self.loss.sack else { return };

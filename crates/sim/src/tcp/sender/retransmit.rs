@@ -2,14 +2,14 @@
 
 use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
+use crate::tcp::common::scoreboard::{LOST, RETX, SACKED};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
-    pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.loss.ca_state < CaState::Recovery {
             return;
         }
@@ -28,7 +28,7 @@ impl Sender {
     }
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
-    pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.stream.snd_nxt < self.stream_end()
             && self.stream.snd_nxt + self.segment_len(c, self.stream.snd_nxt) <= self.stream.snd_wnd_edge
         {
@@ -63,7 +63,7 @@ impl Sender {
     }
 
     /// The same when a timer has found it.
-    pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
@@ -77,7 +77,7 @@ impl Sender {
 
     /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
     /// way, nor one of an episode; only what it delivers tells no RTT.
-    pub(super) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
         }
@@ -92,7 +92,7 @@ impl Sender {
     }
 
     /// Retransmits segment `index` of the scoreboard.
-    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let stamp = self.stamp(c, now);
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);

@@ -6,15 +6,15 @@ use super::sack_option::SackReport;
 use super::{CaState, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
+use crate::tcp::common::rtt::Sent;
+use crate::tcp::common::sack_state::SackState;
+use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Sent;
-use crate::tcp::sack_state::SackState;
-use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
-pub(super) struct SackInfo {
+pub(in crate::tcp) struct SackInfo {
     /// It reported a duplicate (RFC 2883).
     dsack: bool,
     /// Offset behind the reported duplicate.
@@ -28,25 +28,25 @@ pub(super) struct SackInfo {
     /// It SACKed something new.
     sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
-    pub(super) original: bool,
+    pub(in crate::tcp) original: bool,
     /// Segments that it reported for the first time, by SACK or by the cumulative ACK.
-    pub(super) segments: u32,
+    pub(in crate::tcp) segments: u32,
     /// Some of what the cumulative ACK covers had been sent more than once.
-    pub(super) repeated: bool,
+    pub(in crate::tcp) repeated: bool,
     /// Ages of the segments that it covers (Karn: if none was sent twice), and SACKs.
-    pub(super) ages: (Ages, Ages),
+    pub(in crate::tcp) ages: (Ages, Ages),
 }
 
 impl Sender {
     /// The time as the scoreboard and laws that record segments know it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`).
     #[inline]
-    pub(super) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
+    pub(in crate::tcp) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
         if c.is_linux() { Time::from_us(now.as_us()) } else { now }
     }
 
     /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself. It is one up to stream offset `number`; a later ACK may
     /// have come before. `widens`: it opens the receive window further.
-    pub(super) fn on_ack_sack(
+    pub(in crate::tcp) fn on_ack_sack(
         &mut self,
         c: &TcpConfig,
         ack: &mut Ack,
@@ -219,7 +219,7 @@ impl Sender {
     }
 
     /// Takes in what the ACK says; `blocks`: what it SACKs, and its number.
-    pub(super) fn update_scoreboard(
+    pub(in crate::tcp) fn update_scoreboard(
         &mut self,
         c: &TcpConfig,
         s: &mut SackState,
@@ -296,7 +296,7 @@ impl Sender {
     /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
     /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
     /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
-    pub(super) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
+    pub(in crate::tcp) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
         let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
         let by_echo = || echo.map(|echo| whole_ticks(c, ack.now, echo));
         let by_segment = acked.first.or(sacked.first);
@@ -326,7 +326,7 @@ impl Sender {
 
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). Whether there is a lost segment that was not retransmitted yet, and how long
     /// those are waited for that may still be reordered.
-    pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
+    pub(in crate::tcp) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
         let mut wait = None;
         let linux = self.uses_linux_timers(c);
         let Some(s) = &mut self.loss.sack else { return (false, None) };
@@ -369,7 +369,7 @@ impl Sender {
     }
 
     /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
-    pub(super) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
+    pub(in crate::tcp) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
         let (stamp, recovering) = (self.stamp(c, now), self.loss.ca_state >= CaState::Recovery);
         let s = self.loss.sack.as_mut()?;
         let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);

@@ -2,19 +2,19 @@
 
 use super::Sender;
 use crate::net::packet::SackBlocks;
+use crate::tcp::common::scoreboard::Scoreboard;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::Scoreboard;
 
 /// What SACK blocks report: the end of a duplicate and its length (RFC 2883), and what is there beyond the cumulative ACK, in order.
 #[derive(Default)]
-pub(super) struct SackReport {
-    pub(super) dsack: Option<(u64, u64)>,
+pub(in crate::tcp) struct SackReport {
+    pub(in crate::tcp) dsack: Option<(u64, u64)>,
     blocks: [(u64, u64); SackBlocks::MOST],
     count: usize,
 }
 
 impl SackReport {
-    pub(super) fn above(&self) -> &[(u64, u64)] {
+    pub(in crate::tcp) fn above(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count]
     }
 }
@@ -25,7 +25,7 @@ impl Sender {
     /// of those begins that had been SACKed: packets are out of order by so much at least.
     #[cold]
     #[inline(never)]
-    pub(super) fn repetitions(
+    pub(in crate::tcp) fn repetitions(
         &self,
         c: &TcpConfig,
         board: &Scoreboard,
@@ -40,7 +40,7 @@ impl Sender {
     }
 
     /// What the SACK blocks of an ACK up to stream offset `number` report.
-    pub(super) fn reported(&self, blocks: &SackBlocks, number: u64) -> SackReport {
+    pub(in crate::tcp) fn reported(&self, blocks: &SackBlocks, number: u64) -> SackReport {
         let mut reported = SackReport::default();
         let offsets = |b: (u32, u32)| {
             (self.tx.numbers().offset(b.0, self.stream.snd_una), self.tx.numbers().offset(b.1, self.stream.snd_una))

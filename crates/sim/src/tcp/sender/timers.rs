@@ -3,9 +3,9 @@
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
+use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Timed;
-use crate::tcp::timer_wheel;
+use crate::tcp::linux::timer_wheel;
 use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
@@ -16,13 +16,13 @@ const LINEAR_SYNS: u32 = 4;
 impl Sender {
     /// (Re)starts the retransmission timer.
     #[inline(always)]
-    pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
         self.set_timer(Timer::Rto, now, self.rtt.rto(c));
     }
 
     /// The same of a sender without a scoreboard.
     #[inline(always)]
-    pub(super) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
         debug_assert!(self.loss.sack.is_none());
         self.timers.kind = Timer::Rto;
         self.timers.due = now.saturating_add(self.rtt.rto(c)).into();
@@ -30,7 +30,7 @@ impl Sender {
 
     /// The timer runs from now on for so long.
     #[inline(always)]
-    pub(super) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
+    pub(in crate::tcp) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
         self.timers.kind = timer;
         self.timers.due = now.saturating_add(delay).into();
         if let Some(s) = &mut self.loss.sack {
@@ -266,7 +266,7 @@ impl Sender {
     /// tcp_check_probe_timer, tcp_send_probe0).
     #[cold]
     #[inline(never)]
-    pub(super) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
         if self.stream.snd_una == self.stream.snd_nxt && self.stream.snd_nxt < self.stream_end() {
             self.arm_rto(c, now);
         }
@@ -296,7 +296,7 @@ impl Sender {
     /// An ACK has come while data waits for the window. If that is open again nobody asks any more; if not, Linux asks later (tcp_ack_probe).
     #[cold]
     #[inline(never)]
-    pub(super) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
         if self.cc.reduction_cause == ReductionCause::EcnAtOneSegment {
             return;
         }
@@ -311,7 +311,7 @@ impl Sender {
     /// An ACK has come that acknowledges nothing new: if the sender was probing, it starts again with a window of one segment.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
         if self.rtt.backoff < c.probe_after {
             return;
         }
@@ -336,7 +336,7 @@ impl Sender {
     //# handshake completes).
     /// After the handshake (RFC 6298 section 5.7; Linux tcp_init_metrics): a SYN that was retransmitted leaves no sample, so data starts
     /// with 3 s.
-    pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn rto_after_handshake(&mut self, c: &TcpConfig) {
         self.rtt.backoff = 0;
         if self.rtt.smoothed().is_never() && self.cold.syn_retx && c.rto_rule != RtoRule::Fixed {
             self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
@@ -345,7 +345,7 @@ impl Sender {
 
     /// What a reduction starts from, in segments. Not `snd_nxt - snd_una`: while a hole is repaired every duplicate ACK lets a segment out, so that
     /// this grows by a window a round, and all of it but one window has arrived.
-    pub(super) fn reduction_base(&self, c: &TcpConfig) -> f64 {
+    pub(in crate::tcp) fn reduction_base(&self, c: &TcpConfig) -> f64 {
         let mss = f64::from(c.mss);
         let window = self.cc.window.cwnd;
         match c.reduce {
@@ -356,7 +356,7 @@ impl Sender {
     }
 
     /// Asks the law for the threshold of a reduction from `before` segments.
-    pub(super) fn ssthresh_after(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
+    pub(in crate::tcp) fn ssthresh_after(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
         if c.reduce == Reduce::Window {
             // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
             self.cc.window.cwnd = self.cc.window.cwnd.min(before.max(1.0));

@@ -3,8 +3,8 @@
 use super::{CaState, Sender, Timer};
 use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
+use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::SACKED;
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
@@ -14,7 +14,7 @@ impl Sender {
     //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
     //# recovery,
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
-    pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
         let Some(s) = &self.loss.sack else { return };
         // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
         // outstanding, a timer that runs is about the window.
@@ -33,7 +33,7 @@ impl Sender {
     }
 
     /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
-    pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
+    pub(in crate::tcp) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.loss.sack.as_ref().is_some_and(|s| s.board.len() == 1);
         let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
         if c.is_linux() {
@@ -60,7 +60,7 @@ impl Sender {
     //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
     //# the receive window allows, and increment the FlightSize accordingly.
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
-    pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.uses_linux_timers(c) {
             if self.loss.sack.as_ref().is_some_and(|s| s.rack.probe_end.is_some()) {
                 // tcp_send_loss_probe: one at a time.
@@ -121,7 +121,7 @@ impl Sender {
     }
 
     /// The reordering timer expired: what is still missing is lost.
-    pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.uses_linux_timers(c) {
             return self.on_linux_reorder_timer(c, now, out);
         }
@@ -163,7 +163,7 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
     //# (Invoke congestion control to react to the loss event the probe has repaired)
     /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
-    pub(super) fn on_probe_loss(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn on_probe_loss(&mut self, c: &TcpConfig) {
         let before = self.reduction_base(c);
         if let Some(s) = &mut self.loss.sack {
             s.episode.undo.forbid();

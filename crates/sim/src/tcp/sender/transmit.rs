@@ -1,13 +1,13 @@
 //! What may be sent now, and sending it: new segments, and all segments' way to the wire.
 
-use super::tsq::memory;
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
+use crate::tcp::common::cwnd_validation::CwndUsage;
+use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::cwnd_validation::CwndUsage;
 use crate::tcp::fast_path::FastPath;
-use crate::tcp::rtt::Timed;
+use crate::tcp::linux::tsq::memory;
 use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_units::Time;
 
@@ -32,7 +32,7 @@ impl Sender {
     }
 
     /// The same; `closed`: what is to be sent has waited for the receive window.
-    pub(super) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
+    pub(in crate::tcp) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
         if self.stream.phase != Phase::Established
             || (self.cc.reduction_cause == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
         {
@@ -79,7 +79,7 @@ impl Sender {
     }
 
     /// New data ends here: with the stream, or with what the send buffer has taken so far.
-    pub(super) fn end_of_send_buffer(&self) -> u64 {
+    pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream_end();
         match &self.tx.send_buffer {
             Some(b) if !self.stream.fin => end.min(b.limit()),
@@ -99,7 +99,7 @@ impl Sender {
 
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
-    pub(super) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         let part = (self.stream.snd_nxt, end);
         if self.loss.sack.is_some() {
             self.transmit_by_scoreboard(c, now, part, out);
@@ -136,13 +136,13 @@ impl Sender {
 
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
-    pub(super) fn window_bytes(&self, c: &TcpConfig) -> u64 {
+    pub(in crate::tcp) fn window_bytes(&self, c: &TcpConfig) -> u64 {
         whole_bytes(self.cc.window.cwnd * f64::from(c.mss)) + u64::from(self.stream.snd_max > self.stream.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
     #[inline]
-    pub(super) fn pipe(&self) -> u64 {
+    pub(in crate::tcp) fn pipe(&self) -> u64 {
         match &self.loss.sack {
             None => self.flight(),
             Some(s) => s.board.pipe(self.flight()),
@@ -151,7 +151,7 @@ impl Sender {
 
     /// What of the flight size is not in the network, bytes.
     #[inline]
-    pub(super) fn absent(&self) -> i64 {
+    pub(in crate::tcp) fn absent(&self) -> i64 {
         self.flight().wrapping_sub(self.pipe()) as i64
     }
 
@@ -162,14 +162,14 @@ impl Sender {
     /// RFC 3042: the first two duplicate ACKs let one new segment out each, so many bytes beyond the window. With SACK they do so by making the
     /// pipe smaller (RFC 6675 section 5, step 3).
     #[inline(always)]
-    pub(super) fn beyond_window(&self, c: &TcpConfig) -> u64 {
+    pub(in crate::tcp) fn beyond_window(&self, c: &TcpConfig) -> u64 {
         let limited = self.loss.ca_state == CaState::Disorder && c.limited_transmit && self.loss.sack.is_none();
         if limited { u64::from(self.loss.dupacks.min(2) * c.mss) } else { 0 }
     }
 
     /// What `fast_send` has left.
     #[inline(never)]
-    pub(super) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
+    pub(in crate::tcp) fn send_rest(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         self.send_new(c, now, part, out);
     }
 
@@ -232,14 +232,14 @@ impl Sender {
 
     /// At most so many bytes of limited transmit are still outstanding.
     #[inline(always)]
-    pub(super) fn cap_limited_transmit(&mut self, most: u64) {
+    pub(in crate::tcp) fn cap_limited_transmit(&mut self, most: u64) {
         if let Some(s) = self.cold.made() {
             s.limited = s.limited.min(most);
         }
     }
 
     /// Segments outstanding (`packets_out`), a short one as much as a full one; an estimate where there is no list of them.
-    pub(super) fn segments_out(&self, c: &TcpConfig) -> u32 {
+    pub(in crate::tcp) fn segments_out(&self, c: &TcpConfig) -> u32 {
         match &self.loss.sack {
             Some(s) => s.board.len() as u32,
             None => self.flight().div_ceil(u64::from(c.mss)) as u32,
@@ -248,7 +248,7 @@ impl Sender {
 
     /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
     /// has nothing more to send.
-    pub(super) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
+    pub(in crate::tcp) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
         let (snd_una, snd_nxt, unlimited) = (self.stream.snd_una, self.stream.snd_nxt, self.cc.cwnd_limited != Some(true));
         let usage = match &mut self.loss.sack {
@@ -264,7 +264,7 @@ impl Sender {
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
     /// and everything unusual, is `send_new`'s.
     #[inline(always)]
-    pub(super) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
+    pub(in crate::tcp) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
         // The last segment may be short or carry the FIN: it is not for here.
         self.send_full_until(
             c,
@@ -276,7 +276,7 @@ impl Sender {
 
     /// The same up to stream offset `limit`, which is before the last byte written.
     #[inline(always)]
-    pub(super) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
+    pub(in crate::tcp) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
         let first = self.stream.snd_nxt;
         if first + mss > limit || !self.stream.plain || first != self.stream.snd_max {
@@ -305,7 +305,7 @@ impl Sender {
 
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
     #[inline]
-    pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
+    pub(in crate::tcp) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
         let mut data = self.stream.written.saturating_sub(offset).min(u64::from(c.mss));
         if let Some(t) = &self.cold.tag {
             data = data.min(t.cut(offset, u64::from(c.mss)));
@@ -314,7 +314,7 @@ impl Sender {
     }
 
     /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `snd_nxt` back.
-    pub(super) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
         let (again, stamp) = (offset < self.stream.snd_max, self.stamp(c, now));
         if let (Some(s), false) = (&mut self.loss.sack, again) {
             s.board.push(offset, len as u32, stamp);
@@ -331,7 +331,7 @@ impl Sender {
     /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
     /// by tcp_write_xmit nor tcp_xmit_retransmit_queue).
     #[inline]
-    pub(super) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
+    pub(in crate::tcp) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
         if let Some(s) = &mut self.loss.sack
             && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr)
         {
@@ -340,7 +340,15 @@ impl Sender {
     }
 
     /// Puts a data segment on the wire and starts the timer if none runs.
-    pub(super) fn emit_data(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, again: bool, out: &mut impl Wire) {
+    pub(in crate::tcp) fn emit_data(
+        &mut self,
+        c: &TcpConfig,
+        now: Time,
+        offset: u64,
+        len: u64,
+        again: bool,
+        out: &mut impl Wire,
+    ) {
         let fin = self.stream.fin && offset + len > self.stream.written;
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);

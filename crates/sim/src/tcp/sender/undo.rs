@@ -4,13 +4,13 @@
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
+use crate::tcp::common::undo::Undo;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::undo::Undo;
 
 impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
-    pub(super) fn init_undo(&mut self, c: &TcpConfig, marks: bool) {
+    pub(in crate::tcp) fn init_undo(&mut self, c: &TcpConfig, marks: bool) {
         let Window { cwnd, mut ssthresh } = self.cc.window;
         let linux = c.is_linux();
         if linux && !matches!(self.loss.ca_state, CaState::Cwr | CaState::Recovery) {
@@ -46,7 +46,7 @@ impl Sender {
     /// Before the state changes on a timeout: F-RTO looks at it unless it ends another recovery, or follows a timeout after which there
     /// was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is to be reduced now; `repeated`: the same data
     /// has timed out before.
-    pub(super) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
+    pub(in crate::tcp) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
         let first_or_repeated = self.loss.ca_state < CaState::Recovery || repeated;
         if !fresh && self.loss.ca_state < CaState::Recovery {
             // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
@@ -64,7 +64,7 @@ impl Sender {
 
     /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
     /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
-    pub(super) fn try_undo(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
+    pub(in crate::tcp) fn try_undo(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
         let Some(s) = &mut self.loss.sack else { return false };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
@@ -109,19 +109,19 @@ impl Sender {
 
     /// Whether what is lost is to be left alone for now.
     #[inline]
-    pub(super) fn holds_back(&self) -> bool {
+    pub(in crate::tcp) fn holds_back(&self) -> bool {
         self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
     }
 
     /// It is not any more.
-    pub(super) fn clear_hold(&mut self) {
+    pub(in crate::tcp) fn clear_hold(&mut self) {
         if let Some(episode) = self.loss.sack.as_mut().and_then(|s| s.episode.made()) {
             episode.undo.hold = false;
         }
     }
 
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
-    pub(super) fn frto_falls_back(&mut self) -> bool {
+    pub(in crate::tcp) fn frto_falls_back(&mut self) -> bool {
         let fresh = self.stream.snd_nxt > self.cold.recover;
         let Some(s) = &mut self.loss.sack else { return false };
         let back = s.episode.undo.hold && s.episode.undo.frto && self.loss.ca_state == CaState::Loss && !fresh;
@@ -132,12 +132,12 @@ impl Sender {
     }
 
     /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
-    pub(super) fn undo(&mut self, unmark: bool) -> bool {
+    pub(in crate::tcp) fn undo(&mut self, unmark: bool) -> bool {
         self.restore_window() && self.reset_to_open(unmark)
     }
 
     /// The window is again what it was before the episode, if that may be. True if there was an episode.
-    pub(super) fn restore_window(&mut self) -> bool {
+    pub(in crate::tcp) fn restore_window(&mut self) -> bool {
         let Some(s) = &mut self.loss.sack else { return false };
         if !std::mem::take(&mut s.episode.undo.open) {
             return false;
@@ -155,7 +155,7 @@ impl Sender {
     }
 
     /// No episode is running, and nothing is lost after all.
-    pub(super) fn reset_to_open(&mut self, unmark: bool) -> bool {
+    pub(in crate::tcp) fn reset_to_open(&mut self, unmark: bool) -> bool {
         if let Some(s) = &mut self.loss.sack {
             if unmark {
                 s.board.unmark_lost();

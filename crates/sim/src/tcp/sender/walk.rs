@@ -4,12 +4,12 @@ use super::cold_state::ColdState;
 use super::{CaState, Sender};
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
+use crate::tcp::common::message_stats::MessageStats;
+use crate::tcp::common::send_stats::{Losses, SendStats};
 use crate::tcp::common::send_stream::SendStream;
 use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::message_stats::MessageStats;
-use crate::tcp::send_stats::{Losses, SendStats};
 use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever, Walk};
 

@@ -78,7 +78,7 @@ impl Default for SendStats {
 
 impl SendStats {
     /// Begins anew, with the memory that there is.
-    pub(super) fn restart(&mut self) {
+    pub(in crate::tcp) fn restart(&mut self) {
         let mut losses = std::mem::take(&mut self.losses);
         if let Some(losses) = losses.made() {
             *losses = Losses::default();

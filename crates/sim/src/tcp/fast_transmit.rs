@@ -1,17 +1,17 @@
 //! What a sender with a scoreboard as Linux has it usually sends: full segments of new data. What happens with each is what `transmit` does with every
 //! segment, without the questions whose answers are known.
 
-use super::tsq::memory;
-use super::{CaState, Sender, Timer};
 use crate::net::packet::{Wire, flag};
+use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rtt::Timed;
+use crate::tcp::linux::tsq::memory;
+use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_units::Time;
 
 impl Sender {
     /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.
     #[inline(always)]
-    pub(super) fn fast_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn fast_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.cc.paced_send {
             self.restart_timer(c, now);
             return self.transmit(c, now, out);
@@ -41,7 +41,7 @@ impl Sender {
 
     /// As `fast_send`, where others than such senders pass by.
     #[inline(never)]
-    pub(super) fn fast_send_out_of_line(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn fast_send_out_of_line(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         self.fast_send(c, now, end, out);
     }
 
@@ -103,7 +103,7 @@ impl Sender {
 
     /// So many full segments have been sent for the first time, from `first` to what is to be sent next.
     #[inline(always)]
-    pub(super) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
+    pub(in crate::tcp) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
         let mss = u64::from(c.mss);
         self.tx.balance = self.tx.balance.wrapping_add(sent);
         self.count_sent(first, self.stream.snd_nxt, sent, mss);

@@ -27,7 +27,7 @@ pub struct SackState {
 
 impl SackState {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let SackState { board, rack, reordering, timer_set, usage, episode } = self;
         board.walk(v);
         rack.walk(v);
@@ -44,7 +44,7 @@ impl SackState {
     }
 
     /// Whether retransmissions of the last episode may still be reported as duplicates.
-    pub(super) fn expects_dsacks(&self) -> bool {
+    pub(in crate::tcp) fn expects_dsacks(&self) -> bool {
         self.episode.undo.retransmissions > 0
     }
 

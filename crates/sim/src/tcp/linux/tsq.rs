@@ -1,10 +1,10 @@
 //! TCP small queues in the sender: whether the next segment must wait until others have left the host's interface.
 
-use super::Sender;
 use crate::cc::Window;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::send_buffer::HEAD;
-use crate::tcp::tsq::limit;
+use crate::tcp::linux::send_buffer::HEAD;
+use crate::tcp::linux::small_queue::limit;
+use crate::tcp::sender::Sender;
 
 /// TCP_INIT_CWND.
 const INITIAL: f64 = 10.0;
@@ -13,7 +13,7 @@ impl Sender {
     /// Whether the next segment, of `data` bytes of payload, must wait until others have left the interface; retransmissions may have `factor` 2 times
     /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
     #[inline]
-    pub(super) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
+    pub(in crate::tcp) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
         let Some(q) = &self.tx.tsq else { return false };
         // The memory of two of them is always free for a connection (tcp_small_queue_check).
         let pair = 2 * memory(c, data as u32);
@@ -71,7 +71,7 @@ impl Sender {
     }
 
     /// The stream offset up to which the interface takes full segments at once.
-    pub(super) fn tsq_reach(&mut self, c: &TcpConfig) -> u64 {
+    pub(in crate::tcp) fn tsq_reach(&mut self, c: &TcpConfig) -> u64 {
         if !c.tsq {
             return u64::MAX;
         }
@@ -82,6 +82,6 @@ impl Sender {
 }
 
 /// What a segment of so many bytes counts in the interface: its memory (`truesize`, by `sk_wmem_alloc`), which a burst has once for all segments.
-pub(super) fn memory(c: &TcpConfig, data: u32) -> u64 {
+pub(in crate::tcp) fn memory(c: &TcpConfig, data: u32) -> u64 {
     u64::from(data) + if c.tso.is_some() { u64::from(c.header) } else { HEAD }
 }

@@ -1,19 +1,19 @@
 //! When a kernel with RACK sets its one timer, and for how long: tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe.
 
-use super::{CaState, Sender, Timer};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_experiment::transport::Recovery;
 use forebay_units::Time;
 
 impl Sender {
     /// Whether this is such a stack.
     #[inline(always)]
-    pub(super) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
+    pub(in crate::tcp) fn uses_linux_timers(&self, c: &TcpConfig) -> bool {
         c.is_linux() && c.recovery == Recovery::Rack && self.loss.sack.is_some()
     }
 
     /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
-    pub(super) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
         if self.stream.snd_una == self.stream.snd_nxt {
             return;
         }
@@ -25,7 +25,7 @@ impl Sender {
     }
 
     /// New data has left (tcp_event_new_data_sent, and then the end of tcp_write_xmit).
-    pub(super) fn after_new_data(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn after_new_data(&mut self, c: &TcpConfig, now: Time) {
         if self.may_probe() {
             // In the place of any other timer.
             let (probe, wait) = (self.probe_timeout(c), self.head_wait(c, now));
@@ -53,7 +53,7 @@ impl Sender {
     }
 
     /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).
-    pub(super) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
         let delay = match self.timers.kind {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
             Timer::Probe | Timer::Reorder => self.head_wait(c, now).round_up(c.rto_granularity).max(c.rto_granularity),

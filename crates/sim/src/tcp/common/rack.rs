@@ -7,7 +7,7 @@ use forebay_units::{Time, Walk};
 use std::num::NonZeroU64;
 
 /// Most segments that packets may be out of order by, as far as Linux believes it (`tcp_max_reordering`).
-pub(super) const MAX_REORDERING: u32 = 300;
+pub(in crate::tcp) const MAX_REORDERING: u32 = 300;
 
 /// Recoveries for which a wider reordering window stays (TCP_RACK_RECOVERY_THRESH), and how many quarters of an RTT a kernel's can be.
 const PERSISTS: u32 = 16;
@@ -16,7 +16,7 @@ const MOST_STEPS: u32 = 255;
 /// What the next ACK that delivers something does to a kernel's reordering window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
-pub(super) enum Pending {
+pub(in crate::tcp) enum Pending {
     /// Nothing.
     #[default]
     Nothing,
@@ -38,7 +38,7 @@ pub struct Rack {
     /// Highest offset delivered.
     fack: u64,
     /// Something was delivered since losses were looked for last (Linux `rack.advanced`).
-    pub(super) advanced: bool,
+    pub(in crate::tcp) advanced: bool,
     reordering_seen: bool,
     /// By how many segments packets have been out of order, where that was more than duplicate ACKs are waited for (Linux `reordering`); else 0.
     pub(crate) far: u32,
@@ -50,7 +50,7 @@ pub struct Rack {
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
     /// Of a kernel: what is to become of the reordering window, and when a D-SACK has widened it last (which `last_delivered` tells there).
-    pub(super) pending: Pending,
+    pub(in crate::tcp) pending: Pending,
     widened: Time,
     /// `snd_nxt` when the outstanding probe was sent.
     pub(crate) probe_end: Option<NonZeroU64>,
@@ -60,7 +60,7 @@ pub struct Rack {
 
 impl Rack {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         #[rustfmt::skip]
         let Rack {
             xmit, end, rtt, fack, advanced, reordering_seen, far, extra, persist, duplicates, dsack_round, pending, widened, probe_end,
@@ -85,19 +85,19 @@ impl Rack {
     }
 
     /// Whether nothing is known but what everybody knows who has sent nothing but what is acknowledged now, up to `snd_una`: the round trip.
-    pub(super) fn is_usual(&self, snd_una: u64) -> bool {
+    pub(in crate::tcp) fn is_usual(&self, snd_una: u64) -> bool {
         debug_assert!(self.fack == snd_una, "all has been delivered");
         let unusual = self.reordering_seen || self.probe_end.is_some();
         !unusual && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
     /// As it was when everything up to `snd_una` had been acknowledged, but for the time of that: whatever is sent from then on was sent later.
-    pub(super) fn resume(&mut self, rtt: Time, snd_una: u64) {
+    pub(in crate::tcp) fn resume(&mut self, rtt: Time, snd_una: u64) {
         (self.rtt, self.fack) = (rtt, snd_una);
     }
 
     /// Highest offset delivered.
-    pub(super) fn highest(&self) -> u64 {
+    pub(in crate::tcp) fn highest(&self) -> u64 {
         self.fack
     }
 
@@ -125,7 +125,7 @@ impl Rack {
     /// The same of several of which this is the last one, where each was sent once, none before one that had been delivered, and nothing beyond the
     /// cumulative ACK was delivered; losses need not be looked for.
     #[inline(always)]
-    pub(super) fn on_delivered_in_order(&mut self, last: &Seg, now: Time) {
+    pub(in crate::tcp) fn on_delivered_in_order(&mut self, last: &Seg, now: Time) {
         debug_assert!(last.end() >= self.fack && (last.sent(), last.end()) >= (self.xmit, self.end));
         (self.xmit, self.end, self.fack) = (last.sent(), last.end(), last.end());
         self.rtt = now - last.sent();
@@ -133,17 +133,17 @@ impl Rack {
     }
 
     /// Whether packets have been out of order.
-    pub(super) fn reordering_seen(&self) -> bool {
+    pub(in crate::tcp) fn reordering_seen(&self) -> bool {
         self.reordering_seen
     }
 
     /// What begins at `late` has been delivered behind what is SACKed, or acknowledged up to `snd_una`.
-    pub(super) fn note_late(&mut self, board: &Scoreboard, snd_una: u64, late: u64, c: &TcpConfig) {
+    pub(in crate::tcp) fn note_late(&mut self, board: &Scoreboard, snd_una: u64, late: u64, c: &TcpConfig) {
         self.note_reordering(board.behind_sacked().unwrap_or(snd_una).saturating_sub(late), c);
     }
 
     /// Packets are out of order by `distance` bytes (Linux tcp_check_sack_reordering).
-    pub(super) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
+    pub(in crate::tcp) fn note_reordering(&mut self, distance: u64, c: &TcpConfig) {
         if distance == 0 {
             return;
         }
@@ -154,7 +154,7 @@ impl Rack {
     }
 
     /// So many segments are reported as duplicates; whether they can be repetitions of ours, of which there were so many.
-    pub(super) fn count_duplicates(&mut self, segments: u32, repetitions: u64) -> bool {
+    pub(in crate::tcp) fn count_duplicates(&mut self, segments: u32, repetitions: u64) -> bool {
         self.duplicates += segments;
         u64::from(self.duplicates) <= repetitions
     }
@@ -169,12 +169,12 @@ impl Rack {
     }
 
     /// A kernel widens the window with the next ACK that delivers something which was sent since it did so last (tcp_dsack_seen).
-    pub(super) fn note_dsack(&mut self) {
+    pub(in crate::tcp) fn note_dsack(&mut self) {
         self.pending = Pending::Widen;
     }
 
     /// An ACK has delivered segments of which the last one left at `sent` (tcp_rack_update_reo_wnd: `prior_delivered` is what had been delivered then).
-    pub(super) fn widen(&mut self, now: Time, sent: Time) {
+    pub(in crate::tcp) fn widen(&mut self, now: Time, sent: Time) {
         match std::mem::take(&mut self.pending) {
             Pending::Nothing => {}
             Pending::Widen if sent >= self.widened => {
@@ -187,7 +187,7 @@ impl Rack {
     }
 
     /// All repetitions of an episode were reported as duplicates (tcp_try_undo_dsack).
-    pub(super) fn persist_longer(&mut self) {
+    pub(in crate::tcp) fn persist_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSISTS);
     }
 

@@ -2,14 +2,14 @@
 //! and marks begin no reduction of the window nor is one at its end. What happens then is what `acks` and `sack` do with every ACK, without the
 //! questions whose answers are known (ARCHITECTURE.md says what that is worth).
 
-use super::{CaState, Phase, Sender};
 use crate::cc::Ack;
 use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::common::rack::Pending;
+use crate::tcp::common::rtt::Sent;
+use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
-use crate::tcp::rack::Pending;
-use crate::tcp::rtt::Sent;
-use crate::tcp::sack_state::SackState;
+use crate::tcp::sender::{CaState, Phase, Sender};
 use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::Time;
 
@@ -29,7 +29,7 @@ impl SackState {
 
 impl Sender {
     /// Whether a sender of this stack can be one of those here, and sends its full segments as copies of the template unless they are tagged.
-    pub(super) fn has_fast_sack_path(c: &TcpConfig) -> bool {
+    pub(in crate::tcp) fn has_fast_sack_path(c: &TcpConfig) -> bool {
         let hooks = c.law.hooks();
         c.recovery == Recovery::Rack
             && c.is_linux()
@@ -41,7 +41,7 @@ impl Sender {
 
     /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
     #[inline(always)]
-    pub(super) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
+    pub(in crate::tcp) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una)));
         let usual = self.stream.fast_path == FastPath::Linux
             && self.stream.phase == Phase::Established
@@ -59,7 +59,7 @@ impl Sender {
 
     /// A usual ACK for `acked` bytes arrived.
     #[inline(never)]
-    pub(super) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
         let (ack, stamp) = (self.stream.snd_una + acked, self.stamp(c, now));
         let Some(s) = &mut self.loss.sack else { return };
         let Some(covered) = s.board.acknowledge_in_order(ack) else { return };

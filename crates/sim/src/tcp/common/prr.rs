@@ -17,7 +17,7 @@ pub struct Prr {
 
 impl Prr {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let Prr { delivered, out, start_flight, linux } = self;
         [*delivered, *out, *start_flight, u64::from(*linux)].into_iter().for_each(|n| v.same(n));
     }

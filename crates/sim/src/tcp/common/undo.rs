@@ -7,21 +7,21 @@ use forebay_units::{Time, Walk};
 #[derive(Debug, Clone, Copy)]
 pub struct Undo {
     /// The episode may prove a mistake (Linux `undo_marker`).
-    pub(super) open: bool,
+    pub(in crate::tcp) open: bool,
     /// Window and threshold before it; `None`: what reduced them stands, whatever becomes of the episode (Linux `prior_ssthresh`).
-    pub(super) prior: Option<(f64, Threshold)>,
+    pub(in crate::tcp) prior: Option<(f64, Threshold)>,
     /// `snd_una` at its start: duplicates reported below it are not of its retransmissions.
-    pub(super) from: u64,
+    pub(in crate::tcp) from: u64,
     /// Its retransmissions not yet reported as duplicates.
-    pub(super) retransmissions: u32,
+    pub(in crate::tcp) retransmissions: u32,
     /// All of them have been (Linux `undo_retrans` is 0; before the first it is not).
-    pub(super) all_reported: bool,
+    pub(in crate::tcp) all_reported: bool,
     /// When its first retransmission was sent (Linux `retrans_stamp`).
-    pub(super) first: Option<Time>,
+    pub(in crate::tcp) first: Option<Time>,
     /// F-RTO is deciding whether the timeout was genuine.
-    pub(super) frto: bool,
+    pub(in crate::tcp) frto: bool,
     /// Nothing is retransmitted before the next ACK has spoken.
-    pub(super) hold: bool,
+    pub(in crate::tcp) hold: bool,
 }
 
 impl Default for Undo {
@@ -32,7 +32,7 @@ impl Default for Undo {
 
 impl Undo {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let Undo { open, prior, from, retransmissions, all_reported, first, frto, hold } = self;
         [*open, *all_reported, *frto, *hold, prior.is_some(), first.is_some()].into_iter().for_each(|f| v.flag(f));
         if let Some((cwnd, threshold)) = prior {
@@ -79,7 +79,7 @@ impl Undo {
     }
 
     /// So many retransmissions have been reported as duplicates.
-    pub(super) fn report(&mut self, segments: u32) {
+    pub(in crate::tcp) fn report(&mut self, segments: u32) {
         if self.retransmissions > 0 && self.open {
             self.retransmissions = self.retransmissions.saturating_sub(segments);
             self.all_reported = self.retransmissions == 0;
@@ -88,13 +88,13 @@ impl Undo {
 
     /// Whether the ACK echoes a timestamp of before the first retransmission: what it acknowledges is an original (RFC 3522 section 3.2
     /// step 5). `linux`: where nothing has been sent again yet it is one without timestamps, too (tcp_packet_delayed).
-    pub(super) fn original_echoed(&self, ack: &Ack, tick: Time, linux: bool) -> bool {
+    pub(in crate::tcp) fn original_echoed(&self, ack: &Ack, tick: Time, linux: bool) -> bool {
         (linux && self.first.is_none()) || older(ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)), self.first, tick)
     }
 }
 
 /// Whether a timestamp echo is older than what was `sent`, if anything was, as far as a clock of this tick tells.
-pub(super) fn older(echo: Option<Time>, sent: Option<Time>, tick: Time) -> bool {
+pub(in crate::tcp) fn older(echo: Option<Time>, sent: Option<Time>, tick: Time) -> bool {
     // Timestamps are nanoseconds.
     let tick = tick.max(Time::from_ns(1));
     echo.is_some_and(|echo| sent.is_none_or(|sent| echo / tick < sent / tick))

@@ -4,9 +4,9 @@
 use super::{Phase, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
+use crate::tcp::common::rack::MAX_REORDERING;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rack::MAX_REORDERING;
-use crate::tcp::send_buffer::{SendBuffer, Sending};
+use crate::tcp::linux::send_buffer::{SendBuffer, Sending};
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::Time;
 
@@ -21,7 +21,7 @@ impl Sender {
         self.send_syn(c, now, out);
     }
 
-    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut syn = self.packet(c, now);
         syn.seq = self.tx.numbers().initial();
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN. Linux does not ask again: what lost the SYN may be a host that drops such
@@ -65,7 +65,7 @@ impl Sender {
     /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
     /// (tcp_should_autocork): until the first of those has left, or an ACK comes.
     #[cold]
-    pub(super) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.fill_buffer(c, now);
         if self.stream.closing && self.is_waiting() {
             // The rest has to be handed over first.
@@ -92,7 +92,7 @@ impl Sender {
 
     /// The same where it waits for space, or has more. True if it closes: the rest is [`Sender::fill_and_transmit`]'s.
     #[inline]
-    pub(super) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
+    pub(in crate::tcp) fn refill_buffer(&mut self, c: &TcpConfig, now: Time) -> bool {
         let Some(b) = &self.tx.send_buffer else { return false };
         let merged = self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0);
         let cwnd = (self.cc.window.cwnd as u32).max(self.reordering_degree() + 1);
@@ -117,7 +117,7 @@ impl Sender {
     /// The application hands over what there is space for.
     #[cold]
     #[inline(never)]
-    pub(super) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
+    pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time) {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }

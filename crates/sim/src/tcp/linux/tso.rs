@@ -2,8 +2,8 @@
 //! rate. All that the window allows leaves at one instant here anyway; what offload adds is that a sender waits for a larger burst rather
 //! than use every ACK (tcp_tso_should_defer), and that its interface holds whole bursts (tcp_small_queue_check).
 
-use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
 use forebay_units::Time;
 
 /// `tcp_min_tso_segs`.
@@ -17,7 +17,7 @@ const WINDOW_DIVISOR: u64 = 3;
 const MS: Time = Time::from_ms(1);
 
 /// What new data may leave now.
-pub(super) struct Burst {
+pub(in crate::tcp) struct Burst {
     /// Up to this stream offset.
     pub end: u64,
     /// The window leaves room for more, but the sender waits until it has more still.
@@ -26,7 +26,7 @@ pub(super) struct Burst {
 
 impl Sender {
     /// Bytes of one burst, whole segments (tcp_tso_autosize): what the pacing rate sends in a millisecond, and near peers a full one.
-    pub(super) fn burst_size(&self, c: &TcpConfig) -> u64 {
+    pub(in crate::tcp) fn burst_size(&self, c: &TcpConfig) -> u64 {
         let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
         let segments = self.loss.sack.as_ref().map_or(0, |s| s.board.len());
         // Without an RTT the rate is without limit (tcp_update_pacing_rate).
@@ -39,7 +39,7 @@ impl Sender {
 
     /// How far new data may go now, of that up to stream offset `end` which the window of `window` bytes allows: burst after burst, until
     /// the sender had better wait.
-    pub(super) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
+    pub(in crate::tcp) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
         let (mss, size) = (u64::from(c.mss), self.burst_size(c));
         let (mut at, mut pipe) = (self.stream.snd_nxt, self.pipe());
         while at < end {

@@ -2,12 +2,12 @@
 //! one had been SACKed (`sacked_out`, tcp_add_reno_sack). Everything else follows from the count as it follows from SACKs: limited transmit,
 //! proportional rate reduction, undoing by timestamps and F-RTO. Only the first outstanding segment is ever called lost.
 
-use super::{CaState, Sender};
 use crate::cc::{Ack, Event};
 use crate::net::packet::Wire;
+use crate::tcp::common::rack::MAX_REORDERING;
+use crate::tcp::common::sack_state::SackState;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::rack::MAX_REORDERING;
-use crate::tcp::sack_state::SackState;
+use crate::tcp::sender::{CaState, Sender};
 
 /// What is left to do of an ACK when its recovery has been looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ enum Next {
 impl Sender {
     /// tcp_ack without SACK. `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
     #[inline(never)]
-    pub(super) fn on_ack_reno_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_ack_reno_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
         let Some(mut s) = self.loss.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);

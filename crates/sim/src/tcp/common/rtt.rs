@@ -33,24 +33,24 @@ struct Deviation {
 /// acknowledged.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
-pub(super) struct Timed {
+pub(in crate::tcp) struct Timed {
     sent: TimeOrNever,
     end: u32,
 }
 
 impl Timed {
     /// None is.
-    pub(super) const NONE: Timed = Timed { sent: TimeOrNever::NEVER, end: 0 };
+    pub(in crate::tcp) const NONE: Timed = Timed { sent: TimeOrNever::NEVER, end: 0 };
 
     /// One that ends at stream offset `end` was sent.
     #[inline(always)]
-    pub(super) fn segment(end: u64, sent: Time) -> Timed {
+    pub(in crate::tcp) fn segment(end: u64, sent: Time) -> Timed {
         Timed { sent: sent.into(), end: end as u32 }
     }
 
     /// Whether none is.
     #[inline(always)]
-    pub(super) fn is_free(&self) -> bool {
+    pub(in crate::tcp) fn is_free(&self) -> bool {
         let sent = self.sent;
         sent.is_never()
     }
@@ -58,7 +58,7 @@ impl Timed {
     /// When it was sent, if everything up to `ack` is acknowledged and it with that; then it is no longer timed. What is outstanding is less than
     /// half of the numbers.
     #[inline(always)]
-    pub(super) fn take(&mut self, ack: u64) -> Option<Time> {
+    pub(in crate::tcp) fn take(&mut self, ack: u64) -> Option<Time> {
         let sent = self.sent.get()?;
         ((ack as u32).wrapping_sub(self.end) < 1 << 31).then(|| {
             *self = Timed::NONE;
@@ -67,7 +67,7 @@ impl Timed {
     }
 
     /// Goes through it.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let Timed { mut sent, mut end } = *self;
         v.timer(&mut sent);
         if !sent.is_never() {
@@ -88,7 +88,7 @@ pub struct Sent {
 
 impl Rtt {
     /// Goes through what it knows; `linux`: by the kernel's rules.
-    pub(super) fn walk(&mut self, linux: bool, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, linux: bool, v: &mut dyn Walk) {
         let Rtt { srtt, rttvar, min, base_rto, backoff, deviation } = self;
         [srtt.or_never(), *rttvar, min.or_never(), *base_rto].into_iter().for_each(|t| v.duration(t));
         v.same(u64::from(*backoff));
@@ -156,7 +156,7 @@ impl Rtt {
 
     /// Takes a sample, of several segments: the oldest counts, but for the smallest RTT the newest.
     #[inline(always)]
-    pub(super) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
+    pub(in crate::tcp) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
         self.min = self.min.min(newest.into());
         let before = self.srtt.get();
         let srtt = smooth(c, before, rtt);
@@ -234,7 +234,7 @@ impl Rtt {
 
     /// The timeout, doubled `times`.
     #[inline]
-    pub(super) fn doubled(&self, c: &TcpConfig, times: u32) -> Time {
+    pub(in crate::tcp) fn doubled(&self, c: &TcpConfig, times: u32) -> Time {
         if times == 0 || c.rto_rule == RtoRule::Fixed {
             return self.base_rto;
         }

@@ -1,7 +1,7 @@
 //! What the scoreboard remembers of its searches. Nothing is searched for before something was reported, deemed lost or sent again.
 
 use super::order::Order;
-use crate::tcp::cold::Initial;
+use crate::tcp::common::cold::Initial;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,16 +1,16 @@
 //! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582). That of Linux is in `counted`.
 
-use super::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::sender::{CaState, Sender};
 use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::Time;
 
 impl Sender {
     /// The ACK advanced `snd_una`.
     #[inline(always)]
-    pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         match self.loss.ca_state {
             CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
@@ -76,7 +76,7 @@ impl Sender {
     /// A duplicate ACK.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.loss.dupacks += 1;
         match self.loss.ca_state {
             CaState::Recovery => {
@@ -108,7 +108,7 @@ impl Sender {
 
     //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
     //# When the third duplicate ACK is received, a TCP MUST set ssthresh to no more than the value given in equation (4).
-    pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+    pub(in crate::tcp) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reduction_base(c);
         self.loss.ca_state = CaState::Recovery;
         self.stats_at(self.stream.snd_una).losses.fast_retx += 1;

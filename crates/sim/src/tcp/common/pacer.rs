@@ -7,7 +7,7 @@ const UNPACED: u64 = 10;
 
 /// State of one connection.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pacer {
+pub(in crate::tcp) struct Pacer {
     /// Earliest departure of the next segment (`tcp_wstamp_ns`).
     next: Time,
     /// Data segments that have left.
@@ -18,35 +18,35 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// Earliest departure of the next segment; may have passed.
-    pub(super) fn next(&self) -> Time {
+    pub(in crate::tcp) fn next(&self) -> Time {
         self.next
     }
 
     /// What a timer that is set at `now` is put off by, in whole ticks of its clock (Linux `tcp_pacing_delay`): what is timed may still have
     /// to wait here.
-    pub(super) fn delay(&self, now: Time, tick: Time) -> Time {
+    pub(in crate::tcp) fn delay(&self, now: Time, tick: Time) -> Time {
         let wait = self.next.saturating_sub(now);
         wait - wait % tick.max(Time(1))
     }
 
     /// When the sender is to be woken; never while nothing waits.
-    pub(super) fn due(&self) -> TimeOrNever {
+    pub(in crate::tcp) fn due(&self) -> TimeOrNever {
         if self.waits { self.next.into() } else { TimeOrNever::NEVER }
     }
 
     /// A new opportunity to send: whether anything waits is to be found out.
-    pub(super) fn settle(&mut self) {
+    pub(in crate::tcp) fn settle(&mut self) {
         self.waits = false;
     }
 
     /// Whether the next segment must wait; if so it is waited for.
-    pub(super) fn holds_back(&mut self, now: Time) -> bool {
+    pub(in crate::tcp) fn holds_back(&mut self, now: Time) -> bool {
         self.waits = self.next > now;
         self.waits
     }
 
     /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
-    pub(super) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
+    pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
         self.sent += 1;
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);

@@ -11,17 +11,17 @@ const PER_SECOND: u64 = 1024;
 
 /// A connection's packets in the interface.
 #[derive(Debug, Clone)]
-pub(super) struct SmallQueue {
+pub(in crate::tcp) struct SmallQueue {
     /// (departure, bytes of memory), in the order in which they leave.
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
-    pub(super) bytes: u64,
+    pub(in crate::tcp) bytes: u64,
     /// The pacing rate at the current opportunity to send; `None` until it is first needed.
-    pub(super) rate: Option<Rate>,
+    pub(in crate::tcp) rate: Option<Rate>,
     /// When so much will have left that sending may go on; never while nothing is held back.
     resume: TimeOrNever,
     /// The burst that the interface has accepted goes to this stream offset; only senders with segmentation offload have bursts.
-    pub(super) burst: u64,
+    pub(in crate::tcp) burst: u64,
 }
 
 impl Default for SmallQueue {
@@ -32,7 +32,7 @@ impl Default for SmallQueue {
 
 impl SmallQueue {
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let SmallQueue { waiting, bytes, rate, resume, burst } = self;
         v.same(waiting.len() as u64);
         for (departure, bytes) in waiting {
@@ -46,7 +46,7 @@ impl SmallQueue {
     }
 
     /// A new opportunity to send, at `now`: what has left by then is gone.
-    pub(super) fn settle(&mut self, now: Time) {
+    pub(in crate::tcp) fn settle(&mut self, now: Time) {
         while let Some(&(departure, bytes)) = self.waiting.front()
             && departure <= now
         {
@@ -59,7 +59,7 @@ impl SmallQueue {
 
     /// A packet that takes `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
     #[inline]
-    pub(super) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
+    pub(in crate::tcp) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
         // A link that failed has emptied the interface: what was to leave later than this will not.
         while self.waiting.back().is_some_and(|(later, _)| *later > departure)
             && let Some((_, lost)) = self.waiting.pop_back()
@@ -73,27 +73,27 @@ impl SmallQueue {
     }
 
     /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::tcp) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Whether the packet that was handed over last has not left by `now`.
-    pub(super) fn holds_last(&self, now: Time) -> bool {
+    pub(in crate::tcp) fn holds_last(&self, now: Time) -> bool {
         self.waiting.back().is_some_and(|(departure, _)| *departure > now)
     }
 
     /// When sending may go on.
-    pub(super) fn resume(&self) -> TimeOrNever {
+    pub(in crate::tcp) fn resume(&self) -> TimeOrNever {
         self.resume
     }
 
     /// Sending goes on when the first has left.
-    pub(super) fn wait_for_first(&mut self) {
+    pub(in crate::tcp) fn wait_for_first(&mut self) {
         self.resume = self.waiting.front().map_or(self.resume, |first| self.resume.min(first.0.into()));
     }
 
     /// Notes when fewer than `limit` bytes will be left.
-    pub(super) fn wait_for(&mut self, limit: u64) {
+    pub(in crate::tcp) fn wait_for(&mut self, limit: u64) {
         let mut bytes = self.bytes;
         for &(departure, size) in &self.waiting {
             bytes -= u64::from(size);
@@ -106,7 +106,7 @@ impl SmallQueue {
 }
 
 /// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), and of what is not `paced` at most [`MOST`].
-pub(super) fn limit(rate: Rate, pair: u64, paced: bool) -> u64 {
+pub(in crate::tcp) fn limit(rate: Rate, pair: u64, paced: bool) -> u64 {
     let limit = (rate.0 / 8 / PER_SECOND).max(pair);
     if paced { limit } else { limit.min(MOST) }
 }

@@ -6,17 +6,17 @@ use forebay_units::Walk;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CwndUsage {
     /// The window of data ends here.
-    pub(super) end: u64,
+    pub(in crate::tcp) end: u64,
     /// Most segments outstanding in it (`max_packets_out`).
-    pub(super) most_out: u32,
+    pub(in crate::tcp) most_out: u32,
 }
 
 impl CwndUsage {
     /// Nothing has been sent.
-    pub(super) const NONE: CwndUsage = CwndUsage { end: 0, most_out: 0 };
+    pub(in crate::tcp) const NONE: CwndUsage = CwndUsage { end: 0, most_out: 0 };
 
     /// Goes through what it knows.
-    pub(super) fn walk(&mut self, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, v: &mut dyn Walk) {
         let CwndUsage { end, most_out } = self;
         v.mark(end);
         v.same(u64::from(*most_out));

@@ -11,17 +11,17 @@ const LEVELS: u32 = 9;
 const TICK: Time = Time::from_ms(1);
 
 /// Whether a clock that ticks every `tick` has a wheel.
-pub(super) fn has_slots(tick: Time) -> bool {
+pub(in crate::tcp) fn has_slots(tick: Time) -> bool {
     tick >= TICK
 }
 
 /// When a timer expires that is set at `now` to `delay` later, with a clock that ticks every `tick`.
-pub(super) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
+pub(in crate::tcp) fn expiry(now: Time, delay: Time, tick: Time) -> Time {
     slot(now, delay, tick, 0)
 }
 
 /// The same of one that is set as another expires: the wheel's clock is one tick ahead then (__run_timers).
-pub(super) fn next_expiry(now: Time, delay: Time, tick: Time) -> Time {
+pub(in crate::tcp) fn next_expiry(now: Time, delay: Time, tick: Time) -> Time {
     slot(now, delay, tick, 1)
 }
 

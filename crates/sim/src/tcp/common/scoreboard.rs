@@ -15,8 +15,8 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub(super) use segment::Seg;
-pub(super) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
+pub(in crate::tcp) use segment::Seg;
+pub(in crate::tcp) use segment::{EVER_RETX, GIVEN_UP, LOST, RETX, SACKED};
 
 use super::cold::Cold;
 use forebay_units::Time;
@@ -82,12 +82,12 @@ impl Scoreboard {
     }
 
     /// Whether a retransmission is outstanding, or the oldest segment was sent more than once (Linux tcp_any_retrans_done).
-    pub(super) fn repeats(&self) -> bool {
+    pub(in crate::tcp) fn repeats(&self) -> bool {
         self.retx_segs > 0 || self.segs.front().is_some_and(|s| s.is(EVER_RETX))
     }
 
     /// Number of SACKed segments that follow another one, where losses are found by time: marking them by count forgets runs.
-    pub(super) fn merged(&self) -> u32 {
+    pub(in crate::tcp) fn merged(&self) -> u32 {
         self.sacked_segs.saturating_sub(self.search.above.0)
     }
 

@@ -7,7 +7,7 @@ use forebay_units::Walk;
 use std::collections::VecDeque;
 
 /// Memory of a buffer beside its payload (SKB_TRUESIZE of the head that sk_stream_alloc_skb asks for).
-pub(super) const HEAD: u64 = 832;
+pub(in crate::tcp) const HEAD: u64 = 832;
 /// What headers and the shared info of a frame may occupy at most (tcp_sndbuf_expand), and an `skb`, aligned.
 const FRAME: u64 = 192 + 320;
 const SKB: u64 = 256;
@@ -21,7 +21,7 @@ const INITIAL: u64 = 10;
 
 /// Of one sender, while it has something to send. Stream offsets.
 #[derive(Debug, Clone)]
-pub(super) struct SendBuffer {
+pub(in crate::tcp) struct SendBuffer {
     /// What the application has handed over (`write_seq`).
     taken: u64,
     /// Up to `taken`, ends of segments with PSH that have not been sent; behind it, ends of messages that have not been handed over. Ascending:
@@ -47,7 +47,7 @@ pub(super) struct SendBuffer {
 }
 
 /// What the buffer has to know of its sender.
-pub(super) struct Sending {
+pub(in crate::tcp) struct Sending {
     pub mss: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
@@ -68,7 +68,7 @@ pub(super) struct Sending {
 
 impl SendBuffer {
     /// Empty, at stream offset `at`.
-    pub(super) fn new(at: u64) -> SendBuffer {
+    pub(in crate::tcp) fn new(at: u64) -> SendBuffer {
         let pushed = at as u32;
         SendBuffer {
             taken: at,
@@ -86,7 +86,7 @@ impl SendBuffer {
     }
 
     /// Goes through what it knows, when everything below `snd_una` is acknowledged.
-    pub(super) fn walk(&mut self, snd_una: u64, v: &mut dyn Walk) {
+    pub(in crate::tcp) fn walk(&mut self, snd_una: u64, v: &mut dyn Walk) {
         let SendBuffer { taken, first, others, sent, size, pushed, window, cwnd, resumes, full, grown } = self;
         // Of what is acknowledged nothing is asked.
         let acked = sent.partition_point(|end| *end <= snd_una);
@@ -104,12 +104,12 @@ impl SendBuffer {
     }
 
     /// Whether it is as a new one would be when all has been acknowledged, and the receiver's window is `window`.
-    pub(super) fn is_as_new(&self, window: u64) -> bool {
+    pub(in crate::tcp) fn is_as_new(&self, window: u64) -> bool {
         self.first == u64::MAX && !self.grown && self.pushed == self.taken as u32 && u64::from(self.window) <= window
     }
 
     /// The application has a message that ends at `end`.
-    pub(super) fn write(&mut self, end: u64) {
+    pub(in crate::tcp) fn write(&mut self, end: u64) {
         if self.first == u64::MAX {
             self.first = end;
         } else {
@@ -118,7 +118,7 @@ impl SendBuffer {
     }
 
     /// Nothing more comes behind `end`.
-    pub(super) fn stop(&mut self, end: u64) {
+    pub(in crate::tcp) fn stop(&mut self, end: u64) {
         (self.taken, self.resumes) = (self.taken.min(end), 0);
         self.others.retain(|&e| e <= self.taken);
         if self.first > self.taken {
@@ -128,7 +128,7 @@ impl SendBuffer {
 
     /// Whether a segment that ends at `end` and leaves for the first time carries PSH; they are asked about in their order.
     #[inline]
-    pub(super) fn pushes(&mut self, end: u64, snd_una: u64) -> bool {
+    pub(in crate::tcp) fn pushes(&mut self, end: u64, snd_una: u64) -> bool {
         while self.first < end {
             self.drop_first();
         }
@@ -144,7 +144,7 @@ impl SendBuffer {
     }
 
     /// Whether a segment that ends at `end` carries PSH when it is sent again: as it did before (__tcp_retransmit_skb sends the same header).
-    pub(super) fn pushed(&self, end: u64) -> bool {
+    pub(in crate::tcp) fn pushed(&self, end: u64) -> bool {
         self.sent.binary_search(&end).is_ok()
     }
 
@@ -199,7 +199,7 @@ impl SendBuffer {
 
     /// Whether the application waits for space, or has more to hand over.
     #[inline]
-    pub(super) fn wants(&self, snd_una: u64) -> bool {
+    pub(in crate::tcp) fn wants(&self, snd_una: u64) -> bool {
         // A third of the buffer at least must be free, of which payload is a part.
         let last = self.others.back().copied().unwrap_or(self.first);
         last > self.taken && last < u64::MAX && (!self.full || self.taken.saturating_sub(snd_una) < u64::from(self.size))
@@ -208,13 +208,13 @@ impl SendBuffer {
     /// Whether nothing comes of it if it is filled as long as nothing is SACKed: up to `snd_una` everything is acknowledged, up to `snd_nxt` it has been sent,
     /// and these are the windows of the receiver, bytes, and of congestion, segments.
     #[inline(always)]
-    pub(super) fn sleeps(&self, snd_una: u64, snd_nxt: u64, window: u64, cwnd: u32) -> bool {
+    pub(in crate::tcp) fn sleeps(&self, snd_una: u64, snd_nxt: u64, window: u64, cwnd: u32) -> bool {
         let known = window <= u64::from(self.window) && cwnd <= self.cwnd;
         self.full && snd_una < self.resumes && snd_nxt <= self.taken && known
     }
 
     /// The stream offset behind what has been handed over, where the application waits for space.
-    pub(super) fn limit(&self) -> u64 {
+    pub(in crate::tcp) fn limit(&self) -> u64 {
         if self.full { self.taken } else { u64::MAX }
     }
 
@@ -232,7 +232,7 @@ impl SendBuffer {
     }
 
     /// The application hands over what there is space for.
-    pub(super) fn fill(&mut self, s: &Sending) {
+    pub(in crate::tcp) fn fill(&mut self, s: &Sending) {
         self.window = self.window.max(s.window.min(u64::from(u32::MAX)) as u32);
         // A buffer that is too small for the window does not hold the sender up here: what it has sent has been handed over.
         self.taken = self.taken.max(s.snd_nxt);

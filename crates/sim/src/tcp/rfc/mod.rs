@@ -1,0 +1,3 @@
+//! Behaviour by the RFCs where Linux differs.
+
+mod newreno;
