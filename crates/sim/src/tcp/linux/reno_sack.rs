@@ -23,7 +23,7 @@ enum Next {
 impl Sender {
     /// tcp_ack without SACK. `duplicate`: it brings no data, acknowledges nothing and opens no window, while data is outstanding.
     #[inline(never)]
-    pub(in crate::tcp) fn on_ack_reno_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
+    pub(in crate::tcp) fn on_ack_without_sack(&mut self, c: &TcpConfig, ack: &mut Ack, duplicate: bool, out: &mut impl Wire) {
         let Some(mut s) = self.loss.sack.take() else { return };
         let marked = s.board.marked;
         let counted = std::mem::take(&mut s.board.sacked_segs);
@@ -88,7 +88,7 @@ impl Sender {
                     return next;
                 }
                 // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
-                self.newreno_mark_lost(false);
+                self.mark_lost_by_dupacks(false);
             }
             CaState::Open | CaState::Disorder => {}
         }
@@ -214,8 +214,8 @@ impl Sender {
         Next::Nothing
     }
 
-    /// tcp_newreno_mark_lost.
-    fn newreno_mark_lost(&mut self, advanced: bool) {
+    /// tcp_mark_lost_by_dupacks.
+    fn mark_lost_by_dupacks(&mut self, advanced: bool) {
         let Some(s) = &mut self.loss.sack else { return };
         let enough = s.board.sacked_segs >= s.reordering;
         if s.board.len() > 0
@@ -227,7 +227,7 @@ impl Sender {
 
     /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
     fn reno_sack_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
-        self.newreno_mark_lost(ack.acked > 0);
+        self.mark_lost_by_dupacks(ack.acked > 0);
         if self.loss.ca_state == CaState::Recovery {
             return false;
         }

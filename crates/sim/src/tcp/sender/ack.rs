@@ -110,7 +110,7 @@ impl Sender {
                 self.on_ack_sack(c, &mut { facts }, sack, (ack, widens), out);
             } else {
                 let duplicate = acked == 0 && self.flight() > 0 && !widens;
-                self.on_ack_reno_sack(c, &mut { facts }, duplicate, out);
+                self.on_ack_without_sack(c, &mut { facts }, duplicate, out);
             }
         } else {
             if self.cc.wants_all_acks {

@@ -19,7 +19,7 @@ mod packet_tags;
 mod rate_sample;
 mod recovery;
 mod retransmit;
-mod sack;
+pub(super) mod sack;
 mod sack_option;
 mod state;
 mod timers;

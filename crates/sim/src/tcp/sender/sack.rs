@@ -1,4 +1,4 @@
-//! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
+//! Steps of ACK processing with a SACK scoreboard that both stacks share.
 
 use super::ack::whole_ticks;
 use super::rate_sample::{AckedSegments, Ages};
@@ -10,30 +10,32 @@ use crate::tcp::common::rtt::Sent;
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Growth, Recovery};
+use forebay_experiment::transport::{Flavor, Growth, Recovery};
 use forebay_units::{Time, TimeOrNever};
 
-/// What the SACK option of one ACK said.
+/// Contents of one ACK, compared with the scoreboard.
 pub(in crate::tcp) struct SackInfo {
-    /// It reported a duplicate (RFC 2883).
-    dsack: bool,
-    /// Offset behind the reported duplicate.
-    dsack_end: u64,
-    /// How many segments the duplicate is, whether that can be of repetitions of ours (tcp_dsack_seen), and of how many of the episode.
-    duplicates: u32,
-    ours: bool,
-    repetitions: u32,
-    /// When the segment left that was sent last of those newly reported.
-    newest: Option<Time>,
-    /// It SACKed something new.
-    sacked: bool,
+    /// It reports a duplicate (RFC 2883).
+    pub(in crate::tcp) dsack: bool,
+    /// Offset behind the duplicate.
+    pub(in crate::tcp) dsack_end: u64,
+    /// Segments in the duplicate.
+    pub(in crate::tcp) duplicates: u32,
+    /// The duplicate can be caused by our retransmissions (tcp_dsack_seen).
+    pub(in crate::tcp) dsack_plausible: bool,
+    /// Retransmissions of the episode in the duplicate.
+    pub(in crate::tcp) repetitions: u32,
+    /// Send time of the latest segment that is newly acknowledged or SACKed.
+    pub(in crate::tcp) newest: Option<Time>,
+    /// It SACKs something new.
+    pub(in crate::tcp) sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
     pub(in crate::tcp) original: bool,
-    /// Segments that it reported for the first time, by SACK or by the cumulative ACK.
+    /// Segments newly acknowledged or SACKed.
     pub(in crate::tcp) segments: u32,
-    /// Some of what the cumulative ACK covers had been sent more than once.
+    /// Some of the data that the cumulative ACK covers was sent more than once.
     pub(in crate::tcp) repeated: bool,
-    /// Ages of the segments that it covers (Karn: if none was sent twice), and SACKs.
+    /// Ages of the segments that it acknowledges (by Karn's rule, if none was sent twice) and SACKs.
     pub(in crate::tcp) ages: (Ages, Ages),
 }
 
@@ -44,178 +46,53 @@ impl Sender {
         if c.is_linux() { Time::from_us(now.as_us()) } else { now }
     }
 
-    /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself. It is one up to stream offset `number`; a later ACK may
-    /// have come before. `widens`: it opens the receive window further.
+    /// Processes an ACK of a stack with SACK, up to stream offset `number`, and completes `ack`. A later ACK may have come before. `widens`: it opens
+    /// the receive window further.
+    #[inline]
     pub(in crate::tcp) fn on_ack_sack(
         &mut self,
         c: &TcpConfig,
         ack: &mut Ack,
         blocks: Option<&SackBlocks>,
-        (number, widens): (u64, bool),
+        at: (u64, bool),
         out: &mut impl Wire,
     ) {
-        let Some(mut s) = self.loss.sack.take() else { return };
-        let overtaken = number < self.stream.snd_una;
-        // tcp_ack: an ACK that was overtaken, or comes when nothing is outstanding, changes the window only by what it takes back.
-        let steers = !c.is_linux() || !(overtaken || self.stream.snd_nxt - self.stream.snd_una + ack.acked == 0);
-        let was = self.loss.ca_state;
-        let (marked, before) = (s.board.marked, s.board.pipe(self.stream.snd_nxt + ack.acked - self.stream.snd_una));
-        let (reordered, linux) = (s.rack.reordering_seen(), c.is_linux());
-        let mut news = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
-        let mut spurious = false;
-        if linux
-            && ack.ece
-            && let Some(episode) = s.episode.made()
-        {
-            // tcp_fastretrans_alert, A: the reduction is required.
-            episode.undo.prior = None;
+        match c.flavor {
+            Flavor::Linux => self.on_ack_sack_linux(c, ack, blocks, at, out),
+            Flavor::Rfc => self.on_ack_sack_rfc(c, ack, blocks, at, out),
         }
-        if news.dsack {
-            // tcp_dsack_seen: what a probe or somebody else has duplicated says nothing of reordering, nor does anything before it was seen.
-            let probe = news.duplicates == 1 && s.rack.probe_end.is_some_and(|end| end.get() == news.dsack_end);
-            if !linux {
-                s.rack.on_dsack(self.stream.snd_una, self.stream.snd_nxt);
-            } else if news.ours && reordered && !probe {
-                s.rack.note_dsack();
-            }
-            if linux && news.ours {
-                // A repetition that was not needed is delivered.
-                news.segments += news.duplicates;
-                ack.delivered += u64::from(news.duplicates * c.mss);
-            }
-            if news.ours && s.expects_dsacks() {
-                match linux {
-                    true => s.episode.undo.report(news.repetitions),
-                    false => s.episode.undo.reported(news.dsack_end, self.cold.recover),
-                }
-                spurious = s.episode.undo.all_reported;
-            }
-        }
-        // tcp_ack_is_dubious: any other ACK leaves the state open.
-        let dubious = was != CaState::Open || ack.ece || news.sacked || news.dsack || ack.acked == 0;
-        if linux {
-            // tcp_may_undo: also when the D-SACK has come before. While a timeout is repaired progress must be made (tcp_process_loss), while
-            // marks reduce the window nothing is taken back.
-            spurious = s.episode.undo.open
-                && s.episode.undo.all_reported
-                && match was {
-                    CaState::Open | CaState::Disorder | CaState::Recovery => dubious,
-                    CaState::Loss => ack.acked > 0 || self.stream.snd_una >= self.cold.recover,
-                    CaState::Cwr => false,
-                };
-            if spurious && was != CaState::Loss {
-                // tcp_try_undo_dsack.
-                s.rack.persist_longer();
-            }
-        }
-        if linux
-            && !overtaken
-            && let Some(sent) = news.newest
-        {
-            s.rack.widen(self.stamp(c, ack.now), sent);
-        }
-        // tcp_process_tlp_ack: blocks without news make it no less a duplicate.
-        let plain = ack.acked == 0 && !widens && if linux { !news.sacked } else { blocks.is_none() };
-        let probe_lost = !overtaken && s.rack.settle_probe(self.stream.snd_una, plain, news.dsack.then_some(news.dsack_end));
-        self.loss.sack = Some(s);
-        let mut restarts = false;
-        match linux && !overtaken {
-            true => restarts = self.sample_ages(c, ack, news.ages),
-            false => ack.newest_rtt = news.ages.0.last,
-        }
+    }
 
-        // As Linux: what SACK reported before does not count again when a repaired hole moves `snd_una` over it.
+    /// How many segments the window may grow by. Data that SACK reported before does not count again when the cumulative ACK covers it.
+    pub(in crate::tcp) fn credit_growth(&self, c: &TcpConfig, ack: &mut Ack, info: &SackInfo) {
         match c.growth {
-            // tcp_cong_avoid's `acked` are segments, of whatever size.
-            Growth::PerSegment { limit: u32::MAX } => ack.grow = f64::from(news.segments),
+            // tcp_cong_avoid: `acked` are segments of any size.
+            Growth::PerSegment { limit: u32::MAX } => ack.grow = f64::from(info.segments),
             Growth::PerSegment { limit } if ack.delivered != ack.acked => {
                 ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(self.growth_limit(limit));
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
-        ack.segments = news.segments;
+        ack.segments = info.segments;
         ack.absent = self.absent();
-        if self.cc.wants_all_acks && !overtaken {
-            self.cc.algorithm.in_ack_event(&mut self.cc.window, ack);
-        }
-        if probe_lost && linux && self.loss.ca_state < CaState::Recovery {
-            // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
-            self.on_probe_loss(c);
-        }
-        let partial = self.loss.ca_state == CaState::Recovery && self.stream.snd_una < self.cold.recover;
-        // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
-        let by_duplicates = spurious && self.undo(!linux || self.loss.ca_state == CaState::Loss);
-        let mistaken = by_duplicates || self.try_undo(c, ack, news.original, news.sacked);
-        if !mistaken {
-            self.leave_episode(c);
-        }
-        if probe_lost && !linux && self.loss.ca_state < CaState::Cwr {
-            self.on_probe_loss(c);
-        }
+    }
+
+    /// Counts duplicate ACKs.
+    #[inline]
+    pub(in crate::tcp) fn count_dupacks(&mut self, ack: &Ack, info: &SackInfo) {
         if ack.acked > 0 {
             self.loss.dupacks = 0;
-        } else if news.sacked {
-            // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
+        } else if info.sacked {
+            // RFC 6675 section 2: an ACK that reports nothing new about the receiver's queue is no duplicate.
             self.loss.dupacks += 1;
         }
-        if linux && self.cc.wants_new_acks && steers {
-            // tcp_clean_rtx_queue: with every ACK, before the state changes.
-            self.pkts_acked(ack);
-        }
-        let in_network = self.pipe();
-        let again = self.loss.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let looks = !(self.loss.ca_state == CaState::Recovery && self.holds_back());
-        let (lost, wait) = if looks { self.find_losses(c, ack.now) } else { (false, None) };
-        restarts &= wait.is_none();
-        // tcp_fastretrans_alert: retransmissions that are lost as well (FLAG_LOST_RETRANS) turn the repair after a timeout into a recovery.
-        let lost_again =
-            linux && self.loss.ca_state == CaState::Loss && self.loss.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
+    }
+
+    /// Completes `ack` after the search for losses; `marked` counts the losses before it.
+    #[inline]
+    pub(in crate::tcp) fn report_lost(&self, ack: &mut Ack, marked: u32) {
         ack.absent = self.absent();
         ack.lost = self.loss.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
-        let progress = ack.acked > 0 && self.pipe() == in_network;
-        let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !(linux && s.board.repeats()));
-        // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
-        let raises = steers && (ack.acked > 0 || (news.sacked && self.loss.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
-        // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
-        let evident = linux && self.loss.sack.as_ref().is_some_and(|s| s.board.lost > 0);
-        if (lost || evident) && self.loss.ca_state < CaState::Recovery || lost && lost_again {
-            self.enter_recovery(c, ack.now, ack.ece, out);
-        } else if self.loss.ca_state < CaState::Cwr {
-            if dubious || !linux {
-                self.loss.ca_state = if plain { CaState::Open } else { CaState::Disorder };
-            }
-            if plain {
-                self.cap_limited_transmit(0);
-            }
-            // tcp_fastretrans_alert: what has taken a recovery back looks at no marks (tcp_try_undo_partial returns, and in tcp_try_to_open the state
-            // is not yet another one for tcp_enter_cwr).
-            let returns = linux && partial && mistaken;
-            let reduced = !returns && self.reduce_on_ece(c, ack);
-            if !reduced && raises {
-                self.grow(c, ack);
-            }
-        } else if self.loss.ca_state == CaState::Loss && raises {
-            self.grow(c, ack);
-        } else if ack.acked > 0 && !linux {
-            self.pkts_acked(ack);
-        }
-        // tcp_try_to_open: the first stamp is that of repetitions which are still under way.
-        if linux
-            && self.loss.ca_state < CaState::Recovery
-            && let Some(s) = &mut self.loss.sack
-            && !s.board.repeats()
-            && let Some(episode) = s.episode.made()
-        {
-            episode.undo.first = None;
-        }
-        if restarts && self.uses_linux_timers(c) {
-            self.restart_timer(c, ack.now);
-        }
-        if steers && self.cc.hooks.control() {
-            self.control(c, ack, news.segments, before);
-        } else if steers && c.prr && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr) {
-            self.proportional_window(c, ack.delivered, news.segments, progress);
-        }
     }
 
     /// Takes in what the ACK says; `blocks`: what it SACKs, and its number.
@@ -233,8 +110,8 @@ impl Sender {
         let beyond = rack.highest();
         let linux = c.is_linux();
         let duplicates = reported.dsack.map_or(0, |d| d.1.div_ceil(u64::from(c.mss)) as u32);
-        let ours = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.cold.retransmitted));
-        let (repetitions, late) = match reported.dsack.filter(|_| linux && ours) {
+        let dsack_plausible = !linux || (duplicates > 0 && rack.count_duplicates(duplicates, self.cold.retransmitted));
+        let (repetitions, late) = match reported.dsack.filter(|_| linux && dsack_plausible) {
             Some(dsack) => self.repetitions(c, board, episode.undo.from, dsack, ack.acked),
             None => (0, None),
         };
@@ -282,7 +159,7 @@ impl Sender {
             dsack: reported.dsack.is_some(),
             dsack_end: reported.dsack.map_or(0, |d| d.0),
             duplicates,
-            ours,
+            dsack_plausible,
             repetitions,
             newest,
             sacked,
