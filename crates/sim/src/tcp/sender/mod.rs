@@ -9,7 +9,6 @@ mod audit;
 mod cc_events;
 mod cold_state;
 mod ecn;
-mod fast_path;
 mod handshake;
 mod idle;
 mod message_stats;
