@@ -15,10 +15,10 @@ impl Sender {
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: Meta::new(self.timers.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
+            meta: Meta::new(self.timers.generation(), if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
             ..self.tx.template
         };
-        self.stats.current.cwnd_max = 0.0;
+        self.stats.current_mut().cwnd_max = 0.0;
     }
 
     /// Sends a datagram. `high` counts the payload sent.
@@ -26,7 +26,7 @@ impl Sender {
         let (seq, ts) = (self.tx.numbers().wire(self.stream.snd_max), now.timestamp());
         self.stream.snd_max += u64::from(self.tx.template.len);
         self.tx.balance = self.tx.balance.wrapping_add(1);
-        self.stats.current.segs_sent += 1;
+        self.stats.current_mut().segs_sent += 1;
         out.emit_from(&self.tx.template, |p| {
             p.seq = seq;
             p.ts = ts;

@@ -90,7 +90,7 @@ impl Sender {
             && p.flags & (flag::SYN | flag::ECE) == 0
             && self.stream.snd_wnd_edge == self.stream.snd_una + (u64::from(p.window()) << self.stream.snd_wscale)
             && self.flight() > 0
-            && self.timers.kind == Timer::Rto
+            && self.timers.kind() == Timer::Rto
             && self.cc.reduction_cause != ReductionCause::EcnAtOneSegment
             && c.probe_after == 0
             && match self.loss.ca_state {

@@ -74,7 +74,7 @@ impl Sender {
         self.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());
         if let Some(rtt) = rtt {
-            self.stats.current.note_rtt(rtt);
+            self.stats.current_mut().note_rtt(rtt);
         }
         // tcp_clean_rtx_queue, tcp_ack_update_rtt, as in `sample_ages`.
         let newest = stamp - covered.last.sent();

@@ -2,7 +2,6 @@
 //! segment, without the questions whose answers are known.
 
 use crate::net::packet::{Wire, flag};
-use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::linux::tsq::memory;
 use crate::tcp::sender::{CaState, Sender, Timer};
@@ -34,7 +33,7 @@ impl Sender {
         } else {
             self.after_new_data(c, now);
         }
-        if self.tx.tsq.as_ref().is_some_and(|q| q.resume() < self.timers.alarm) {
+        if self.tx.tsq.as_ref().is_some_and(|q| q.resume() < self.timers.alarm()) {
             self.set_alarm(now, out);
         }
     }
@@ -106,13 +105,13 @@ impl Sender {
     pub(in crate::tcp) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
         let mss = u64::from(c.mss);
         self.tx.balance = self.tx.balance.wrapping_add(sent);
-        self.count_sent(first, self.stream.snd_nxt, sent, mss);
+        self.stats.count_sent((first, self.stream.snd_nxt), sent, mss, &mut self.cold);
         self.stream.snd_max = self.stream.snd_nxt;
         self.tx.last_tx = now.into();
-        if !c.timestamps && self.timers.timed_segment.is_free() {
-            self.timers.timed_segment = Timed::segment(first + mss, now);
+        if !c.timestamps {
+            self.timers.time_segment(first + mss, now);
         }
-        if self.timers.kind == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
     }

@@ -74,7 +74,7 @@ impl Core {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let &m = self.outgoing[conn].front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
-        let (stats, losses) = (&sender.stats(), &sender.stats().losses);
+        let (stats, losses) = (sender.stats(), &sender.stats().losses);
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {

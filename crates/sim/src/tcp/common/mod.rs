@@ -11,7 +11,6 @@ pub(in crate::tcp) mod rack;
 pub mod rtt;
 pub(in crate::tcp) mod sack_state;
 pub(in crate::tcp) mod scoreboard;
-pub(in crate::tcp) mod send_stats;
 pub(in crate::tcp) mod send_stream;
 pub(in crate::tcp) mod seq;
 pub(in crate::tcp) mod timers;

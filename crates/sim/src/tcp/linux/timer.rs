@@ -32,11 +32,11 @@ impl Sender {
             // What is later than the probe need not be rounded.
             let wait = if wait < probe { wait.round_up(c.rto_granularity) } else { wait };
             if wait < probe && self.expires_anyway(c, now, wait) {
-                self.timers.kind = Timer::Probe;
+                self.timers.turn_into_probe();
                 return;
             }
             self.schedule_probe(c, now, probe, wait);
-        } else if self.timers.kind == Timer::Probe {
+        } else if self.timers.kind() == Timer::Probe {
             self.rearm_rto(c, now);
         }
     }
@@ -46,7 +46,8 @@ impl Sender {
     #[inline(never)]
     fn expires_anyway(&self, c: &TcpConfig, now: Time, wait: Time) -> bool {
         let tick = c.rto_granularity;
-        let (Some(due), Some(s)) = (self.timers.due.get().filter(|_| self.timers.kind != Timer::Idle), &self.loss.sack) else {
+        let (Some(due), Some(s)) = (self.timers.due().get().filter(|_| self.timers.kind() != Timer::Idle), &self.loss.sack)
+        else {
             return false;
         };
         s.timer_set / tick + due.saturating_sub(s.timer_set) / tick == now / tick + wait / tick
@@ -54,7 +55,7 @@ impl Sender {
 
     /// The retransmission timer: all of the timeout, but in the place of another timer what of the oldest segment's is left (tcp_rearm_rto).
     pub(in crate::tcp) fn rearm_rto(&mut self, c: &TcpConfig, now: Time) {
-        let delay = match self.timers.kind {
+        let delay = match self.timers.kind() {
             Timer::Idle | Timer::Rto => self.rtt.rto(c),
             Timer::Probe | Timer::Reorder => self.head_wait(c, now).round_up(c.rto_granularity).max(c.rto_granularity),
         };

@@ -67,9 +67,9 @@ impl Sender {
         }
         if self.cold.first_partial {
             self.cold.first_partial = false;
-            self.cold.held_due = self.timers.due;
+            self.cold.held_due = self.timers.due();
         } else {
-            self.timers.due = self.cold.held_due;
+            self.timers.set_due(self.cold.held_due);
         }
     }
 
@@ -111,11 +111,11 @@ impl Sender {
     pub(in crate::tcp) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reduction_base(c);
         self.loss.ca_state = CaState::Recovery;
-        self.stats_at(self.stream.snd_una).losses.fast_retx += 1;
+        self.stats.at(self.stream.snd_una, &mut self.cold).losses.fast_retx += 1;
         self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Recovery);
         if !self.reduced_by_ecn() {
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
-            self.stats_at(self.stream.snd_una).losses.loss_cuts += 1;
+            self.stats.at(self.stream.snd_una, &mut self.cold).losses.loss_cuts += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,

@@ -6,7 +6,7 @@ use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::common::rtt::Sent;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Growth, Reduce};
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 
 /// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
 pub(in crate::tcp) fn microseconds(now: Time, time: Time) -> Time {
@@ -128,7 +128,7 @@ impl Sender {
             self.finish(c, now, p, out);
         } else {
             let closes = self.refill_buffer(c, now);
-            let closed = self.stream.snd_una == self.stream.snd_nxt && self.timers.kind == Timer::Rto;
+            let closed = self.stream.snd_una == self.stream.snd_nxt && self.timers.kind() == Timer::Rto;
             if closed {
                 self.on_ack_in_closed_window(c, now);
             }
@@ -182,19 +182,13 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
-            if self.stream.snd_una <= self.stats.message_end {
-                self.stats.current.losses.ce_bytes += acked
-            } else {
-                self.count_marked(acked)
-            }
+            self.stats.count_marked(acked, self.stream.snd_una, &mut self.cold);
         }
     }
 
     #[inline(always)]
     pub(in crate::tcp) fn update_cwnd_max(&mut self) {
-        if self.cc.window.cwnd > self.stats.current.cwnd_max {
-            self.stats.current.cwnd_max = self.cc.window.cwnd;
-        }
+        self.stats.update_cwnd_max(self.cc.window.cwnd);
     }
 
     /// An ACK that another one has overtaken: it acknowledges nothing and its window is of the past, but its SACK blocks are news
@@ -237,7 +231,7 @@ impl Sender {
         self.stream.snd_nxt = self.stream.snd_nxt.max(ack);
         let rtt = if self.loss.sack.is_some() && c.is_linux() {
             // The sample is that of segments (`sample_ages`).
-            self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.current.note_rtt(*rtt))
+            self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.current_mut().note_rtt(*rtt))
         } else {
             self.sample_rtt(c, now, ack, echo)
         };
@@ -245,8 +239,7 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.stream.snd_una == self.stream.snd_nxt {
-            self.timers.kind = Timer::Idle;
-            self.timers.due = TimeOrNever::NEVER;
+            self.timers.stop();
         } else if !self.uses_linux_timers(c) {
             self.arm_rto(c, now);
         }
@@ -260,7 +253,7 @@ impl Sender {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
         } else {
-            self.timers.timed_segment.take(ack).map(|sent| now - sent)
+            self.timers.take_timed(ack).map(|sent| now - sent)
         };
         if c.is_linux() { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
     }
@@ -283,7 +276,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
         self.rtt.sample(c, rtt, Sent { snd_una: self.stream.snd_una, snd_nxt: self.stream.snd_nxt });
-        self.stats.current.note_rtt(rtt);
+        self.stats.current_mut().note_rtt(rtt);
     }
 
     /// Growth on an ACK that advanced and reduced nothing.

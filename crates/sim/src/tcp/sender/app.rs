@@ -40,8 +40,8 @@ impl Sender {
         let begin = self.stream.written;
         let starved = if self.cc.hooks.records() { self.check_app_limited(c, now) } else { None };
         self.stream.written += bytes;
-        if begin >= self.stats.message_end {
-            self.add_pending_message(self.stream.written);
+        if begin >= self.stats.message_end() {
+            self.cold.pending.add(self.stream.written, self.cc.window.cwnd);
         }
         if let Some(t) = self.cold.tag_mut() {
             t.write(begin, self.stream.written, self.stream.snd_una);

@@ -30,9 +30,9 @@ impl Sender {
         let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
         let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause == ReductionCause::EcnAtOneSegment;
         self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Ecn, before);
-        self.stats.current.losses.ecn_cuts += 1;
+        self.stats.current_mut().losses.ecn_cuts += 1;
         if let Some(alpha) = self.cc.algorithm.alpha() {
-            *self.stats.current.losses.cut_alpha.get_or_insert(0.0) += alpha;
+            *self.stats.current_mut().losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
         self.begin_reduction(self.stream.snd_nxt);
         self.cc.reduction_cause = ReductionCause::Ecn;

@@ -1,18 +1,17 @@
 //! How a connection opens and ends at its sender, beside the SYN itself: the answer to it, and the FIN.
 
 use super::ack::{microseconds, whole_ticks};
-use super::{CaState, Phase, Sender, Timer};
+use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::Ecn;
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 
 impl Sender {
     pub(in crate::tcp) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.phase = Phase::Established;
-        self.timers.kind = Timer::Idle;
-        self.timers.due = TimeOrNever::NEVER;
+        self.timers.stop();
         // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
         self.cc.ecn &= p.has(flag::ECE) && !p.has(flag::CWR);
         if !self.cc.ecn {
@@ -73,8 +72,7 @@ impl Sender {
     pub(in crate::tcp) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.stream.phase = if p.has(flag::FIN) { Phase::Done } else { Phase::FinWait2 };
         self.tx.tsq = None;
-        self.timers.kind = Timer::Idle;
-        self.timers.due = TimeOrNever::NEVER;
+        self.timers.stop();
         if self.stream.phase == Phase::Done {
             self.send_ack(c, now, out);
         }

@@ -11,7 +11,6 @@ mod cold_state;
 mod ecn;
 mod handshake;
 mod idle;
-mod message_stats;
 mod paced_send;
 mod pacing;
 mod packet_tags;
@@ -27,7 +26,7 @@ mod transmit;
 mod undo;
 mod walk;
 
-use self::cold_state::ColdState;
+pub(crate) use self::cold_state::ColdState;
 pub(in crate::tcp) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
@@ -40,10 +39,9 @@ use crate::tcp::autotune::first_window;
 use crate::tcp::common::cold::Cold;
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
-use crate::tcp::common::message_stats::MessageStats;
+use crate::tcp::common::message_stats::{MessageStats, SendStats};
 use crate::tcp::common::rtt::Rtt;
 use crate::tcp::common::sack_state::SackState;
-use crate::tcp::common::send_stats::SendStats;
 use crate::tcp::common::send_stream::SendStream;
 use crate::tcp::common::seq::Address;
 use crate::tcp::common::timers::Timers;
@@ -107,13 +105,13 @@ impl Sender {
 
     /// Which timer runs.
     pub fn timer(&self) -> Timer {
-        self.timers.kind
+        self.timers.kind()
     }
 
     /// When that timer expires; never when idle.
     #[inline(always)]
     pub fn timer_due(&self) -> TimeOrNever {
-        self.timers.due
+        self.timers.due()
     }
 
     /// Oldest unacknowledged stream offset.
@@ -179,28 +177,42 @@ impl Sender {
     /// Statistics of the message now being acknowledged.
     #[inline(always)]
     pub fn stats(&self) -> &SendStats {
-        &self.stats.current
+        self.stats.current()
     }
 
     /// Statistics, to correct them.
     pub(crate) fn stats_mut(&mut self) -> &mut SendStats {
-        &mut self.stats.current
+        self.stats.current_mut()
     }
 
     /// Offset behind the last byte of the message that is being acknowledged.
     #[inline(always)]
     pub(crate) fn message_end(&self) -> u64 {
-        self.stats.message_end
+        self.stats.message_end()
     }
 
     /// The message ends with the last byte written.
     pub(crate) fn end_message(&mut self) {
-        self.stats.message_end = self.stream.written;
+        self.stats.set_message_end(self.stream.written);
     }
 
     /// Sets the length of a stream whose sender is in another process.
     pub(crate) fn set_written(&mut self, bytes: u64) {
         self.stream.written = bytes;
+    }
+
+    /// Statistics are those of this message from now on: its first byte, the byte behind its first window, and the byte behind its last.
+    pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
+        self.stats.start(window, end);
+        if self.cc.hooks.gate() || self.cold.tag.is_some() {
+            self.cold.begin = begin;
+        }
+    }
+
+    /// The oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
+    pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
+        self.start_message(next.unwrap_or((0, 0, u64::MAX)));
+        self.stats.next(&mut self.cold, self.cc.window.cwnd);
     }
 
     /// Packets handed to the network, less packets taken from it, modulo 2^64.
@@ -211,19 +223,19 @@ impl Sender {
     /// Time of the earliest timer entry that the engine holds for this endpoint.
     #[inline(always)]
     pub(crate) fn armed(&self) -> TimeOrNever {
-        self.timers.armed
+        self.timers.armed()
     }
 
     /// Sets the time of that entry.
     #[inline(always)]
     pub(crate) fn set_armed(&mut self, at: TimeOrNever) {
-        self.timers.armed = at;
+        self.timers.set_armed(at);
     }
 
     /// Whether the timer expires before the engine's entry.
     #[inline(always)]
     pub(crate) fn needs_timer_entry(&self) -> bool {
-        self.timers.due < self.timers.armed
+        self.timers.needs_entry()
     }
 
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
@@ -311,13 +323,12 @@ impl Sender {
     /// Its generation in its connection slot.
     #[inline]
     pub fn generation(&self) -> Generation {
-        self.timers.generation
+        self.timers.generation()
     }
 
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.timers.generation = Generation::RETIRED;
-        self.timers.due = TimeOrNever::NEVER;
+        self.timers.retire();
     }
 
     /// Gives its scoreboard away; the connection has ended.
@@ -356,7 +367,7 @@ impl Sender {
             wire: c.ack_size as u16,
             // Class of service; not a window.
             win: self.tx.template.win,
-            meta: Meta::new(self.timers.generation, control_ecn(c, self.cc.ecn)),
+            meta: Meta::new(self.timers.generation(), control_ecn(c, self.cc.ecn)),
             ..Packet::default()
         }
     }

@@ -18,7 +18,7 @@ impl Sender {
             p.settle();
             self.extend_timer(c, now);
         }
-        let idle = self.timers.kind == Timer::Idle;
+        let idle = self.timers.kind() == Timer::Idle;
         let (first, high) = (self.stream.snd_nxt, self.stream.snd_max);
         let at = Opportunity {
             now,
@@ -32,7 +32,7 @@ impl Sender {
         let allowed = self.cc.algorithm.may_send(&mut self.cc.window, &at).saturating_mul(u64::from(c.mss));
         if self.cc.hooks.gate() && self.cold.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
-            self.stats.first_window_end = first + (self.cc.window.cwnd * f64::from(c.mss)) as u64;
+            self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
@@ -60,19 +60,19 @@ impl Sender {
     /// computes in whole microseconds rounds down to such a time.
     pub(in crate::tcp) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
         let due = self.due();
-        if due < self.timers.alarm {
+        if due < self.timers.alarm() {
             let at = due.or_never().max(now);
-            self.timers.alarm = at.into();
-            out.alarm(self.tx.template.conn, self.timers.generation, at);
+            self.timers.set_alarm(at.into());
+            out.alarm(self.tx.template.conn, self.timers.generation(), at);
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.timers.alarm != now.into() || self.stream.phase != Phase::Established {
+        if self.timers.alarm() != now.into() || self.stream.phase != Phase::Established {
             return;
         }
-        self.timers.alarm = TimeOrNever::NEVER;
+        self.timers.set_alarm(TimeOrNever::NEVER);
         if self.due().has_come(now) {
             if c.is_linux() {
                 // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.

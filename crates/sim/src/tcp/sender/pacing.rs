@@ -20,9 +20,9 @@ impl Sender {
     /// The retransmission timer, if it was set at this very instant, allows for the pacer (tcp_rearm_rto and tcp_xmit_retransmit_queue by
     /// way of tcp_reset_xmit_timer). Here and not where it is set, so that senders without a pacer are not asked.
     pub(in crate::tcp) fn extend_timer(&mut self, c: &TcpConfig, now: Time) {
-        if self.timers.kind == Timer::Rto && self.timers.due == now.saturating_add(self.rtt.rto(c)).into() {
+        if self.timers.kind() == Timer::Rto && self.timers.due() == now.saturating_add(self.rtt.rto(c)).into() {
             let delay = self.pacing_delay(c, now);
-            self.timers.due = now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into();
+            self.timers.set_due(now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into());
         }
     }
 

@@ -25,7 +25,7 @@ impl Sender {
         self.cc.window.cwnd = restart.cwnd;
         // Statistics: the first window of the message is the new one.
         if self.cold.begin == self.stream.snd_nxt {
-            self.stats.first_window_end = self.stream.snd_nxt + (self.cc.window.cwnd * f64::from(c.mss)) as u64;
+            self.stats.set_first_window_end(self.stream.snd_nxt + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         if let Some(limit) = restart.ssthresh_limit {
             self.cc.window.ssthresh = self.cc.window.ssthresh.lowered_to(limit);
@@ -42,18 +42,17 @@ impl Sender {
     pub(in crate::tcp) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
         let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max)) else { return false };
         // Not if the retransmission timer is due before.
-        if self.timers.kind != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due {
+        if self.timers.kind() != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due() {
             return false;
         }
-        self.cold.held_due = self.timers.due;
+        self.cold.held_due = self.timers.due();
         self.set_timer(Timer::Reorder, now, wait);
         true
     }
 
     /// The wait is over and no ACK has advanced: it was a loss.
     pub(in crate::tcp) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.timers.kind = Timer::Rto;
-        self.timers.due = self.cold.held_due;
+        self.timers.run(Timer::Rto, self.cold.held_due);
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
         self.cc.window.cwnd += f64::from(self.loss.dupacks.saturating_sub(c.dup_thresh));

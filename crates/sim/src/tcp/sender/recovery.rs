@@ -14,7 +14,7 @@ impl Sender {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        self.stats_at(self.stream.snd_una).losses.fast_retx += 1;
+        self.stats.at(self.stream.snd_una, &mut self.cold).losses.fast_retx += 1;
         self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Recovery);
         let before = self.reduction_base(c);
         let answered = self.reduced_by_ecn();
@@ -27,7 +27,7 @@ impl Sender {
         self.loss.ca_state = CaState::Recovery;
         if !answered {
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
-            self.stats_at(self.stream.snd_una).losses.loss_cuts += 1;
+            self.stats.at(self.stream.snd_una, &mut self.cold).losses.loss_cuts += 1;
         }
         if let Some(s) = &mut self.loss.sack {
             if !running {
@@ -49,7 +49,7 @@ impl Sender {
             self.begin_reduction(self.stream.snd_nxt);
         }
         self.cold.limited = 0;
-        if self.timers.kind == Timer::Probe && !self.uses_linux_timers(c) {
+        if self.timers.kind() == Timer::Probe && !self.uses_linux_timers(c) {
             self.arm_rto(c, now);
         }
         if !c.prr && !self.cc.hooks.control() {

@@ -103,7 +103,7 @@ impl Sender {
         }
         self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
-        if index == 0 && self.timers.kind != Timer::Reorder {
+        if index == 0 && self.timers.kind() != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
             self.arm_rto(c, now);
         }

@@ -195,7 +195,7 @@ impl Sender {
         let now = self.stamp(c, ack.now);
         let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
         let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
-        if self.timers.kind == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
+        if self.timers.kind() == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
             self.arm_rto(c, ack.now);
         }
         ack.acked > 0 || since
@@ -224,7 +224,7 @@ impl Sender {
             wait = self.detect_losses(c, now);
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
             if let Some(wait) = wait
-                && (TimeOrNever::at(now + wait) < self.timers.due || self.timers.kind == Timer::Probe)
+                && (TimeOrNever::at(now + wait) < self.timers.due() || self.timers.kind() == Timer::Probe)
             {
                 self.set_timer(Timer::Reorder, now, wait);
             }

@@ -3,7 +3,6 @@
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
-use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::linux::timer_wheel;
 use forebay_experiment::rows::TimeoutKind;
@@ -24,15 +23,13 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn arm_plain_rto(&mut self, c: &TcpConfig, now: Time) {
         debug_assert!(self.loss.sack.is_none());
-        self.timers.kind = Timer::Rto;
-        self.timers.due = now.saturating_add(self.rtt.rto(c)).into();
+        self.timers.run(Timer::Rto, now.saturating_add(self.rtt.rto(c)).into());
     }
 
     /// The timer runs from now on for so long.
     #[inline(always)]
     pub(in crate::tcp) fn set_timer(&mut self, timer: Timer, now: Time, delay: Time) {
-        self.timers.kind = timer;
-        self.timers.due = now.saturating_add(delay).into();
+        self.timers.run(timer, now.saturating_add(delay).into());
         if let Some(s) = &mut self.loss.sack {
             s.timer_set = now;
         }
@@ -49,7 +46,7 @@ impl Sender {
     /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
     pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
         let silent = self.tx.last_tx.get().map_or(Time::ZERO, |last| now - last);
-        let ran = if self.timers.kind == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
+        let ran = if self.timers.kind() == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
         silent.min(ran)
     }
 
@@ -63,7 +60,7 @@ impl Sender {
 
     /// For how long nothing was sent at `now`, while a timer runs that would end that, and which one. Statistics only.
     pub fn silence(&self, now: Time) -> Option<(Time, TimeoutKind)> {
-        let kind = match (self.stream.phase, self.timers.kind) {
+        let kind = match (self.stream.phase, self.timers.kind()) {
             (Phase::SynSent, _) => TimeoutKind::Syn,
             (Phase::Established, Timer::Rto) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Other,
             (Phase::Established, Timer::Probe) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Probe,
@@ -74,17 +71,17 @@ impl Sender {
 
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        debug_assert!(self.timers.due.has_come(now));
+        debug_assert!(self.timers.due().has_come(now));
         if self.wait_for_wheel_slot(c, now) {
             return;
         }
-        match (self.stream.phase, self.timers.kind) {
+        match (self.stream.phase, self.timers.kind()) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
                 if !self.cold.syn_retx {
                     (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx);
                 }
-                self.stats.current.losses.syn_rtos += 1;
+                self.stats.current_mut().losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
@@ -92,8 +89,7 @@ impl Sender {
             (Phase::Established, Timer::Reorder) if self.loss.sack.is_some() => self.on_reorder_timer(c, now, out),
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
             (Phase::Established, Timer::Idle) | (Phase::Closed | Phase::FinWait2 | Phase::Done, _) => {
-                self.timers.kind = Timer::Idle;
-                self.timers.due = TimeOrNever::NEVER;
+                self.timers.stop();
             }
         }
     }
@@ -103,7 +99,7 @@ impl Sender {
         if !c.is_linux() || self.put_off() {
             return false;
         }
-        let due = self.timers.due.or_never();
+        let due = self.timers.due().or_never();
         let set = match &self.loss.sack {
             Some(s) if self.stream.snd_una < self.stream.snd_nxt => s.timer_set,
             // A SYN, or a closed window: for all of the timeout.
@@ -117,14 +113,14 @@ impl Sender {
         if expires <= now {
             return false;
         }
-        self.timers.due = expires.into();
-        self.cold.put_off = self.timers.due;
+        self.timers.set_due(expires.into());
+        self.cold.put_off = self.timers.due();
         true
     }
 
     /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
     pub fn put_off(&self) -> bool {
-        !self.timers.due.is_never() && self.timers.due == self.cold.put_off
+        !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
@@ -138,13 +134,7 @@ impl Sender {
             return self.probe_peer(c, now, out);
         }
         self.end_wait_for_rto();
-        self.stats.current.losses.rtos += 1;
-        let (first_window, end) = (self.stats.first_window_end, self.stats.message_end);
-        if self.stream.snd_una < first_window {
-            self.stats.current.losses.rtos_head += 1;
-        } else if self.stream.snd_una + 3 * u64::from(c.mss) >= end {
-            self.stats.current.losses.rtos_tail += 1;
-        }
+        self.stats.count_rto(self.stream.snd_una, c.mss.into());
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
         //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
@@ -167,7 +157,7 @@ impl Sender {
             self.init_undo(c, false);
             self.loss.ca_state = CaState::Loss;
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
-            self.stats.current.losses.loss_cuts += 1;
+            self.stats.current_mut().losses.loss_cuts += 1;
         } else if repeated && c.reduce == Reduce::Window {
             // ns-2 (TcpAgent::timeout) knows no repeated timeouts: every one halves the window, which is one segment by now, and
             // TcpAgent::slowdown leaves a threshold of two.
@@ -187,8 +177,8 @@ impl Sender {
             s.timeout(now, self.stream.snd_max);
         }
         self.rtt.back_off();
-        self.timers.timed_segment = Timed::NONE;
-        self.timers.kind = Timer::Idle;
+        self.timers.forget_timed();
+        self.timers.set_idle();
         let stamp = self.stamp(c, now);
         match &mut self.loss.sack {
             // Go back: everything outstanding is sent again as the window opens.
@@ -235,7 +225,7 @@ impl Sender {
         }
         self.transmit(c, now, out);
         // The timer was started by the retransmission, with the doubled timeout; the receive window cannot hold the first segment back.
-        if self.timers.kind == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
     }
@@ -245,7 +235,7 @@ impl Sender {
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.rtt.backoff + 1 == c.probe_after {
-            self.stats.current.losses.rtos += 1;
+            self.stats.current_mut().losses.rtos += 1;
         }
         self.send_probe(c, now, out);
     }
@@ -284,13 +274,13 @@ impl Sender {
     #[cold]
     fn probe_window(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.end_wait_for_rto() {
-            (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
+            self.timers.stop();
             return self.transmit(c, now, out);
         }
         if self.stream.snd_nxt < self.stream_end() {
             return self.send_probe(c, now, out);
         }
-        (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
+        self.timers.stop();
     }
 
     /// An ACK has come while data waits for the window. If that is open again nobody asks any more; if not, Linux asks later (tcp_ack_probe).
@@ -301,7 +291,7 @@ impl Sender {
             return;
         }
         if self.stream.snd_wnd_edge > self.stream.snd_nxt {
-            (self.timers.kind, self.timers.due) = (Timer::Idle, TimeOrNever::NEVER);
+            self.timers.stop();
             self.rtt.backoff = 0;
         } else if c.is_linux() {
             self.arm_rto(c, now);

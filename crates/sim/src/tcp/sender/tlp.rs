@@ -18,18 +18,17 @@ impl Sender {
         let Some(s) = &self.loss.sack else { return };
         // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
         // outstanding, a timer that runs is about the window.
-        let idle = self.timers.kind == Timer::Idle || self.stream.snd_una == self.stream.snd_nxt;
+        let idle = self.timers.kind() == Timer::Idle || self.stream.snd_una == self.stream.snd_nxt;
         if self.loss.ca_state >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
             return;
         }
         let timeout = self.probe_timeout(c);
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = match self.timers.kind {
-            Timer::Rto => self.timers.due,
+        let rto_due = match self.timers.kind() {
+            Timer::Rto => self.timers.due(),
             _ => self.head_due(c, now).into(),
         };
-        self.timers.kind = Timer::Probe;
-        self.timers.due = rto_due.min(now.saturating_add(timeout).into());
+        self.timers.run(Timer::Probe, rto_due.min(now.saturating_add(timeout).into()));
     }
 
     /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
@@ -88,8 +87,8 @@ impl Sender {
         if !fresh && self.uses_linux_timers(c) && self.is_last_in_host_queue(c, now) {
             return self.rearm_rto(c, now);
         }
-        self.stats.current.losses.tlps += 1;
-        self.timers.kind = Timer::Idle;
+        self.stats.current_mut().losses.tlps += 1;
+        self.timers.set_idle();
         if fresh {
             if self.cold.tag.is_some() {
                 self.restart_for_message(c);
@@ -126,8 +125,7 @@ impl Sender {
             return self.on_linux_reorder_timer(c, now, out);
         }
         // The wait for reordered segments is part of the timeout.
-        self.timers.kind = Timer::Rto;
-        self.timers.due = self.head_due(c, now).into();
+        self.timers.run(Timer::Rto, self.head_due(c, now).into());
         let (lost, _) = self.find_losses(c, now);
         if lost && self.loss.ca_state < CaState::Recovery {
             self.enter_recovery(c, now, false, out);
@@ -155,7 +153,7 @@ impl Sender {
             }
             self.retransmit_on_timer(c, now, out);
         }
-        if self.timers.kind != Timer::Rto {
+        if self.timers.kind() != Timer::Rto {
             self.rearm_rto(c, now);
         }
     }
@@ -174,7 +172,7 @@ impl Sender {
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.loss.ca_state = CaState::Recovery;
         self.cc.window.ssthresh = self.ssthresh_after(c, trigger, before);
-        self.stats.current.losses.loss_cuts += 1;
+        self.stats.current_mut().losses.loss_cuts += 1;
         if !self.cc.hooks.control() {
             self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
         }

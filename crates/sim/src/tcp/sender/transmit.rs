@@ -4,7 +4,6 @@ use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::common::cwnd_validation::CwndUsage;
-use crate::tcp::common::rtt::Timed;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
 use crate::tcp::linux::tsq::memory;
@@ -58,7 +57,7 @@ impl Sender {
                 self.after_tsq(now, out);
             }
         }
-        if self.timers.kind == Timer::Idle && self.stream.snd_wnd_edge == self.stream.snd_nxt {
+        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge == self.stream.snd_nxt {
             self.arm_window_probe(c, now);
         }
     }
@@ -72,7 +71,7 @@ impl Sender {
             self.cc.reduction_cause = ReductionCause::Ecn;
             return false;
         }
-        if self.timers.kind == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
         true
@@ -129,7 +128,10 @@ impl Sender {
             if sent {
                 self.after_new_data(c, now);
             }
-        } else if c.recovery == Recovery::Rack && self.timers.kind != Timer::Reorder && (sent || self.timers.kind == Timer::Rto) {
+        } else if c.recovery == Recovery::Rack
+            && self.timers.kind() != Timer::Reorder
+            && (sent || self.timers.kind() == Timer::Rto)
+        {
             self.arm_probe(c, now);
         }
     }
@@ -380,7 +382,7 @@ impl Sender {
             self.cc.cwr_pending = false;
         }
         self.tx.balance = self.tx.balance.wrapping_add(1);
-        let stats = self.stats_at(offset);
+        let stats = self.stats.at(offset, &mut self.cold);
         stats.segs_sent += 1;
         if again {
             stats.losses.segs_retx += 1;
@@ -391,9 +393,9 @@ impl Sender {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
             // Karn: a retransmission spoils the timing of everything outstanding.
-            self.timers.timed_segment = Timed::NONE;
-        } else if self.timers.timed_segment.is_free() && !c.timestamps {
-            self.timers.timed_segment = Timed::segment(offset + len, now);
+            self.timers.forget_timed();
+        } else if !c.timestamps {
+            self.timers.time_segment(offset + len, now);
         }
         out.emit(p, None);
         if c.tsq {
@@ -401,7 +403,7 @@ impl Sender {
             self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes);
         }
         self.note_departure(c, now, data);
-        if self.timers.kind == Timer::Idle {
+        if self.timers.kind() == Timer::Idle {
             self.arm_rto(c, now);
         }
     }

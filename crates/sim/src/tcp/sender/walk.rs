@@ -4,10 +4,8 @@ use super::cold_state::ColdState;
 use super::{CaState, Sender};
 use crate::tcp::common::congestion::CongestionState;
 use crate::tcp::common::loss::LossState;
-use crate::tcp::common::message_stats::MessageStats;
-use crate::tcp::common::send_stats::{Losses, SendStats};
+use crate::tcp::common::message_stats::{Losses, SendStats};
 use crate::tcp::common::send_stream::SendStream;
-use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::RtoRule;
@@ -26,19 +24,16 @@ impl Sender {
         let SendStream {
             snd_una, snd_nxt, snd_max, written, snd_wnd_edge, group: _, phase, fin, closing, snd_wscale: shift, plain, fast_path: _,
         } = stream;
-        let Timers { due: timer_due, armed, alarm, timed_segment: timed, kind: timer, generation: _ } = timers;
         #[rustfmt::skip]
         let CongestionState {
             window, algorithm: law, slow_start, cwr_end, hooks, wants_all_acks: _, wants_new_acks: _, paced_send: _, ecn, cwr_pending,
             reduction_cause, cwnd_limited: window_limited,
         } = cc;
         let LossState { sack, rack_rtt, dupacks, ca_state, uses_scoreboard: _ } = loss;
-        let MessageStats { current: stats, first_window_end: window_end, message_end } = stats;
         v.same(u64::from(template.seq));
         v.same(template.meta.ecn() as u64);
         v.same(*phase as u64);
         v.same(*ca_state as u64);
-        v.same(*timer as u64);
         [*plain, *fin, *closing, *ecn, *cwr_pending].into_iter().for_each(|f| v.flag(f));
         v.same(*reduction_cause as u64);
         v.same(window_limited.map_or(2, u64::from));
@@ -54,16 +49,7 @@ impl Sender {
         let mut rare = ColdState::clone(cold);
         rare.walk(repeats, v);
         rtt.walk(c.rto_rule == RtoRule::Linux, v);
-        // A timer that has been put off is so as long as it is the one that runs.
-        let waits = !timer_due.is_never() && *timer_due == rare.put_off;
-        v.flag(waits);
-        v.timer(timer_due);
-        if waits {
-            rare.put_off = *timer_due;
-        }
-        // The engine's entry, no later than the timer, is moved with it.
-        let _ = armed;
-        timed.walk(v);
+        timers.walk(&mut rare.put_off, v);
         v.timer(last_tx);
         // What further partial acknowledgements must not move is of interest from the first one until recovery ends.
         if *ca_state == CaState::Recovery && !rare.first_partial {
@@ -76,12 +62,6 @@ impl Sender {
         v.flag(tsq.is_some());
         tsq.iter_mut().for_each(|q| q.walk(v));
         v.flag(endless);
-        v.mark(message_end);
-        if endless {
-            v.mark(window_end);
-        } else {
-            v.offset(window_end);
-        }
         stats.walk(endless, v);
         if hooks.gate() {
             v.mark(&mut rare.begin);
@@ -97,12 +77,11 @@ impl Sender {
         }
         v.flag(buffer.is_some());
         buffer.iter_mut().for_each(|b| b.walk(acked, v));
-        v.timer(alarm);
     }
 
     /// Whether what is being acknowledged has no end.
     pub(crate) fn is_endless(&self) -> bool {
-        self.stats.message_end == u64::MAX && self.stream.written > self.stream.snd_max.saturating_add(1 << 60)
+        self.stats.message_end() == u64::MAX && self.stream.written > self.stream.snd_max.saturating_add(1 << 60)
     }
 
     /// When a segment left last.
@@ -112,7 +91,8 @@ impl Sender {
 
     /// Moves the engine's entry for its timer by as much as the timer.
     pub(crate) fn move_entry(&mut self, by: Time) {
-        self.timers.armed = self.timers.armed.get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
+        let armed = self.timers.armed().get().map_or(TimeOrNever::NEVER, |at| (at + by).into());
+        self.timers.set_armed(armed);
     }
 }
 
