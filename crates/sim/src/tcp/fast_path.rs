@@ -32,11 +32,11 @@ impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is a usual ACK.
     #[inline(always)]
     pub(crate) fn fast_path_ack(&self, p: &Packet) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una)));
-        let usual = self.stream.fast_path == FastPath::Plain
-            && self.stream.phase == Phase::Established
-            && self.loss.ca_state == CaState::Open
-            && self.loss.dupacks == 0
+        let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
+        let usual = self.stream.fast_path() == FastPath::Plain
+            && self.stream.phase() == Phase::Established
+            && self.loss.ca_state() == CaState::Open
+            && self.loss.dupacks() == 0
             && (1..self.flight()).contains(&acked)
             && !p.has(flag::SYN);
         usual.then_some(acked)
@@ -45,18 +45,17 @@ impl Sender {
     /// A usual ACK for `acked` bytes arrived. Whether there is more to do: the rest is [`Sender::transmit`]'s.
     #[inline(always)]
     pub(crate) fn on_fast_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) -> bool {
-        let ack = self.stream.snd_una + acked;
-        self.stream.snd_una = ack;
-        self.stream.snd_wnd_edge = ack + (u64::from(p.window()) << self.stream.snd_wscale);
+        let ack = self.stream.snd_una() + acked;
+        self.stream.acknowledge(ack, p.window());
         let rtt = self.sample_rtt(c, now, ack, p.echo());
         self.cap_limited_transmit(0);
         self.arm_plain_rto(c, now);
-        let ece = self.cc.ecn && p.has(flag::ECE);
+        let ece = self.cc.ecn() && p.has(flag::ECE);
         let facts = self.ack_facts(c, now, acked, ece, rtt);
-        let cuts = ece && ack > self.cc.cwr_end;
-        if self.cc.wants_new_acks {
-            if self.cc.wants_all_acks {
-                self.cc.algorithm.in_ack_event(&mut self.cc.window, &facts);
+        let cuts = ece && ack > self.cc.cwr_end();
+        if self.cc.wants_new_acks() {
+            if self.cc.wants_all_acks() {
+                self.cc.in_ack_event(&facts);
             }
             if !cuts {
                 self.grow(c, &facts);
@@ -64,7 +63,7 @@ impl Sender {
         } else {
             // As above, where that is all that `grow` does.
             let grows = !(ece && (cuts || c.ecn == Ecn::Classic));
-            self.cc.algorithm.usual_ack(&mut self.cc.window, &facts, grows);
+            self.cc.fast_ack(&facts, grows);
         }
         if cuts {
             self.reduce_for_ecn(c, &{ facts });
@@ -74,27 +73,27 @@ impl Sender {
         self.update_cwnd_max();
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c));
         // Something is outstanding, and so written.
-        self.send_full_until(c, now, self.stream.snd_wnd_edge.min(self.stream.written - 1).min(ack + window), out);
-        let full_waits = self.stream.snd_nxt + mss <= self.stream.written && self.flight() + mss > window;
-        !full_waits && self.stream.snd_nxt < self.stream_end()
+        self.send_full_until(c, now, self.stream.snd_wnd_edge().min(self.stream.written() - 1).min(ack + window), out);
+        let full_waits = self.stream.snd_nxt() + mss <= self.stream.written() && self.flight() + mss > window;
+        !full_waits && self.stream.snd_nxt() < self.stream_end()
     }
 
     /// Whether a packet of the ACK direction is a usual duplicate: it has the number and the window of the ACK before it, and is not the one by which
     /// recovery may begin.
     #[inline(always)]
     pub(crate) fn is_fast_duplicate(&self, c: &TcpConfig, p: &Packet) -> bool {
-        self.stream.fast_path == FastPath::Plain
-            && !self.cc.wants_all_acks
-            && self.stream.phase == Phase::Established
-            && p.seq == self.tx.numbers().wire(self.stream.snd_una)
+        self.stream.fast_path() == FastPath::Plain
+            && !self.cc.wants_all_acks()
+            && self.stream.phase() == Phase::Established
+            && p.seq == self.tx.numbers().wire(self.stream.snd_una())
             && p.flags & (flag::SYN | flag::ECE) == 0
-            && self.stream.snd_wnd_edge == self.stream.snd_una + (u64::from(p.window()) << self.stream.snd_wscale)
+            && self.stream.snd_wnd_edge() == self.stream.window_edge(self.stream.snd_una(), p.window())
             && self.flight() > 0
             && self.timers.kind() == Timer::Rto
-            && self.cc.reduction_cause != ReductionCause::EcnAtOneSegment
+            && self.cc.reduction_cause() != ReductionCause::EcnAtOneSegment
             && c.probe_after == 0
-            && match self.loss.ca_state {
-                CaState::Open | CaState::Disorder => self.loss.dupacks + 1 < c.dup_thresh,
+            && match self.loss.ca_state() {
+                CaState::Open | CaState::Disorder => self.loss.dupacks() + 1 < c.dup_thresh,
                 CaState::Recovery => true,
                 CaState::Cwr | CaState::Loss => false,
             }
@@ -103,15 +102,15 @@ impl Sender {
     /// A usual duplicate arrived. Whether something may be sent for it, which is [`Sender::transmit`]'s.
     #[inline(always)]
     pub(crate) fn on_fast_duplicate(&mut self, c: &TcpConfig) -> bool {
-        self.loss.dupacks += 1;
-        if self.loss.ca_state == CaState::Recovery {
+        self.loss.add_dupack();
+        if self.loss.ca_state() == CaState::Recovery {
             self.cc.window.cwnd += 1.0;
             self.update_cwnd_max();
         } else {
-            self.loss.ca_state = CaState::Disorder;
+            self.loss.set_ca_state(CaState::Disorder);
         }
         let (mss, window) = (u64::from(c.mss), self.window_bytes(c) + self.beyond_window(c));
-        let full_waits = self.stream.snd_nxt + mss <= self.stream.written && self.flight() + mss > window;
-        !full_waits && self.stream.snd_nxt < self.stream_end()
+        let full_waits = self.stream.snd_nxt() + mss <= self.stream.written() && self.flight() + mss > window;
+        !full_waits && self.stream.snd_nxt() < self.stream_end()
     }
 }

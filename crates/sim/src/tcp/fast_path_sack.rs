@@ -42,25 +42,25 @@ impl Sender {
     /// How many bytes a packet of the ACK direction acknowledges, if it is such an ACK. `reports`: it carries SACK blocks.
     #[inline(always)]
     pub(in crate::tcp) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
-        let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una)));
-        let usual = self.stream.fast_path == FastPath::Linux
-            && self.stream.phase == Phase::Established
-            && match self.loss.ca_state {
-                CaState::Open => !(self.cc.ecn && p.has(flag::ECE)),
+        let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
+        let usual = self.stream.fast_path() == FastPath::Linux
+            && self.stream.phase() == Phase::Established
+            && match self.loss.ca_state() {
+                CaState::Open => !(self.cc.ecn() && p.has(flag::ECE)),
                 // The reduction is not over yet.
-                CaState::Cwr => self.stream.snd_una + acked <= self.cc.cwr_end,
+                CaState::Cwr => self.stream.snd_una() + acked <= self.cc.cwr_end(),
                 CaState::Disorder | CaState::Recovery | CaState::Loss => false,
             }
             && !(reports || p.has(flag::SYN))
             && (1..self.flight()).contains(&acked)
-            && self.loss.sack.as_ref().is_some_and(|s| s.is_usual(self.stream.snd_una + acked));
+            && self.loss.sack.as_ref().is_some_and(|s| s.is_usual(self.stream.snd_una() + acked));
         usual.then_some(acked)
     }
 
     /// A usual ACK for `acked` bytes arrived.
     #[inline(never)]
     pub(in crate::tcp) fn on_fast_sack_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, acked: u64, out: &mut impl Wire) {
-        let (ack, stamp) = (self.stream.snd_una + acked, self.stamp(c, now));
+        let (ack, stamp) = (self.stream.snd_una() + acked, self.stamp(c, now));
         let Some(s) = &mut self.loss.sack else { return };
         let Some(covered) = s.board.acknowledge_in_order(ack) else { return };
         s.rack.on_delivered_in_order(&covered.last, stamp);
@@ -68,9 +68,8 @@ impl Sender {
         if let Some(episode) = s.episode.made() {
             (episode.undo.hold, episode.undo.first) = (false, None);
         }
-        self.stream.snd_una = ack;
-        self.stream.snd_wnd_edge = ack + (u64::from(p.window()) << self.stream.snd_wscale);
-        self.loss.dupacks = 0;
+        self.stream.acknowledge(ack, p.window());
+        self.loss.clear_dupacks();
         self.cap_limited_transmit(0);
         let rtt = self.echoed(c, now, ack, p.echo());
         if let Some(rtt) = rtt {
@@ -82,21 +81,21 @@ impl Sender {
             c,
             stamp - covered.first,
             newest.max(Time::from_us(1)),
-            Sent { snd_una: ack, snd_nxt: self.stream.snd_nxt },
+            Sent { snd_una: ack, snd_nxt: self.stream.snd_nxt() },
         );
         self.rtt.backoff = 0;
-        let ece = self.cc.ecn && p.has(flag::ECE);
+        let ece = self.cc.ecn() && p.has(flag::ECE);
         self.count_ece(ece, acked);
         let facts = Ack {
             now,
             snd_una: ack,
-            snd_nxt: self.stream.snd_nxt,
+            snd_nxt: self.stream.snd_nxt(),
             acked,
             delivered: acked,
             segments: covered.segments,
             lost: 0,
             absent: 0,
-            window_limited: self.cc.cwnd_limited,
+            window_limited: self.cc.cwnd_limited(),
             ece,
             grow: f64::from(covered.segments),
             rtt,
@@ -105,13 +104,13 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        if self.cc.wants_all_acks {
-            self.cc.algorithm.in_ack_event(&mut self.cc.window, &facts);
+        if self.cc.wants_all_acks() {
+            self.cc.in_ack_event(&facts);
         }
-        if self.cc.wants_new_acks {
+        if self.cc.wants_new_acks() {
             self.pkts_acked(&facts);
         }
-        if self.loss.ca_state == CaState::Open {
+        if self.loss.ca_state() == CaState::Open {
             self.grow(c, &facts);
         } else {
             self.proportional_window(c, acked, covered.segments, true);

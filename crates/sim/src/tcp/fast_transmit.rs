@@ -11,24 +11,24 @@ impl Sender {
     /// As [`Sender::transmit`], behind an ACK that has left some data outstanding.
     #[inline(always)]
     pub(in crate::tcp) fn fast_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.cc.paced_send {
+        if self.cc.paced_send() {
             self.restart_timer(c, now);
             return self.transmit(c, now, out);
         }
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        let (first, end) = (self.stream.snd_nxt, self.end_of_send_buffer());
+        let (first, end) = (self.stream.snd_nxt(), self.end_of_send_buffer());
         let (room, held) = self.fast_send(c, now, end, out);
         // Usually that was all: another full segment waits for the window.
-        let limited = room == 0 && self.stream.snd_nxt + u64::from(c.mss) <= self.stream.written;
-        if self.stream.snd_nxt < end && !limited && !held {
+        let limited = room == 0 && self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written();
+        if self.stream.snd_nxt() < end && !limited && !held {
             self.send_rest(c, now, (first, end), out);
-        } else if c.cwnd_validation && (self.stream.snd_nxt != first || limited) {
+        } else if c.cwnd_validation && (self.stream.snd_nxt() != first || limited) {
             self.validate_cwnd(c, room == 0);
         }
         // The ACK and what it lets out set the timer each; the latter is the later.
-        if self.stream.snd_nxt == first {
+        if self.stream.snd_nxt() == first {
             self.restart_timer(c, now);
         } else {
             self.after_new_data(c, now);
@@ -49,23 +49,23 @@ impl Sender {
     /// still, and whether the interface holds the next one back.
     #[inline(always)]
     fn fast_send(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) -> (u32, bool) {
-        let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt);
-        let limit = self.stream.snd_wnd_edge.min(end).min(self.stream.written.saturating_sub(1));
+        let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
+        let limit = self.stream.snd_wnd_edge().min(end).min(self.stream.written().saturating_sub(1));
         let Some(s) = &self.loss.sack else { return (0, false) };
         // tcp_cwnd_test.
         let mut room = (self.cc.window.cwnd as u32).saturating_sub(s.board.in_network());
-        if room == 0 || first + mss > limit || first != self.stream.snd_max {
+        if room == 0 || first + mss > limit || first != self.stream.snd_max() {
             return (room, false);
         }
         if self.tsq_throttled(c, mss, 1) {
             return (room, true);
         }
         let (stamp, ts, bytes) = (self.stamp(c, now), now.timestamp(), memory(c, c.mss) as u32);
-        let reducing = matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr);
+        let reducing = matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr);
         // The first segment answers for a reduction (RFC 3168 section 6.1.2).
-        let mut flags = if std::mem::take(&mut self.cc.cwr_pending) { flag::CWR } else { 0 };
+        let mut flags = if self.cc.take_cwr() { flag::CWR } else { 0 };
         let held = loop {
-            let (offset, next) = (self.stream.snd_nxt, self.stream.snd_nxt + mss);
+            let (offset, next) = (self.stream.snd_nxt(), self.stream.snd_nxt() + mss);
             if let Some(s) = &mut self.loss.sack {
                 s.board.push(offset, c.mss, stamp);
                 if reducing {
@@ -73,12 +73,12 @@ impl Sender {
                 }
             }
             if let Some(b) = &mut self.tx.send_buffer
-                && b.pushes(next, self.stream.snd_una)
+                && b.pushes(next, self.stream.snd_una())
             {
                 flags |= flag::PUSH;
             }
             let seq = self.tx.numbers().wire(offset);
-            out.emit_from(&self.tx.template, move |p| {
+            out.emit_from(self.tx.template(), move |p| {
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;
@@ -87,7 +87,7 @@ impl Sender {
             if c.tsq {
                 self.tx.tsq.get_or_insert_default().push(now, out.departure(), bytes);
             }
-            self.stream.snd_nxt = next;
+            self.stream.set_nxt(next);
             room -= 1;
             if room == 0 || next + mss > limit {
                 break false;
@@ -96,7 +96,7 @@ impl Sender {
                 break true;
             }
         };
-        self.note_full(c, now, first, (self.stream.snd_nxt - first) / mss);
+        self.note_full(c, now, first, (self.stream.snd_nxt() - first) / mss);
         (room, held)
     }
 
@@ -104,10 +104,10 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn note_full(&mut self, c: &TcpConfig, now: Time, first: u64, sent: u64) {
         let mss = u64::from(c.mss);
-        self.tx.balance = self.tx.balance.wrapping_add(sent);
-        self.stats.count_sent((first, self.stream.snd_nxt), sent, mss, &mut self.cold);
-        self.stream.snd_max = self.stream.snd_nxt;
-        self.tx.last_tx = now.into();
+        self.tx.count_sent(sent);
+        self.stats.count_sent((first, self.stream.snd_nxt()), sent, mss, &mut self.cold);
+        self.stream.sent_new();
+        self.tx.set_last_tx(now);
         if !c.timestamps {
             self.timers.time_segment(first + mss, now);
         }

@@ -24,7 +24,7 @@ impl Sender {
     pub fn counts(&self, c: &TcpConfig) -> Counts {
         let Some(s) = &self.loss.sack else {
             let unacked = self.flight().div_ceil(u64::from(c.mss)) as u32;
-            return Counts { unacked, sacked: self.loss.dupacks.min(unacked), ..Counts::default() };
+            return Counts { unacked, sacked: self.loss.dupacks().min(unacked), ..Counts::default() };
         };
         let counted = (s.reordering > 0).then_some(s.board.sacked_segs);
         let count = |flag: u8| s.board.iter().filter(|seg| seg.is(flag)).count() as u32;

@@ -32,7 +32,7 @@ impl Remembered {
         let half = (s.cc.window.cwnd as u64) / 2;
         let threshold = s.cc.window.ssthresh.get().map(|segments| segments as u64);
         self.ssthresh = match threshold {
-            Some(threshold) if !s.cc.window.in_slow_start() && s.loss.ca_state == CaState::Open => Some(half.max(threshold)),
+            Some(threshold) if !s.cc.window.in_slow_start() && s.loss.ca_state() == CaState::Open => Some(half.max(threshold)),
             Some(_) | None => self.ssthresh.map(|old| old.max(threshold.unwrap_or(half))),
         };
     }

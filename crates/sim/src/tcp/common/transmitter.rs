@@ -1,24 +1,24 @@
 //! Packets that leave a sender, and its packets that wait in the interface of the host.
 
-use crate::net::packet::Packet;
+use crate::net::packet::{Codepoint, Packet};
 use crate::tcp::common::seq::Numbers;
 use crate::tcp::linux::send_buffer::SendBuffer;
 use crate::tcp::linux::small_queue::SmallQueue;
-use forebay_units::TimeOrNever;
+use forebay_units::{Time, TimeOrNever, Walk};
 
 /// Packets of one sender on their way out.
 #[derive(Debug, Clone)]
 pub(in crate::tcp) struct Transmitter {
     /// Full segment of new data, but for the timestamp. Its sequence number is the initial one; `win` is the class of packets without data.
-    pub(in crate::tcp) template: Packet,
+    template: Packet,
     /// Send buffer of Linux, where receivers depend on PSH, while anything is sent.
     pub(in crate::tcp) send_buffer: Option<Box<SendBuffer>>,
     /// Packets in the interface of the host, for stacks that limit them (TCP small queues). Idle connections have no list.
     pub(in crate::tcp) tsq: Option<Box<SmallQueue>>,
     /// Time at which the last segment or SYN left.
-    pub(in crate::tcp) last_tx: TimeOrNever,
+    last_tx: TimeOrNever,
     /// Packets handed to the network, less packets taken from it, modulo 2^64. The engine checks that no packet disappears.
-    pub(in crate::tcp) balance: u64,
+    balance: u64,
 }
 
 impl Transmitter {
@@ -31,5 +31,63 @@ impl Transmitter {
     #[inline(always)]
     pub(in crate::tcp) fn numbers(&self) -> Numbers {
         Numbers::from_initial(self.template.seq)
+    }
+
+    /// Full segment of new data.
+    #[inline(always)]
+    pub(in crate::tcp) fn template(&self) -> &Packet {
+        &self.template
+    }
+
+    /// Replaces the template.
+    pub(in crate::tcp) fn set_template(&mut self, template: Packet) {
+        self.template = template;
+    }
+
+    /// New data is not ECN-capable.
+    pub(in crate::tcp) fn clear_ect(&mut self) {
+        self.template.meta.set_ecn(Codepoint::NotEct);
+    }
+
+    /// Time at which the last segment or SYN left.
+    #[inline(always)]
+    pub(in crate::tcp) fn last_tx(&self) -> TimeOrNever {
+        self.last_tx
+    }
+
+    /// A segment or SYN leaves now.
+    #[inline(always)]
+    pub(in crate::tcp) fn set_last_tx(&mut self, now: Time) {
+        self.last_tx = now.into();
+    }
+
+    /// Packets handed to the network, less packets taken from it, modulo 2^64.
+    #[inline(always)]
+    pub(in crate::tcp) fn balance(&self) -> u64 {
+        self.balance
+    }
+
+    /// Counts packets handed to the network.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_sent(&mut self, packets: u64) {
+        self.balance = self.balance.wrapping_add(packets);
+    }
+
+    /// Counts a packet taken from the network.
+    #[inline(always)]
+    pub(in crate::tcp) fn count_received(&mut self) {
+        self.balance = self.balance.wrapping_sub(1);
+    }
+
+    /// Goes through it, when everything below `snd_una` is acknowledged.
+    pub(in crate::tcp) fn walk(&mut self, snd_una: u64, v: &mut dyn Walk) {
+        v.same(u64::from(self.template.seq));
+        v.same(self.template.meta.ecn() as u64);
+        v.timer(&mut self.last_tx);
+        v.flag(self.tsq.is_some());
+        self.tsq.iter_mut().for_each(|q| q.walk(v));
+        v.count(&mut self.balance);
+        v.flag(self.send_buffer.is_some());
+        self.send_buffer.iter_mut().for_each(|b| b.walk(snd_una, v));
     }
 }

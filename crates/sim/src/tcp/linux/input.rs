@@ -29,11 +29,11 @@ impl Sender {
         out: &mut impl Wire,
     ) {
         let Some(mut s) = self.loss.sack.take() else { return };
-        let overtaken = number < self.stream.snd_una;
-        let flight_before = self.stream.snd_nxt - self.stream.snd_una + ack.acked;
+        let overtaken = number < self.stream.snd_una();
+        let flight_before = self.stream.snd_nxt() - self.stream.snd_una() + ack.acked;
         // tcp_ack: an ACK that was overtaken, or that comes when nothing is outstanding, changes the window only by an undo.
         let steers = !(overtaken || flight_before == 0);
-        let was = self.loss.ca_state;
+        let was = self.loss.ca_state();
         let (marked, pipe_before) = (s.board.marked, s.board.pipe(flight_before));
         let reordered = s.rack.reordering_seen();
         let mut info = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
@@ -54,7 +54,8 @@ impl Sender {
         }
         // tcp_process_tlp_ack: an ACK whose blocks report nothing new is a duplicate too.
         let duplicate = ack.acked == 0 && !widens && !info.sacked;
-        let probe_lost = !overtaken && s.rack.settle_probe(self.stream.snd_una, duplicate, info.dsack.then_some(info.dsack_end));
+        let probe_lost =
+            !overtaken && s.rack.settle_probe(self.stream.snd_una(), duplicate, info.dsack.then_some(info.dsack_end));
         self.loss.sack = Some(s);
         let mut restarts = false;
         if overtaken {
@@ -63,22 +64,22 @@ impl Sender {
             restarts = self.sample_ages(c, ack, info.ages);
         }
         self.credit_growth(c, ack, &info);
-        if self.cc.wants_all_acks && !overtaken {
-            self.cc.algorithm.in_ack_event(&mut self.cc.window, ack);
+        if self.cc.wants_all_acks() && !overtaken {
+            self.cc.in_ack_event(ack);
         }
-        if probe_lost && self.loss.ca_state < CaState::Recovery {
+        if probe_lost && self.loss.ca_state() < CaState::Recovery {
             // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the window that a reduction under way has left so far.
             self.on_probe_loss(c);
         }
-        let partial = self.loss.ca_state == CaState::Recovery && self.stream.snd_una < self.cold.recover;
+        let partial = self.loss.ca_state() == CaState::Recovery && self.stream.snd_una() < self.cold.recover;
         // tcp_try_undo_dsack keeps the loss marks, tcp_try_undo_loss clears them.
-        let by_dsacks = spurious && self.undo(self.loss.ca_state == CaState::Loss);
+        let by_dsacks = spurious && self.undo(self.loss.ca_state() == CaState::Loss);
         let undone = by_dsacks || self.try_undo(c, ack, info.original, info.sacked);
         if !undone {
             self.leave_episode(c);
         }
         self.count_dupacks(ack, &info);
-        if self.cc.wants_new_acks && steers {
+        if self.cc.wants_new_acks() && steers {
             // tcp_clean_rtx_queue: with every ACK, before the state changes.
             self.pkts_acked(ack);
         }
@@ -98,9 +99,9 @@ impl Sender {
             self.restart_timer(c, ack.now);
         }
         // tcp_cong_control.
-        if steers && self.cc.hooks.control() {
+        if steers && self.cc.hooks().control() {
             self.control(c, ack, info.segments, pipe_before);
-        } else if steers && c.prr && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr) {
+        } else if steers && c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, info.segments, progress);
         }
     }
@@ -108,12 +109,12 @@ impl Sender {
     /// Whether D-SACKs allow an undo (tcp_may_undo), also where the last one came before this ACK. During the repair after a timeout the ACK must
     /// make progress (tcp_process_loss). While marks reduce the window, nothing is undone.
     fn dsacks_allow_undo(&self, s: &mut SackState, ack: &Ack, dubious: bool) -> bool {
-        let state = self.loss.ca_state;
+        let state = self.loss.ca_state();
         let spurious = s.episode.undo.open
             && s.episode.undo.all_reported
             && match state {
                 CaState::Open | CaState::Disorder | CaState::Recovery => dubious,
-                CaState::Loss => ack.acked > 0 || self.stream.snd_una >= self.cold.recover,
+                CaState::Loss => ack.acked > 0 || self.stream.snd_una() >= self.cold.recover,
                 CaState::Cwr => false,
             };
         if spurious && state != CaState::Loss {
@@ -126,10 +127,10 @@ impl Sender {
     /// Marks lost segments (tcp_identify_packet_loss).
     fn find_losses_linux(&mut self, c: &TcpConfig, ack: &Ack) -> Losses {
         let before = self.loss.sack.as_ref().map_or(0, |s| s.board.retx_segs);
-        let holds = self.loss.ca_state == CaState::Recovery && self.holds_back();
+        let holds = self.loss.ca_state() == CaState::Recovery && self.holds_back();
         let (found, wait) = if holds { (false, None) } else { self.find_losses(c, ack.now) };
         let fewer = self.loss.sack.as_ref().is_some_and(|s| s.board.retx_segs < before);
-        Losses { found, retransmissions: self.loss.ca_state == CaState::Loss && fewer, waits: wait.is_some() }
+        Losses { found, retransmissions: self.loss.ca_state() == CaState::Loss && fewer, waits: wait.is_some() }
     }
 
     /// Changes the state after losses, marks and progress (tcp_fastretrans_alert, E and F; tcp_try_to_open).
@@ -144,11 +145,11 @@ impl Sender {
         let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !s.board.repeats());
         // tcp_time_to_recover: any loss is enough, also one that the recovery which ends here has repaired and that has not arrived yet.
         let evident = self.loss.sack.as_ref().is_some_and(|s| s.board.lost > 0);
-        if (losses.found || evident) && self.loss.ca_state < CaState::Recovery || losses.found && losses.retransmissions {
+        if (losses.found || evident) && self.loss.ca_state() < CaState::Recovery || losses.found && losses.retransmissions {
             self.enter_recovery(c, ack.now, ack.ece, out);
-        } else if self.loss.ca_state < CaState::Cwr {
+        } else if self.loss.ca_state() < CaState::Cwr {
             if dubious {
-                self.loss.ca_state = if plain { CaState::Open } else { CaState::Disorder };
+                self.loss.set_ca_state(if plain { CaState::Open } else { CaState::Disorder });
             }
             if plain {
                 self.cap_limited_transmit(0);
@@ -157,14 +158,14 @@ impl Sender {
             if !reduced && raises {
                 self.grow(c, ack);
             }
-        } else if self.loss.ca_state == CaState::Loss && raises {
+        } else if self.loss.ca_state() == CaState::Loss && raises {
             self.grow(c, ack);
         }
     }
 
     /// tcp_try_to_open: without retransmissions under way, the time of the first one is forgotten (`retrans_stamp`).
     fn clear_retrans_stamp(&mut self) {
-        if self.loss.ca_state < CaState::Recovery
+        if self.loss.ca_state() < CaState::Recovery
             && let Some(s) = &mut self.loss.sack
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()

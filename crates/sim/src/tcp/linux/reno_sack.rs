@@ -34,16 +34,16 @@ impl Sender {
         ack.absent = self.absent();
         (ack.segments, ack.delivered) = (delivered, u64::from(delivered) * u64::from(c.mss));
         let covered = delivered;
-        if self.cc.wants_all_acks {
-            self.cc.algorithm.in_ack_event(&mut self.cc.window, ack);
+        if self.cc.wants_all_acks() {
+            self.cc.in_ack_event(ack);
         }
-        if self.cc.wants_new_acks {
+        if self.cc.wants_new_acks() {
             self.pkts_acked(ack);
         }
         // tcp_clean_rtx_queue: of an ACK that also covers repetitions nobody can say which had arrived.
         let next = self.reno_sack_state(c, ack, duplicate, news.original && !news.repeated, &mut delivered);
         if delivered > covered {
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Counted { ece: ack.ece });
+            self.cc.cwnd_event(Event::Counted { ece: ack.ece });
         }
         ack.grow = f64::from(delivered);
         ack.delivered = u64::from(delivered) * u64::from(c.mss);
@@ -51,9 +51,9 @@ impl Sender {
         ack.absent = self.absent();
         ack.lost = self.loss.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         // tcp_cong_control.
-        if c.prr && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr) {
+        if c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, delivered, ack.acked > 0 && ack.lost == 0);
-        } else if ack.acked > 0 && !reduced && self.loss.ca_state != CaState::Recovery {
+        } else if ack.acked > 0 && !reduced && self.loss.ca_state() != CaState::Recovery {
             self.grow(c, ack);
         }
     }
@@ -61,6 +61,7 @@ impl Sender {
     /// tcp_fastretrans_alert, D and E: what the ACK means to the episode that it finds. Adds what it delivers to `delivered`.
     fn reno_sack_state(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
         let advanced = ack.acked > 0;
+        let state = self.loss.ca_state();
         let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
@@ -69,9 +70,9 @@ impl Sender {
                 episode.undo.prior = None;
             }
         }
-        match self.loss.ca_state {
+        match state {
             CaState::Cwr => self.leave_episode(c),
-            CaState::Recovery if self.stream.snd_una >= self.cold.recover => {
+            CaState::Recovery if self.stream.snd_una() >= self.cold.recover => {
                 s.board.sacked_segs = 0;
                 if self.held_after_recovery(c, ack) {
                     return Next::Nothing;
@@ -84,7 +85,7 @@ impl Sender {
             }
             CaState::Loss => {
                 let next = self.reno_sack_loss(c, ack, duplicate, original, delivered);
-                if next == Next::Nothing || self.loss.ca_state == CaState::Loss {
+                if next == Next::Nothing || self.loss.ca_state() == CaState::Loss {
                     return next;
                 }
                 // tcp_identify_packet_loss comes before the duplicates are forgotten, and finds enough of them in a state that is open again.
@@ -107,7 +108,7 @@ impl Sender {
         let undo = &s.episode.undo;
         c.eifel
             && undo.open
-            && !(undo.first.is_none() && self.stream.snd_una >= self.cold.recover)
+            && !(undo.first.is_none() && self.stream.snd_una() >= self.cold.recover)
             && ack.acked > 0
             && undo.original_echoed(ack, c.timestamp_clock, true)
     }
@@ -121,14 +122,14 @@ impl Sender {
         if self.holds_state() {
             return true;
         }
-        let reduction = self.loss.ca_state == CaState::Recovery;
-        self.loss.ca_state = CaState::Open;
+        let reduction = self.loss.ca_state() == CaState::Recovery;
+        self.loss.set_ca_state(CaState::Open);
         if reduction {
             // tcp_end_cwnd_reduction.
             if self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.open) {
                 self.cc.window.fall();
             }
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
+            self.cc.cwnd_event(Event::Complete);
         }
         false
     }
@@ -136,13 +137,13 @@ impl Sender {
     /// tcp_is_non_sack_preventing_reopen.
     fn holds_state(&mut self) -> bool {
         if let Some(s) = &mut self.loss.sack
-            && self.stream.snd_una == self.cold.recover
+            && self.stream.snd_una() == self.cold.recover
             && !s.board.repeats()
             && let Some(episode) = s.episode.made()
         {
             episode.undo.first = None;
         }
-        self.stream.snd_una == self.cold.recover
+        self.stream.snd_una() == self.cold.recover
     }
 
     /// A partial acknowledgement in fast recovery (tcp_try_undo_partial).
@@ -172,7 +173,7 @@ impl Sender {
 
     /// tcp_process_loss.
     fn reno_sack_loss(&mut self, c: &TcpConfig, ack: &Ack, duplicate: bool, original: bool, delivered: &mut u32) -> Next {
-        let (advanced, recovered) = (ack.acked > 0, self.stream.snd_una >= self.cold.recover);
+        let (advanced, recovered) = (ack.acked > 0, self.stream.snd_una() >= self.cold.recover);
         if advanced && self.originals_arrived(c, ack) {
             // tcp_try_undo_loss: the window is back, the state stays.
             self.restore_window();
@@ -180,7 +181,7 @@ impl Sender {
             self.holds_state();
             return Next::Nothing;
         }
-        let fresh = self.stream.snd_nxt > self.cold.recover;
+        let fresh = self.stream.snd_nxt() > self.cold.recover;
         let Some(s) = &mut self.loss.sack else { return Next::Nothing };
         if s.episode.undo.frto {
             if original {
@@ -214,13 +215,12 @@ impl Sender {
         Next::Nothing
     }
 
-    /// tcp_mark_lost_by_dupacks.
+    /// tcp_newreno_mark_lost.
     fn mark_lost_by_dupacks(&mut self, advanced: bool) {
+        let state = self.loss.ca_state();
         let Some(s) = &mut self.loss.sack else { return };
         let enough = s.board.sacked_segs >= s.reordering;
-        if s.board.len() > 0
-            && ((self.loss.ca_state < CaState::Recovery && enough) || (self.loss.ca_state == CaState::Recovery && advanced))
-        {
+        if s.board.len() > 0 && ((state < CaState::Recovery && enough) || (state == CaState::Recovery && advanced)) {
             s.board.mark_first_lost();
         }
     }
@@ -228,7 +228,7 @@ impl Sender {
     /// The same, and what losses ask for, and marks if they may. True if the window was reduced.
     fn reno_sack_losses(&mut self, c: &TcpConfig, ack: &Ack, marks: bool, out: &mut impl Wire) -> bool {
         self.mark_lost_by_dupacks(ack.acked > 0);
-        if self.loss.ca_state == CaState::Recovery {
+        if self.loss.ca_state() == CaState::Recovery {
             return false;
         }
         let Some(s) = &mut self.loss.sack else { return false };
@@ -246,7 +246,7 @@ impl Sender {
             episode.undo.first = None;
         }
         let reduced = self.reduce_on_ece(c, ack);
-        if self.loss.ca_state != CaState::Cwr {
+        if self.loss.ca_state() != CaState::Cwr {
             self.keep_open();
         }
         reduced
@@ -263,7 +263,7 @@ impl Sender {
     fn keep_open(&mut self) {
         let suspicious =
             self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0 || s.board.lost > 0 || s.board.repeats());
-        self.loss.ca_state = if suspicious { CaState::Disorder } else { CaState::Open };
+        self.loss.set_ca_state(if suspicious { CaState::Disorder } else { CaState::Open });
     }
 }
 

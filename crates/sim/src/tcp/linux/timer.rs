@@ -14,7 +14,7 @@ impl Sender {
 
     /// An ACK has brought news, and the reordering timer was not set for it (tcp_set_xmit_timer).
     pub(in crate::tcp) fn restart_timer(&mut self, c: &TcpConfig, now: Time) {
-        if self.stream.snd_una == self.stream.snd_nxt {
+        if self.stream.snd_una() == self.stream.snd_nxt() {
             return;
         }
         if self.may_probe() {
@@ -71,7 +71,7 @@ impl Sender {
 
     /// tcp_schedule_loss_probe: in these states alone.
     fn may_probe(&self) -> bool {
-        matches!(self.loss.ca_state, CaState::Open | CaState::Cwr)
+        matches!(self.loss.ca_state(), CaState::Open | CaState::Cwr)
     }
 
     /// How long from now the oldest outstanding segment has until it times out, not in whole ticks; zero if that is over (tcp_rto_delta_us).

@@ -41,10 +41,10 @@ impl Sender {
     /// the sender had better wait.
     pub(in crate::tcp) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
         let (mss, size) = (u64::from(c.mss), self.burst_size(c));
-        let (mut at, mut pipe) = (self.stream.snd_nxt, self.pipe());
+        let (mut at, mut pipe) = (self.stream.snd_nxt(), self.pipe());
         while at < end {
             let congestion = window.saturating_sub(pipe) / mss * mss;
-            let space = congestion.min(self.stream.snd_wnd_edge.saturating_sub(at));
+            let space = congestion.min(self.stream.snd_wnd_edge().saturating_sub(at));
             if space < mss.min(end - at) {
                 // Less than a segment: for the sender's own rules.
                 return Burst { end, deferred: false };
@@ -65,26 +65,29 @@ impl Sender {
         let mss = u64::from(c.mss);
         // What would be one buffer of the kernel; behind the last one nothing more comes.
         let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
-        let (last, receive) = (at + buffer >= end, self.stream.snd_wnd_edge.saturating_sub(at));
+        let (last, receive) = (at + buffer >= end, self.stream.snd_wnd_edge().saturating_sub(at));
         let limit = congestion.min(receive);
-        if buffer <= mss || self.loss.ca_state >= CaState::Recovery || self.tx.last_tx.get().is_none_or(|last| now > last + MS) {
+        if buffer <= mss
+            || self.loss.ca_state() >= CaState::Recovery
+            || self.tx.last_tx().get().is_none_or(|last| now > last + MS)
+        {
             return false;
         }
         if limit >= size || (!last && limit >= buffer) {
             return false;
         }
-        let window = (self.cc.window.cwnd as u64 * mss).min(self.stream.snd_wnd_edge - self.stream.snd_una);
-        if limit >= window / WINDOW_DIVISOR || (at == self.stream.snd_una && self.flight() == 0) {
+        let window = (self.cc.window.cwnd as u64 * mss).min(self.stream.snd_wnd_edge() - self.stream.snd_una());
+        if limit >= window / WINDOW_DIVISOR || (at == self.stream.snd_una() && self.flight() == 0) {
             return false;
         }
         // The next ACK, for the oldest segment, is too far away. Our choice: without a list of segments it is taken to be near.
         let oldest = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.sent());
         let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
         let expected = oldest.map_or(now, |sent| sent + srtt);
-        if at > self.stream.snd_nxt || expected > now + (srtt / 2).min(MS) {
+        if at > self.stream.snd_nxt() || expected > now + (srtt / 2).min(MS) {
             return false;
         }
         let scarce = if congestion < receive { congestion } else { receive };
-        scarce <= buffer || !(last && self.stream.fin)
+        scarce <= buffer || !(last && self.stream.fin())
     }
 }

@@ -25,13 +25,13 @@ impl Sender {
 
     /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
     fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
-        let (paced, burst) = (self.cc.hooks.paces(), self.burst_size(c));
+        let (paced, burst) = (self.cc.hooks().paces(), self.burst_size(c));
         // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
         // was sent again has left a window of one segment (tcp_enter_loss).
         let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.cc.window };
-        let (window, segments) = if self.stream.snd_una > 0 { (self.cc.window, segments) } else { (first, 0) };
+        let (window, segments) = if self.stream.snd_una() > 0 { (self.cc.window, segments) } else { (first, 0) };
         let rate = || match paced {
-            true => self.cc.algorithm.pacing_rate(c.mss),
+            true => self.cc.algorithm().pacing_rate(c.mss),
             false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
         };
         let rate = match &mut self.tx.tsq {
@@ -47,7 +47,7 @@ impl Sender {
         let new = factor == 1;
         let burst = self.burst_size(c);
         let begun =
-            (self.stream.snd_nxt + 1..=self.stream.snd_nxt + burst).contains(&self.tx.tsq.as_ref().map_or(0, |q| q.burst));
+            (self.stream.snd_nxt() + 1..=self.stream.snd_nxt() + burst).contains(&self.tx.tsq.as_ref().map_or(0, |q| q.burst));
         if new && begun {
             // The rest of a burst goes with its beginning.
             return false;
@@ -62,7 +62,7 @@ impl Sender {
         // What a socket has in use is counted from one (`sk_wmem_alloc`).
         if q.bytes < limit {
             if new && c.tso.is_some() {
-                q.burst = self.stream.snd_nxt + burst;
+                q.burst = self.stream.snd_nxt() + burst;
             }
             return false;
         }
@@ -77,7 +77,7 @@ impl Sender {
         }
         let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
         let room = self.tsq_limit(c, mss, self.segments_out(c)).saturating_sub(self.tx.tsq.as_ref().map_or(0, |q| q.bytes));
-        self.stream.snd_nxt + room.div_ceil(size) * mss
+        self.stream.snd_nxt() + room.div_ceil(size) * mss
     }
 }
 

@@ -11,16 +11,16 @@ impl Sender {
     /// The ACK advanced `snd_una`.
     #[inline(always)]
     pub(in crate::tcp) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
-        match self.loss.ca_state {
+        match self.loss.ca_state() {
             CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
-                if self.stream.snd_una >= self.cold.recover {
-                    self.loss.ca_state = CaState::Open;
+                if self.stream.snd_una() >= self.cold.recover {
+                    self.loss.set_ca_state(CaState::Open);
                 }
             }
-            CaState::Open | CaState::Disorder | CaState::Cwr => self.loss.ca_state = CaState::Open,
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.loss.set_ca_state(CaState::Open),
         }
-        let counted = std::mem::take(&mut self.loss.dupacks);
+        let counted = self.loss.take_dupacks();
         self.cap_limited_transmit(0);
         if self.reduce_on_ece(c, ack) {
             return;
@@ -36,15 +36,15 @@ impl Sender {
     #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.pkts_acked(ack);
-        if self.stream.snd_una >= self.cold.recover || c.recovery == Recovery::Reno {
+        if self.stream.snd_una() >= self.cold.recover || c.recovery == Recovery::Reno {
             //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
             //# Set cwnd to either (1) min (ssthresh, max(FlightSize, SMSS) + SMSS) or (2) ssthresh, where ssthresh is the
             //# value set when fast retransmit was entered
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
-            self.loss.ca_state = CaState::Open;
-            self.loss.dupacks = 0;
+            self.loss.set_ca_state(CaState::Open);
+            self.loss.clear_dupacks();
             self.cc.window.fall();
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
+            self.cc.cwnd_event(Event::Complete);
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
@@ -77,8 +77,8 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
-        self.loss.dupacks += 1;
-        match self.loss.ca_state {
+        self.loss.add_dupack();
+        match self.loss.ca_state() {
             CaState::Recovery => {
                 //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
                 //# For each additional duplicate ACK received (after the third), cwnd MUST be incremented by SMSS.
@@ -93,7 +93,7 @@ impl Sender {
         //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
-        if self.loss.dupacks == c.dup_thresh && (self.cold.recover == 0 || self.stream.snd_una > self.cold.recover) {
+        if self.loss.dupacks() == c.dup_thresh && (self.cold.recover == 0 || self.stream.snd_una() > self.cold.recover) {
             if self.cold.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
@@ -101,8 +101,8 @@ impl Sender {
         }
         // The reaction to loss wins over one to marks on the same ACK.
         self.reduce_on_ece(c, ack);
-        if self.loss.dupacks < c.dup_thresh {
-            self.loss.ca_state = CaState::Disorder;
+        if self.loss.dupacks() < c.dup_thresh {
+            self.loss.set_ca_state(CaState::Disorder);
         }
     }
 
@@ -110,19 +110,19 @@ impl Sender {
     //# When the third duplicate ACK is received, a TCP MUST set ssthresh to no more than the value given in equation (4).
     pub(in crate::tcp) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reduction_base(c);
-        self.loss.ca_state = CaState::Recovery;
-        self.stats.at(self.stream.snd_una, &mut self.cold).losses.fast_retx += 1;
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Recovery);
+        self.loss.set_ca_state(CaState::Recovery);
+        self.stats.at(self.stream.snd_una(), &mut self.cold).losses.fast_retx += 1;
+        self.cc.cwnd_event(Event::Recovery);
         if !self.reduced_by_ecn() {
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
-            self.stats.at(self.stream.snd_una, &mut self.cold).losses.loss_cuts += 1;
+            self.stats.at(self.stream.snd_una(), &mut self.cold).losses.loss_cuts += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,
         // unless a timeout lies between (ns-2 `allow_fast_retransmit`).
-        self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una } else { self.stream.snd_max };
+        self.cold.recover = if c.recovery == Recovery::Reno { self.stream.snd_una() } else { self.stream.snd_max() };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
-        self.begin_reduction(self.stream.snd_max);
+        self.begin_reduction(self.stream.snd_max());
         self.cold.limited = 0;
         self.cold.first_partial = true;
         self.retransmit_first(c, now, out);
@@ -134,7 +134,7 @@ impl Sender {
     }
 
     fn retransmit_first(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let len = self.segment_len(c, self.stream.snd_una).min(self.stream.snd_max - self.stream.snd_una);
-        self.emit_data(c, now, self.stream.snd_una, len, true, out);
+        let len = self.segment_len(c, self.stream.snd_una()).min(self.stream.snd_max() - self.stream.snd_una());
+        self.emit_data(c, now, self.stream.snd_una(), len, true, out);
     }
 }

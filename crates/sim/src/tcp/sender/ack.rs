@@ -51,7 +51,7 @@ impl Sender {
 
     #[inline(never)]
     fn on_slow_path(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
-        match self.stream.phase {
+        match self.stream.phase() {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
             // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
@@ -62,37 +62,37 @@ impl Sender {
             Phase::Closed | Phase::SynSent | Phase::FinWait2 | Phase::Done => return,
         }
         let sack = extra.map(|Extra::Sack(blocks)| blocks);
-        let offset = self.tx.numbers().offset(p.ack_number(), self.stream.snd_una);
+        let offset = self.tx.numbers().offset(p.ack_number(), self.stream.snd_una());
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
-        if offset < 0 || offset as u64 > self.stream.snd_max {
+        if offset < 0 || offset as u64 > self.stream.snd_max() {
             return;
         }
         let ack = offset as u64;
         self.ensure_scoreboard(c);
-        if ack < self.stream.snd_una {
+        if ack < self.stream.snd_una() {
             self.on_old_ack(c, now, ack, sack, out);
             return self.release_scoreboard(c);
         }
-        let edge = ack + (u64::from(p.window()) << self.stream.snd_wscale);
+        let edge = self.stream.window_edge(ack, p.window());
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
         //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming
         //# acknowledgment.
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable where others are scaled, as it was
         // not (RFC 7323 section 2.2); it says no more than 65 535.
-        let comparable = ack > 0 || self.stream.snd_wscale == 0 || self.stream.snd_wnd_edge > 65_535;
-        let window_update = edge != self.stream.snd_wnd_edge && ack == self.stream.snd_una && comparable;
+        let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
+        let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable;
         // tcp_may_update_window: one that closes is a new window, and so is the first one after the SYN-ACK, which has another sequence number
         // (our choice: it is known by its value, which is not scaled on a SYN); one that shrinks is none.
         let linux = c.is_linux();
-        let widens = edge > self.stream.snd_wnd_edge
-            || (linux && (p.window() == 0 || (self.stream.snd_una == 0 && edge != self.stream.snd_wnd_edge)));
+        let widens = edge > self.stream.snd_wnd_edge()
+            || (linux && (p.window() == 0 || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
         // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Applications read at once, but data that wait for something
         // before them can fill a buffer. Linux does not see a window shrink by an ACK that acknowledges nothing, unless it closes.
-        if widens || ack > self.stream.snd_una || !linux {
-            self.stream.snd_wnd_edge = edge;
+        if widens || ack > self.stream.snd_una() || !linux {
+            self.stream.set_wnd_edge(edge);
         }
-        let acked = ack - self.stream.snd_una;
+        let acked = ack - self.stream.snd_una();
         let rtt = if acked > 0 {
             self.advance(c, now, ack, p.echo())
         } else {
@@ -101,7 +101,7 @@ impl Sender {
             }
             None
         };
-        let ece = self.cc.ecn && p.has(flag::ECE);
+        let ece = self.cc.ecn() && p.has(flag::ECE);
         let facts = self.ack_facts(c, now, acked, ece, rtt);
         self.count_ece(ece, acked);
         if let Some(s) = &self.loss.sack {
@@ -113,8 +113,8 @@ impl Sender {
                 self.on_ack_without_sack(c, &mut { facts }, duplicate, out);
             }
         } else {
-            if self.cc.wants_all_acks {
-                self.cc.algorithm.in_ack_event(&mut self.cc.window, &facts);
+            if self.cc.wants_all_acks() {
+                self.cc.in_ack_event(&facts);
             }
             if acked > 0 {
                 self.on_new_ack(c, &facts, out);
@@ -123,12 +123,12 @@ impl Sender {
             }
         }
         self.update_cwnd_max();
-        if self.stream.snd_una > self.stream.written {
+        if self.stream.snd_una() > self.stream.written() {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
             let closes = self.refill_buffer(c, now);
-            let closed = self.stream.snd_una == self.stream.snd_nxt && self.timers.kind() == Timer::Rto;
+            let closed = self.stream.snd_una() == self.stream.snd_nxt() && self.timers.kind() == Timer::Rto;
             if closed {
                 self.on_ack_in_closed_window(c, now);
             }
@@ -145,14 +145,14 @@ impl Sender {
     pub(in crate::tcp) fn ack_facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {
             now,
-            snd_una: self.stream.snd_una,
-            snd_nxt: self.stream.snd_nxt,
+            snd_una: self.stream.snd_una(),
+            snd_nxt: self.stream.snd_nxt(),
             acked,
             delivered: acked,
             segments: 0,
             lost: 0,
             absent: 0,
-            window_limited: self.cc.cwnd_limited,
+            window_limited: self.cc.cwnd_limited(),
             ece,
             grow: match c.growth {
                 Growth::PerAck => 1.0,
@@ -172,7 +172,7 @@ impl Sender {
     /// then covers much that had arrived before. RFC 3465 limits slow start (section 2.2), and counts all bytes above the threshold (section 2.1).
     #[inline(always)]
     pub(in crate::tcp) fn growth_limit(&self, limit: u32) -> f64 {
-        if self.loss.ca_state == CaState::Loss {
+        if self.loss.ca_state() == CaState::Loss {
             return f64::from(limit.min(1));
         }
         if limit > 1 && !self.cc.window.in_slow_start() { f64::INFINITY } else { f64::from(limit) }
@@ -182,7 +182,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
-            self.stats.count_marked(acked, self.stream.snd_una, &mut self.cold);
+            self.stats.count_marked(acked, self.stream.snd_una(), &mut self.cold);
         }
     }
 
@@ -201,14 +201,14 @@ impl Sender {
         }
         let mut facts = Ack {
             now,
-            snd_una: self.stream.snd_una,
-            snd_nxt: self.stream.snd_nxt,
+            snd_una: self.stream.snd_una(),
+            snd_nxt: self.stream.snd_nxt(),
             acked: 0,
             delivered: 0,
             segments: 0,
             lost: 0,
             absent: 0,
-            window_limited: self.cc.cwnd_limited,
+            window_limited: self.cc.cwnd_limited(),
             ece: false,
             grow: 0.0,
             rtt: None,
@@ -227,18 +227,17 @@ impl Sender {
     /// Moves `snd_una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
-        self.stream.snd_una = ack;
-        self.stream.snd_nxt = self.stream.snd_nxt.max(ack);
+        self.stream.acknowledge_any(ack);
         let rtt = if self.loss.sack.is_some() && c.is_linux() {
             // The sample is that of segments (`sample_ages`).
             self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.current_mut().note_rtt(*rtt))
         } else {
             self.sample_rtt(c, now, ack, echo)
         };
-        self.cap_limited_transmit(self.stream.snd_nxt - ack);
+        self.cap_limited_transmit(self.stream.snd_nxt() - ack);
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
-        if self.stream.snd_una == self.stream.snd_nxt {
+        if self.stream.snd_una() == self.stream.snd_nxt() {
             self.timers.stop();
         } else if !self.uses_linux_timers(c) {
             self.arm_rto(c, now);
@@ -275,14 +274,14 @@ impl Sender {
 
     #[inline(always)]
     pub(in crate::tcp) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
-        self.rtt.sample(c, rtt, Sent { snd_una: self.stream.snd_una, snd_nxt: self.stream.snd_nxt });
+        self.rtt.sample(c, rtt, Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() });
         self.stats.current_mut().note_rtt(rtt);
     }
 
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(in crate::tcp) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        if self.cc.wants_new_acks && !(self.loss.sack.is_some() && c.is_linux()) {
+        if self.cc.wants_new_acks() && !(self.loss.sack.is_some() && c.is_linux()) {
             self.pkts_acked(&{ *ack });
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
@@ -290,28 +289,23 @@ impl Sender {
         //# packet.
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
-        let held = ack.ece && c.ecn == Ecn::Classic && (self.loss.ca_state != CaState::Loss || c.cwr_on_any);
+        let held = ack.ece && c.ecn == Ecn::Classic && (self.loss.ca_state() != CaState::Loss || c.cwr_on_any);
         if !held && (!c.cwnd_validation || self.is_cwnd_limited(c)) {
-            match &self.cc.slow_start {
-                None => self.cc.algorithm.cong_avoid(&mut self.cc.window, ack),
-                Some(s) => {
-                    let grow = s.grow(&self.cc.window, &{ *ack });
-                    self.cc.algorithm.cong_avoid(&mut self.cc.window, &Ack { grow, ..*ack });
-                }
-            }
+            self.cc.cong_avoid(ack);
         }
     }
 
     /// Whether the window limits sending.
     #[inline(always)]
     fn is_cwnd_limited(&mut self, c: &TcpConfig) -> bool {
-        if self.cc.cwnd_limited == Some(true) {
+        if self.cc.cwnd_limited() == Some(true) {
             return true;
         }
         if c.reduce == Reduce::Flight {
             // RFC 9438 section 5.8: a flow is limited by its application when it sends less than the window allows. While a timeout is
             // repaired, what is lost may wait for the window.
-            return self.loss.ca_state == CaState::Loss && self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+            return self.loss.ca_state() == CaState::Loss
+                && self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         }
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
         self.cc.window.in_slow_start() && self.cc.window.cwnd < 2.0 * f64::from(self.max_packets_out())
@@ -324,10 +318,6 @@ impl Sender {
 
     /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
     pub(in crate::tcp) fn pkts_acked(&mut self, ack: &Ack) {
-        if let Some(s) = &mut self.cc.slow_start {
-            let newest_rtt = ack.newest_rtt.filter(|_| !self.cc.algorithm.ignores_delay(ack));
-            s.pkts_acked(&mut self.cc.window, &Ack { newest_rtt, ..*ack });
-        }
-        self.cc.algorithm.pkts_acked(&mut self.cc.window, ack);
+        self.cc.pkts_acked(ack);
     }
 }

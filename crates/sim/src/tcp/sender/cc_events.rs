@@ -13,13 +13,13 @@ impl Sender {
         let in_flight = self.pipe();
         let Some(s) = &self.loss.sack else { return };
         let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
-        self.cc.algorithm.segment_sent(s.board.base + index as u64, &at);
+        self.cc.algorithm_mut().segment_sent(s.board.base + index as u64, &at);
     }
 
     /// Tells a law that records segments which are newly deemed lost.
     #[inline]
     pub(in crate::tcp) fn report_losses(&mut self, now: Time) {
-        if self.cc.hooks.records() {
+        if self.cc.hooks().records() {
             self.report(now);
         }
     }
@@ -32,7 +32,7 @@ impl Sender {
         let mut losses = std::mem::take(losses);
         for number in losses.drain(..) {
             let seg = s.board.get((number - s.board.base) as usize);
-            self.cc.algorithm.segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
+            self.cc.algorithm_mut().segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
         }
         s.board.losses = Some(losses);
     }
@@ -47,14 +47,14 @@ impl Sender {
             segments,
             stamp: self.stamp(c, ack.now),
             in_flight_before: before,
-            repair: match self.loss.ca_state {
+            repair: match self.loss.ca_state() {
                 CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
                 CaState::Recovery => Repair::Recovery,
                 CaState::Loss => Repair::Timeout,
             },
             next_departure: self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
-        self.cc.algorithm.control(&mut self.cc.window, ack, &outcome);
+        self.cc.control(ack, &outcome);
     }
 
     /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
@@ -68,7 +68,7 @@ impl Sender {
         let queued = self.tx.tsq.as_ref().is_some_and(|q| !q.is_empty());
         let waiting = self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         let room = (in_flight as f64) < self.cc.window.cwnd * f64::from(c.mss);
-        (self.stream.written.saturating_sub(self.stream.snd_nxt) < u64::from(c.mss) && !queued && room && !waiting)
+        (self.stream.written().saturating_sub(self.stream.snd_nxt()) < u64::from(c.mss) && !queued && room && !waiting)
             .then_some(in_flight)
     }
 }

@@ -15,8 +15,8 @@ impl Sender {
     pub(in crate::tcp) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
         let reduces = ack.ece
-            && self.loss.ca_state < CaState::Cwr
-            && (ack.snd_una > self.cc.cwr_end || (c.reduce == Reduce::Cwnd && self.loss.sack.is_some()));
+            && self.loss.ca_state() < CaState::Cwr
+            && (ack.snd_una > self.cc.cwr_end() || (c.reduce == Reduce::Cwnd && self.loss.sack.is_some()));
         if reduces {
             self.reduce_for_ecn(c, &{ *ack });
         }
@@ -28,14 +28,14 @@ impl Sender {
         // What was in the network when the mark was set: with what this ACK has taken out of it.
         let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
         let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
-        let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause == ReductionCause::EcnAtOneSegment;
+        let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
         self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Ecn, before);
         self.stats.current_mut().losses.ecn_cuts += 1;
-        if let Some(alpha) = self.cc.algorithm.alpha() {
+        if let Some(alpha) = self.cc.algorithm().alpha() {
             *self.stats.current_mut().losses.cut_alpha.get_or_insert(0.0) += alpha;
         }
-        self.begin_reduction(self.stream.snd_nxt);
-        self.cc.reduction_cause = ReductionCause::Ecn;
+        self.begin_reduction(self.stream.snd_nxt());
+        self.cc.set_reduction_cause(ReductionCause::Ecn);
         if c.prr {
             self.begin_cwr(c);
         } else {
@@ -44,10 +44,10 @@ impl Sender {
             let window = if kernel {
                 self.cc.window.ssthresh
             } else {
-                self.cc.algorithm.window_after_marks(before, self.cc.window.ssthresh)
+                self.cc.algorithm().window_after_marks(before, self.cc.window.ssthresh)
             };
             self.cc.window.cwnd = window.cap(self.cc.window.cwnd);
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
+            self.cc.cwnd_event(Event::Complete);
         }
         if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
             self.wait_for_rto(c, ack.now);
@@ -62,7 +62,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
-        self.cc.reduction_cause = ReductionCause::EcnAtOneSegment;
+        self.cc.set_reduction_cause(ReductionCause::EcnAtOneSegment);
         self.arm_rto(c, now);
     }
 
@@ -70,21 +70,19 @@ impl Sender {
     /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
     #[inline]
     pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
-        self.cc.cwr_end = end;
-        self.cc.cwr_pending = self.cc.ecn;
-        self.cc.reduction_cause = ReductionCause::Loss;
+        self.cc.begin_reduction(end);
     }
 
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
     /// lets a loss in it rest with that.
     pub(in crate::tcp) fn reduced_by_ecn(&self) -> bool {
-        self.cc.reduction_cause != ReductionCause::Loss
-            && (self.stream.snd_una < self.cc.cwr_end || self.loss.ca_state == CaState::Cwr)
-            && !self.cc.algorithm.loss_outweighs_marks()
+        self.cc.reduction_cause() != ReductionCause::Loss
+            && (self.stream.snd_una() < self.cc.cwr_end() || self.loss.ca_state() == CaState::Cwr)
+            && !self.cc.algorithm().loss_outweighs_marks()
     }
 
     /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
     pub(in crate::tcp) fn reducing(&self) -> bool {
-        matches!(self.loss.ca_state, CaState::Cwr | CaState::Recovery) && self.stream.snd_una < self.cc.cwr_end
+        matches!(self.loss.ca_state(), CaState::Cwr | CaState::Recovery) && self.stream.snd_una() < self.cc.cwr_end()
     }
 }

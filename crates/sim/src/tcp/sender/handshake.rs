@@ -3,30 +3,30 @@
 use super::ack::{microseconds, whole_ticks};
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
-use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::Ecn;
 use forebay_units::Time;
 
 impl Sender {
     pub(in crate::tcp) fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.stream.phase = Phase::Established;
+        self.stream.set_phase(Phase::Established);
         self.timers.stop();
         // RFC 3168 section 6.1.1: ECE alone agrees; with CWR it is a peer that reflects what it does not know.
-        self.cc.ecn &= p.has(flag::ECE) && !p.has(flag::CWR);
-        if !self.cc.ecn {
-            self.tx.template.meta.set_ecn(Codepoint::NotEct);
+        self.cc.agree_on_ecn(p.has(flag::ECE) && !p.has(flag::CWR));
+        if !self.cc.ecn() {
+            self.tx.clear_ect();
         }
-        self.stream.plain &= self.cc.ecn == (c.ecn != Ecn::Off);
-        self.stream.snd_wscale = p.window_shift();
+        self.stream.keep_plain_if(self.cc.ecn() == (c.ecn != Ecn::Off));
+        self.stream.set_wscale(p.window_shift());
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
-        self.stream.snd_wnd_edge = u64::from(p.window());
+        self.stream.set_wnd_edge(u64::from(p.window()));
         let linux = c.is_linux();
         // tcp_try_undo_spurious_syn: the first SYN had arrived.
         let first = self.cold.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());
-        let sent = self.tx.last_tx.get().filter(|_| !self.cold.syn_retx);
+        let sent = self.tx.last_tx().get().filter(|_| !self.cold.syn_retx);
         let echoed = c.timestamps.then(|| first.map_or_else(|| now.since(p.echo()), |first| now - first));
         let rtt = match (linux, sent) {
             (false, sent) => echoed.or(sent.map(|sent| now - sent)),
@@ -49,11 +49,12 @@ impl Sender {
         if linux && self.cold.syn_retx && c.counts_duplicates() {
             // The timeout of a SYN is one like any other (tcp_enter_loss), whose state is held until something behind the SYN is acknowledged
             // (tcp_is_non_sack_preventing_reopen).
-            (self.loss.ca_state, self.cold.recover) = (CaState::Loss, self.stream.snd_una);
+            self.loss.set_ca_state(CaState::Loss);
+            self.cold.recover = self.stream.snd_una();
         }
         self.rto_after_handshake(c);
         self.first_timeout(c);
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Established { rtt: self.rtt.min().get() });
+        self.cc.cwnd_event(Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
         if self.tx.send_buffer.is_some() {
             return self.fill_and_transmit(c, now, out);
@@ -64,16 +65,16 @@ impl Sender {
     /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
     pub(in crate::tcp) fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
-        ack.seq = self.tx.numbers().wire(self.stream.snd_una);
-        self.tx.balance = self.tx.balance.wrapping_add(1);
+        ack.seq = self.tx.numbers().wire(self.stream.snd_una());
+        self.tx.count_sent(1);
         out.emit(ack, None);
     }
 
     pub(in crate::tcp) fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
-        self.stream.phase = if p.has(flag::FIN) { Phase::Done } else { Phase::FinWait2 };
+        self.stream.set_phase(if p.has(flag::FIN) { Phase::Done } else { Phase::FinWait2 });
         self.tx.tsq = None;
         self.timers.stop();
-        if self.stream.phase == Phase::Done {
+        if self.stream.phase() == Phase::Done {
             self.send_ack(c, now, out);
         }
     }

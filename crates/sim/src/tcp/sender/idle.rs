@@ -31,7 +31,7 @@ impl Sender {
     /// Something is to be sent, or a packet has come.
     #[inline]
     pub(in crate::tcp) fn ensure_scoreboard(&mut self, c: &TcpConfig) {
-        if self.loss.uses_scoreboard && self.loss.sack.is_none() {
+        if self.loss.uses_scoreboard() && self.loss.sack.is_none() {
             self.make_scoreboard(c);
         }
     }
@@ -39,41 +39,44 @@ impl Sender {
     #[inline(never)]
     fn make_scoreboard(&mut self, c: &TcpConfig) {
         let mut state = Sender::scoreboard(c, None);
-        state.rack.resume(self.loss.rack_rtt, self.stream.snd_una);
+        state.rack.resume(self.loss.rack_rtt(), self.stream.snd_una());
         self.loss.sack = Some(state);
     }
 
     /// An ACK has been dealt with.
     #[inline]
     pub(in crate::tcp) fn release_scoreboard(&mut self, c: &TcpConfig) {
-        if self.stream.snd_una == self.stream.snd_nxt && self.stream.phase == Phase::Established && !self.cc.hooks.records() {
+        if self.stream.snd_una() == self.stream.snd_nxt()
+            && self.stream.phase() == Phase::Established
+            && !self.cc.hooks().records()
+        {
             self.drop_scoreboard_if_unused(c);
         }
     }
 
     #[inline(never)]
     fn drop_scoreboard_if_unused(&mut self, c: &TcpConfig) {
-        let snd_una = self.stream.snd_una;
+        let snd_una = self.stream.snd_una();
         let as_new = |s: &mut Box<SackState>| {
             s.board.is_clear() && s.episode.made().is_none() && s.reordering == Sender::first_reordering(c)
         };
         if let Some(s) = self.loss.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
-            self.loss.rack_rtt = s.rack.rtt;
+            self.loss.set_rack_rtt(s.rack.rtt);
         }
     }
 
     /// The round trip that was seen last.
     fn last_rtt(&self) -> Time {
-        self.loss.sack.as_ref().map_or(self.loss.rack_rtt, |s| s.rack.rtt)
+        self.loss.sack.as_ref().map_or(self.loss.rack_rtt(), |s| s.rack.rtt)
     }
 
     /// For a timeout no ACK has raised the window: half of what the application has left unused goes (tcp_cwnd_application_limited). Our choice: what
     /// was used is the most that was outstanding in the last window.
     #[cold]
     fn validate_window(&mut self, c: &TcpConfig) {
-        let used = if self.cc.cwnd_limited == Some(true) { 0 } else { self.max_packets_out() };
+        let used = if self.cc.cwnd_limited() == Some(true) { 0 } else { self.max_packets_out() };
         let (cwnd, used) = (self.cc.window.cwnd as u32, used.max(c.init_cwnd));
-        if self.loss.ca_state == CaState::Open && used < cwnd {
+        if self.loss.ca_state() == CaState::Open && used < cwnd {
             self.cc.window.ssthresh = self.cc.window.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
             self.cc.window.cwnd = f64::from((cwnd + used) / 2);
         }
@@ -81,16 +84,16 @@ impl Sender {
 
     /// Something is to be sent after everything was acknowledged; `closed`: it has waited for the receive window.
     pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
-        let Some(last_tx) = self.tx.last_tx.get() else { return };
-        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge == self.stream.snd_nxt);
+        let Some(last_tx) = self.tx.last_tx().get() else { return };
+        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
         if !shut {
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::TxStart { now, idle });
+            self.cc.cwnd_event(Event::TxStart { now, idle });
         }
         let rto = self.rtt.rto(c);
         // Linux counts ticks (tcp_slow_start_after_idle_check).
         let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
         let idle = if c.idle == Idle::Halve { ticks(now) - ticks(last_tx) } else { idle };
-        if c.idle == Idle::Keep || self.cc.hooks.control() {
+        if c.idle == Idle::Keep || self.cc.hooks().control() {
             return;
         }
         if idle <= rto {
@@ -127,6 +130,6 @@ impl Sender {
                 self.cc.window.cwnd = self.cc.window.cwnd.max(restart);
             }
         }
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Restart);
+        self.cc.cwnd_event(Event::Restart);
     }
 }

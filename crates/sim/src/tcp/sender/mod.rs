@@ -30,7 +30,6 @@ pub(crate) use self::cold_state::ColdState;
 pub(in crate::tcp) use self::state::ReductionCause;
 pub use self::state::{CaState, Phase, Timer};
 
-use crate::cc::slow_start;
 use crate::cc::{Law, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet};
@@ -48,7 +47,7 @@ use crate::tcp::common::timers::Timers;
 use crate::tcp::common::transmitter::Transmitter;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::fast_path::FastPath;
-use crate::tcp::options::{control_ecn, offered_shift};
+use crate::tcp::options::control_ecn;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
@@ -94,13 +93,13 @@ impl Sender {
     /// Where the connection is in its life.
     #[inline(always)]
     pub fn phase(&self) -> Phase {
-        self.stream.phase
+        self.stream.phase()
     }
 
     /// Recovery state.
     #[inline(always)]
     pub fn ca_state(&self) -> CaState {
-        self.loss.ca_state
+        self.loss.ca_state()
     }
 
     /// Which timer runs.
@@ -117,24 +116,24 @@ impl Sender {
     /// Oldest unacknowledged stream offset.
     #[inline(always)]
     pub fn snd_una(&self) -> u64 {
-        self.stream.snd_una
+        self.stream.snd_una()
     }
 
     /// Next offset to send.
     pub fn snd_nxt(&self) -> u64 {
-        self.stream.snd_nxt
+        self.stream.snd_nxt()
     }
 
     /// Highest offset sent so far.
     #[inline(always)]
     pub fn snd_max(&self) -> u64 {
-        self.stream.snd_max
+        self.stream.snd_max()
     }
 
     /// Bytes the application has written.
     #[inline(always)]
     pub fn written(&self) -> u64 {
-        self.stream.written
+        self.stream.written()
     }
 
     /// Congestion window and threshold.
@@ -165,13 +164,13 @@ impl Sender {
 
     /// The law learns what the path is that packets will take.
     pub fn enter_path(&mut self, path: Path) {
-        self.cc.algorithm.path(path);
+        self.cc.algorithm_mut().path(path);
     }
 
     /// The law.
     #[inline(always)]
     pub fn law(&self) -> &Law {
-        &self.cc.algorithm
+        self.cc.algorithm()
     }
 
     /// Statistics of the message now being acknowledged.
@@ -193,18 +192,18 @@ impl Sender {
 
     /// The message ends with the last byte written.
     pub(crate) fn end_message(&mut self) {
-        self.stats.set_message_end(self.stream.written);
+        self.stats.set_message_end(self.stream.written());
     }
 
     /// Sets the length of a stream whose sender is in another process.
     pub(crate) fn set_written(&mut self, bytes: u64) {
-        self.stream.written = bytes;
+        self.stream.set_written(bytes);
     }
 
     /// Statistics are those of this message from now on: its first byte, the byte behind its first window, and the byte behind its last.
     pub fn start_message(&mut self, (begin, window, end): (u64, u64, u64)) {
         self.stats.start(window, end);
-        if self.cc.hooks.gate() || self.cold.tag.is_some() {
+        if self.cc.hooks().gate() || self.cold.tag.is_some() {
             self.cold.begin = begin;
         }
     }
@@ -217,7 +216,7 @@ impl Sender {
 
     /// Packets handed to the network, less packets taken from it, modulo 2^64.
     pub(crate) fn balance(&self) -> u64 {
-        self.tx.balance
+        self.tx.balance()
     }
 
     /// Time of the earliest timer entry that the engine holds for this endpoint.
@@ -248,9 +247,6 @@ impl Sender {
         let uses_scoreboard = c.counts_duplicates() || matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         // Laws that record segments know them by the scoreboard's numbers.
         let sack = (uses_scoreboard && (hooks.records() || lent.is_some())).then(|| Sender::scoreboard(c, lent));
-        let algorithm = c.law.start();
-        let slow_start = slow_start::start(c.slow_start);
-        let wants_new_acks = hooks.pkts_acked() || slow_start.is_some();
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
@@ -265,39 +261,14 @@ impl Sender {
             (cold.tag, cold.pacer) = (tag, hooks.paces().then(Box::default));
         }
         let window = Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED };
+        let wnd_edge = c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd));
         Sender {
             tx: Transmitter::new(template),
-            stream: SendStream {
-                snd_una: 0,
-                snd_nxt: 0,
-                snd_max: 0,
-                written: 0,
-                snd_wnd_edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
-                group: 0,
-                phase: Phase::Closed,
-                fin: false,
-                closing: false,
-                snd_wscale: offered_shift(c),
-                plain,
-                fast_path,
-            },
+            stream: SendStream::new(c, wnd_edge, plain, fast_path),
             rtt: Rtt::new(c),
             timers: Timers::new(addr.generation),
-            cc: CongestionState {
-                window,
-                algorithm,
-                slow_start,
-                cwr_end: 0,
-                hooks,
-                wants_all_acks: hooks.in_ack_event(),
-                wants_new_acks,
-                paced_send: hooks.gate() || hooks.paces() || c.tso.is_some(),
-                ecn: c.ecn != Ecn::Off,
-                cwr_pending: false,
-                reduction_cause: ReductionCause::Loss,
-                cwnd_limited: c.cwnd_validation.then_some(false),
-            },
-            loss: LossState { sack, rack_rtt: Time::ZERO, dupacks: 0, ca_state: CaState::Open, uses_scoreboard },
+            cc: CongestionState::new(c, window, hooks),
+            loss: LossState::new(sack, uses_scoreboard),
             stats: MessageStats::new(window.cwnd),
             cold,
         }
@@ -306,18 +277,18 @@ impl Sender {
     /// The transport it belongs to.
     #[inline(always)]
     pub fn group(&self) -> GroupId {
-        GroupId::new(u32::from(self.stream.group))
+        self.stream.group()
     }
 
     /// Makes it one of `group`. Panics beyond the 65536th transport.
     pub fn join(&mut self, group: GroupId) {
-        self.stream.group = u16::try_from(group.get()).expect("at most 65536 transports");
+        self.stream.set_group(group);
     }
 
     /// A packet reached it.
     #[inline(always)]
     pub fn note_received(&mut self) {
-        self.tx.balance = self.tx.balance.wrapping_sub(1);
+        self.tx.count_received();
     }
 
     /// Its generation in its connection slot.
@@ -336,21 +307,21 @@ impl Sender {
         self.loss.sack.take()
     }
 
-    /// Sequence space of the stream: written bytes and the FIN.
+    /// End of the stream: written bytes and the FIN.
     #[inline]
     pub(in crate::tcp) fn stream_end(&self) -> u64 {
-        self.stream.written + u64::from(self.stream.fin)
+        self.stream.end()
     }
 
     /// Whether everything written, and the FIN if there is one, is acknowledged.
     pub fn all_acked(&self) -> bool {
-        self.stream.snd_una >= self.stream_end()
+        self.stream.all_acked()
     }
 
     /// Bytes sent and not cumulatively acknowledged.
     #[inline]
     pub fn flight(&self) -> u64 {
-        self.stream.snd_nxt - self.stream.snd_una
+        self.stream.flight()
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
@@ -360,14 +331,14 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
-            conn: self.tx.template.conn,
+            conn: self.tx.template().conn,
             ts: now.timestamp(),
-            dst: self.tx.template.dst,
-            hash: self.tx.template.hash,
+            dst: self.tx.template().dst,
+            hash: self.tx.template().hash,
             wire: c.ack_size as u16,
             // Class of service; not a window.
-            win: self.tx.template.win,
-            meta: Meta::new(self.timers.generation(), control_ecn(c, self.cc.ecn)),
+            win: self.tx.template().win,
+            meta: Meta::new(self.timers.generation(), control_ecn(c, self.cc.ecn())),
             ..Packet::default()
         }
     }

@@ -19,18 +19,18 @@ impl Sender {
             self.extend_timer(c, now);
         }
         let idle = self.timers.kind() == Timer::Idle;
-        let (first, high) = (self.stream.snd_nxt, self.stream.snd_max);
+        let (first, high) = (self.stream.snd_nxt(), self.stream.snd_max());
         let at = Opportunity {
             now,
-            last_tx: self.tx.last_tx.get().filter(|_| high > 0),
+            last_tx: self.tx.last_tx().get().filter(|_| high > 0),
             flight: self.flight(),
             in_flight: self.pipe(),
             unsent: self.stream_end().saturating_sub(high),
-            recovering: self.loss.ca_state >= CaState::Recovery,
+            recovering: self.loss.ca_state() >= CaState::Recovery,
             mss: c.mss,
         };
-        let allowed = self.cc.algorithm.may_send(&mut self.cc.window, &at).saturating_mul(u64::from(c.mss));
-        if self.cc.hooks.gate() && self.cold.begin == first && first >= high {
+        let allowed = self.cc.may_send(&at).saturating_mul(u64::from(c.mss));
+        if self.cc.hooks().gate() && self.cold.begin == first && first >= high {
             // The first window of the message is the one that the law leaves it.
             self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
@@ -44,8 +44,8 @@ impl Sender {
             // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
             self.validate_cwnd(c, true);
         }
-        if self.stream.snd_nxt > first && first >= high {
-            self.cc.algorithm.sent(first, self.stream.snd_nxt, &at);
+        if self.stream.snd_nxt() > first && first >= high {
+            self.cc.algorithm_mut().sent(first, self.stream.snd_nxt(), &at);
         }
         self.set_alarm(now, out);
     }
@@ -53,7 +53,7 @@ impl Sender {
     /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
     pub fn due(&self) -> TimeOrNever {
         let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
-        self.cc.algorithm.due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+        self.cc.algorithm().due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
@@ -63,13 +63,13 @@ impl Sender {
         if due < self.timers.alarm() {
             let at = due.or_never().max(now);
             self.timers.set_alarm(at.into());
-            out.alarm(self.tx.template.conn, self.timers.generation(), at);
+            out.alarm(self.tx.template().conn, self.timers.generation(), at);
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.timers.alarm() != now.into() || self.stream.phase != Phase::Established {
+        if self.timers.alarm() != now.into() || self.stream.phase() != Phase::Established {
             return;
         }
         self.timers.set_alarm(TimeOrNever::NEVER);

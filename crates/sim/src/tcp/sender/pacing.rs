@@ -30,7 +30,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
         if let Some(p) = self.cold.pacer_mut() {
-            p.sent(now, bytes, self.cc.algorithm.pacing_rate(c.mss));
+            p.sent(now, bytes, self.cc.algorithm().pacing_rate(c.mss));
         }
     }
 }

@@ -15,23 +15,25 @@ impl Sender {
     #[inline(never)]
     pub(in crate::tcp) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
         let Some(tag) = self.cold.tag_mut() else { return false };
-        let cwnd = if self.loss.ca_state == CaState::Recovery {
+        let cwnd = if self.loss.ca_state() == CaState::Recovery {
             self.cc.window.ssthresh.cap(self.cc.window.cwnd)
         } else {
             self.cc.window.cwnd
         };
-        let initial = self.stream.snd_nxt == 0 && self.cc.window.cwnd == f64::from(c.init_cwnd);
-        let Some(restart) = tag.message_start(&MessageStart { offset: self.stream.snd_nxt, cwnd, initial }) else { return false };
+        let initial = self.stream.snd_nxt() == 0 && self.cc.window.cwnd == f64::from(c.init_cwnd);
+        let Some(restart) = tag.message_start(&MessageStart { offset: self.stream.snd_nxt(), cwnd, initial }) else {
+            return false;
+        };
         self.cc.window.cwnd = restart.cwnd;
         // Statistics: the first window of the message is the new one.
-        if self.cold.begin == self.stream.snd_nxt {
-            self.stats.set_first_window_end(self.stream.snd_nxt + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
+        if self.cold.begin == self.stream.snd_nxt() {
+            self.stats.set_first_window_end(self.stream.snd_nxt() + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
         }
         if let Some(limit) = restart.ssthresh_limit {
             self.cc.window.ssthresh = self.cc.window.ssthresh.lowered_to(limit);
         }
         // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Restart);
+        self.cc.cwnd_event(Event::Restart);
         true
     }
 
@@ -40,7 +42,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
-        let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max)) else { return false };
+        let Some(wait) = self.cold.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.stream.snd_max())) else { return false };
         // Not if the retransmission timer is due before.
         if self.timers.kind() != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timers.due() {
             return false;
@@ -55,7 +57,7 @@ impl Sender {
         self.timers.run(Timer::Rto, self.cold.held_due);
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
-        self.cc.window.cwnd += f64::from(self.loss.dupacks.saturating_sub(c.dup_thresh));
+        self.cc.window.cwnd += f64::from(self.loss.dupacks().saturating_sub(c.dup_thresh));
         self.transmit(c, now, out);
     }
 }

@@ -14,20 +14,20 @@ impl Sender {
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        self.stats.at(self.stream.snd_una, &mut self.cold).losses.fast_retx += 1;
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Recovery);
+        self.stats.at(self.stream.snd_una(), &mut self.cold).losses.fast_retx += 1;
+        self.cc.cwnd_event(Event::Recovery);
         let before = self.reduction_base(c);
         let answered = self.reduced_by_ecn();
-        if self.loss.ca_state != CaState::Cwr || c.is_linux() {
+        if self.loss.ca_state() != CaState::Cwr || c.is_linux() {
             self.init_undo(c, marks);
         }
         let reduction = self.start_of_reduction(c);
         // tcp_enter_recovery: a reduction that is under way goes on, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
-        let running = (answered || c.reduce == Reduce::Cwnd) && self.loss.ca_state == CaState::Cwr;
-        self.loss.ca_state = CaState::Recovery;
+        let running = (answered || c.reduce == Reduce::Cwnd) && self.loss.ca_state() == CaState::Cwr;
+        self.loss.set_ca_state(CaState::Recovery);
         if !answered {
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Loss, before);
-            self.stats.at(self.stream.snd_una, &mut self.cold).losses.loss_cuts += 1;
+            self.stats.at(self.stream.snd_una(), &mut self.cold).losses.loss_cuts += 1;
         }
         if let Some(s) = &mut self.loss.sack {
             if !running {
@@ -42,17 +42,17 @@ impl Sender {
         }
         if running && c.reduce == Reduce::Cwnd {
             // The end is that of the reduction under way (`high_seq`), whose CWR has been sent or waits (tcp_ecn_queue_cwr).
-            self.cold.recover = self.cc.cwr_end;
-            self.cc.reduction_cause = ReductionCause::Loss;
+            self.cold.recover = self.cc.cwr_end();
+            self.cc.set_reduction_cause(ReductionCause::Loss);
         } else {
-            self.cold.recover = self.stream.snd_nxt;
-            self.begin_reduction(self.stream.snd_nxt);
+            self.cold.recover = self.stream.snd_nxt();
+            self.begin_reduction(self.stream.snd_nxt());
         }
         self.cold.limited = 0;
         if self.timers.kind() == Timer::Probe && !self.uses_linux_timers(c) {
             self.arm_rto(c, now);
         }
-        if !c.prr && !self.cc.hooks.control() {
+        if !c.prr && !self.cc.hooks().control() {
             self.cc.window.fall();
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
@@ -70,26 +70,26 @@ impl Sender {
 
     /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
     pub(in crate::tcp) fn leave_episode(&mut self, c: &TcpConfig) {
-        let done = match self.loss.ca_state {
+        let done = match self.loss.ca_state() {
             // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
-            CaState::Cwr if c.reduce == Reduce::Cwnd => self.stream.snd_una > self.cc.cwr_end,
-            CaState::Cwr => self.stream.snd_una >= self.cc.cwr_end,
-            CaState::Recovery | CaState::Loss => self.stream.snd_una >= self.cold.recover,
+            CaState::Cwr if c.reduce == Reduce::Cwnd => self.stream.snd_una() > self.cc.cwr_end(),
+            CaState::Cwr => self.stream.snd_una() >= self.cc.cwr_end(),
+            CaState::Recovery | CaState::Loss => self.stream.snd_una() >= self.cold.recover,
             CaState::Open | CaState::Disorder => false,
         };
         if !done {
             return;
         }
-        let reduction = self.loss.ca_state != CaState::Loss;
-        if let (Some(s), true) = (&mut self.loss.sack, self.loss.ca_state >= CaState::Recovery) {
+        let reduction = self.loss.ca_state() != CaState::Loss;
+        if let (true, Some(s)) = (self.loss.ca_state() >= CaState::Recovery, &mut self.loss.sack) {
             s.rack.on_recovery_end(c.is_linux());
         }
-        self.loss.ca_state = CaState::Open;
+        self.loss.set_ca_state(CaState::Open);
         if reduction {
-            if !self.cc.hooks.control() {
+            if !self.cc.hooks().control() {
                 self.cc.window.fall();
             }
-            self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
+            self.cc.cwnd_event(Event::Complete);
         }
     }
 
@@ -111,7 +111,7 @@ impl Sender {
                 // Marks are no mistake that a D-SACK could reveal.
                 s.episode.undo.forbid();
                 s.rack.probe_end = None;
-                self.loss.ca_state = CaState::Cwr;
+                self.loss.set_ca_state(CaState::Cwr);
             }
             None => self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd),
         }

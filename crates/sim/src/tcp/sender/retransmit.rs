@@ -10,7 +10,7 @@ use forebay_units::Time;
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
     pub(in crate::tcp) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.loss.ca_state < CaState::Recovery {
+        if self.loss.ca_state() < CaState::Recovery {
             return;
         }
         while let Some(s) = &mut self.loss.sack {
@@ -18,7 +18,7 @@ impl Sender {
             let len = u64::from(s.board.get(index).len);
             let full = match c.reduce {
                 Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.cc.window.cwnd,
-                Reduce::Window | Reduce::Flight => s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + len > window,
+                Reduce::Window | Reduce::Flight => s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + len > window,
             };
             if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
@@ -29,13 +29,13 @@ impl Sender {
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
     pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.stream.snd_nxt < self.stream_end()
-            && self.stream.snd_nxt + self.segment_len(c, self.stream.snd_nxt) <= self.stream.snd_wnd_edge
+        if self.stream.snd_nxt() < self.stream_end()
+            && self.stream.snd_nxt() + self.segment_len(c, self.stream.snd_nxt()) <= self.stream.snd_wnd_edge()
         {
             return;
         }
         while let Some(s) = &mut self.loss.sack {
-            if s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + u64::from(c.mss) > window
+            if s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss) > window
                 || s.board.next_lost().is_some()
             {
                 return;
@@ -85,7 +85,7 @@ impl Sender {
         let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.probed(index, stamp);
-        if self.cc.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
@@ -98,7 +98,7 @@ impl Sender {
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
-        if self.cc.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.count_in_reduction(c, seg.len.into());

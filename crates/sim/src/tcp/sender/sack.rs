@@ -81,10 +81,10 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn count_dupacks(&mut self, ack: &Ack, info: &SackInfo) {
         if ack.acked > 0 {
-            self.loss.dupacks = 0;
+            self.loss.clear_dupacks();
         } else if info.sacked {
             // RFC 6675 section 2: an ACK that reports nothing new about the receiver's queue is no duplicate.
-            self.loss.dupacks += 1;
+            self.loss.add_dupack();
         }
     }
 
@@ -124,7 +124,7 @@ impl Sender {
                 .filter(|_| c.timestamps && (c.eifel || !c.is_linux()))
                 .map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
             recover: self.cold.recover,
-            law: self.cc.hooks.records().then_some(&mut self.cc.algorithm),
+            law: self.cc.hooks().records().then_some(self.cc.algorithm_mut()),
             rack,
             late,
             newest: None,
@@ -139,20 +139,20 @@ impl Sender {
         if linux {
             early = delivered.sack(board, reported.above());
             // tcp_sacktag_write_queue, tcp_check_sack_reordering.
-            if let Some(late) = delivered.late.take().filter(|_| self.loss.ca_state != CaState::Loss || episode.undo.open) {
-                delivered.rack.note_late(board, self.stream.snd_una, late, c);
+            if let Some(late) = delivered.late.take().filter(|_| self.loss.ca_state() != CaState::Loss || episode.undo.open) {
+                delivered.rack.note_late(board, self.stream.snd_una(), late, c);
             }
         }
-        let again = delivered.acknowledge(board, self.stream.snd_una, linux.then_some(beyond));
+        let again = delivered.acknowledge(board, self.stream.snd_una(), linux.then_some(beyond));
         let sacked = early || (!linux && delivered.sack(board, reported.above()));
         let AckedSegments { late, newest, original, acked, sacked: ages, repeated, .. } = delivered;
         if let Some(late) = late.filter(|_| linux) {
             // tcp_clean_rtx_queue: a hole that was not sent again is filled.
-            rack.note_late(board, self.stream.snd_una, late, c);
+            rack.note_late(board, self.stream.snd_una(), late, c);
         }
         let spoilt = if linux { again } else { repeated };
-        if self.cc.hooks.records() {
-            self.cc.algorithm.forget(board.base);
+        if self.cc.hooks().records() {
+            self.cc.algorithm_mut().forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         SackInfo {
@@ -187,7 +187,7 @@ impl Sender {
             c,
             rtt,
             newest.max(Time::from_us(1)),
-            Sent { snd_una: self.stream.snd_una, snd_nxt: self.stream.snd_nxt },
+            Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() },
         );
         self.rtt.backoff = 0;
         (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
@@ -204,7 +204,8 @@ impl Sender {
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). Whether there is a lost segment that was not retransmitted yet, and how long
     /// those are waited for that may still be reordered.
     pub(in crate::tcp) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> (bool, Option<Time>) {
-        let mut wait = None;
+        let state = self.loss.ca_state();
+        let (mut wait, dupacks) = (None, self.loss.dupacks());
         let linux = self.uses_linux_timers(c);
         let Some(s) = &mut self.loss.sack else { return (false, None) };
         if linux {
@@ -231,8 +232,8 @@ impl Sender {
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
-            if self.loss.ca_state < CaState::Recovery
-                && self.loss.dupacks >= c.dup_thresh
+            if state < CaState::Recovery
+                && dupacks >= c.dup_thresh
                 && s.board.lost == 0
                 && s.board.len() > 0
                 && s.board.sacked > 0
@@ -247,7 +248,7 @@ impl Sender {
 
     /// Marks by time what is lost (tcp_rack_detect_loss). How long to wait for the others.
     pub(in crate::tcp) fn detect_losses(&mut self, c: &TcpConfig, now: Time) -> Option<Time> {
-        let (stamp, recovering) = (self.stamp(c, now), self.loss.ca_state >= CaState::Recovery);
+        let (stamp, recovering) = (self.stamp(c, now), self.loss.ca_state() >= CaState::Recovery);
         let s = self.loss.sack.as_mut()?;
         let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
         s.rack.detect(&mut s.board, stamp, wait, c.is_linux())

@@ -33,7 +33,7 @@ impl Sender {
         (end, len): (u64, u64),
         acked: u64,
     ) -> (u32, Option<u64>) {
-        if end <= self.stream.snd_una - acked {
+        if end <= self.stream.snd_una() - acked {
             return (if end > from { len.div_ceil(u64::from(c.mss)) as u32 } else { 0 }, None);
         }
         board.reported_again((end.saturating_sub(len), end), from)
@@ -43,7 +43,7 @@ impl Sender {
     pub(in crate::tcp) fn reported(&self, blocks: &SackBlocks, number: u64) -> SackReport {
         let mut reported = SackReport::default();
         let offsets = |b: (u32, u32)| {
-            (self.tx.numbers().offset(b.0, self.stream.snd_una), self.tx.numbers().offset(b.1, self.stream.snd_una))
+            (self.tx.numbers().offset(b.0, self.stream.snd_una()), self.tx.numbers().offset(b.1, self.stream.snd_una()))
         };
         let second = blocks.iter().nth(1).map(offsets);
         for (i, block) in blocks.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Sender {
             // may be acknowledged by now: that is no duplicate; Linux tcp_check_dsack.)
             if i == 0 && (end <= number as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
                 reported.dsack = Some((end.max(0) as u64, (end - start).max(0) as u64));
-            } else if start >= self.stream.snd_una as i64 && end <= self.stream.snd_max as i64 {
+            } else if start >= self.stream.snd_una() as i64 && end <= self.stream.snd_max() as i64 {
                 reported.blocks[reported.count] = (start as u64, end as u64);
                 reported.count += 1;
             }

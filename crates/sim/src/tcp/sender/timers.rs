@@ -37,7 +37,7 @@ impl Sender {
 
     /// The retransmission timeout in force, back-off included. Linux (tcp_retransmit_timer) repeats the first SYNs without any.
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        if self.stream.phase == Phase::SynSent && c.is_linux() {
+        if self.stream.phase() == Phase::SynSent && c.is_linux() {
             return self.rtt.doubled(c, self.rtt.backoff().saturating_sub(LINEAR_SYNS));
         }
         self.rtt.rto(c)
@@ -45,7 +45,7 @@ impl Sender {
 
     /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
     pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
-        let silent = self.tx.last_tx.get().map_or(Time::ZERO, |last| now - last);
+        let silent = self.tx.last_tx().get().map_or(Time::ZERO, |last| now - last);
         let ran = if self.timers.kind() == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
         silent.min(ran)
     }
@@ -53,20 +53,20 @@ impl Sender {
     /// Whether there is more to send than the window has room for, and nothing was sent since `since`: what was sent before has arrived, or
     /// is lost, so that an ACK is all that this sender waits for. Statistics only.
     pub fn lacks_window_since(&self, since: Time) -> bool {
-        self.stream.snd_una < self.stream.snd_nxt
-            && self.stream.snd_nxt < self.stream.written
-            && self.tx.last_tx.get().is_some_and(|last| last <= since)
+        self.stream.snd_una() < self.stream.snd_nxt()
+            && self.stream.snd_nxt() < self.stream.written()
+            && self.tx.last_tx().get().is_some_and(|last| last <= since)
     }
 
     /// For how long nothing was sent at `now`, while a timer runs that would end that, and which one. Statistics only.
     pub fn silence(&self, now: Time) -> Option<(Time, TimeoutKind)> {
-        let kind = match (self.stream.phase, self.timers.kind()) {
+        let kind = match (self.stream.phase(), self.timers.kind()) {
             (Phase::SynSent, _) => TimeoutKind::Syn,
-            (Phase::Established, Timer::Rto) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Other,
-            (Phase::Established, Timer::Probe) if self.stream.snd_una < self.stream.snd_nxt => TimeoutKind::Probe,
+            (Phase::Established, Timer::Rto) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Other,
+            (Phase::Established, Timer::Probe) if self.stream.snd_una() < self.stream.snd_nxt() => TimeoutKind::Probe,
             _ => return None,
         };
-        Some((now.saturating_sub(self.tx.last_tx.get()?), kind))
+        Some((now.saturating_sub(self.tx.last_tx().get()?), kind))
     }
 
     /// The timer is due.
@@ -75,11 +75,11 @@ impl Sender {
         if self.wait_for_wheel_slot(c, now) {
             return;
         }
-        match (self.stream.phase, self.timers.kind()) {
+        match (self.stream.phase(), self.timers.kind()) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
                 if !self.cold.syn_retx {
-                    (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx);
+                    (self.cold.syn_retx, self.cold.first_syn) = (true, self.tx.last_tx());
                 }
                 self.stats.current_mut().losses.syn_rtos += 1;
                 self.send_syn(c, now, out);
@@ -101,7 +101,7 @@ impl Sender {
         }
         let due = self.timers.due().or_never();
         let set = match &self.loss.sack {
-            Some(s) if self.stream.snd_una < self.stream.snd_nxt => s.timer_set,
+            Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
             // A SYN, or a closed window: for all of the timeout.
             _ => due.saturating_sub(self.rto(c)),
         };
@@ -127,14 +127,14 @@ impl Sender {
     //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.stream.snd_una == self.stream.snd_nxt {
+        if self.stream.snd_una() == self.stream.snd_nxt() {
             return self.probe_window(c, now, out);
         }
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
         self.end_wait_for_rto();
-        self.stats.count_rto(self.stream.snd_una, c.mss.into());
+        self.stats.count_rto(self.stream.snd_una(), c.mss.into());
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
         //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
@@ -142,12 +142,12 @@ impl Sender {
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
         // timeout ends a reduction that has begun, and of which not all is acknowledged.
-        let repeated = self.loss.ca_state == CaState::Loss && self.stream.snd_una == self.cold.timed_out;
-        let disordered = self.loss.ca_state <= CaState::Disorder;
-        let answered = self.stream.snd_una < self.cc.cwr_end && self.reduced_by_ecn();
+        let repeated = self.loss.ca_state() == CaState::Loss && self.stream.snd_una() == self.cold.timed_out;
+        let disordered = self.loss.ca_state() <= CaState::Disorder;
+        let answered = self.stream.snd_una() < self.cc.cwr_end() && self.reduced_by_ecn();
         let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
-        self.cold.timed_out = self.stream.snd_una;
-        if self.loss.ca_state == CaState::Recovery && self.loss.sack.is_none() {
+        self.cold.timed_out = self.stream.snd_una();
+        if self.loss.ca_state() == CaState::Recovery && self.loss.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
             self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
         }
@@ -155,7 +155,7 @@ impl Sender {
         if !repeated && !reduced {
             let before = self.reduction_base(c);
             self.init_undo(c, false);
-            self.loss.ca_state = CaState::Loss;
+            self.loss.set_ca_state(CaState::Loss);
             self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Timeout, before);
             self.stats.current_mut().losses.loss_cuts += 1;
         } else if repeated && c.reduce == Reduce::Window {
@@ -163,26 +163,24 @@ impl Sender {
             // TcpAgent::slowdown leaves a threshold of two.
             self.cc.window.ssthresh = (self.reduction_base(c) / 2.0).max(2.0).into();
         }
-        self.loss.ca_state = CaState::Loss;
+        self.loss.set_ca_state(CaState::Loss);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
         //# which equals 1 full-sized segment (regardless of the value of IW).
         self.cc.window.cwnd = 1.0;
-        self.loss.dupacks = 0;
+        self.loss.clear_dupacks();
         self.cold.limited = 0;
-        self.cold.recover = self.stream.snd_max;
-        self.begin_reduction(self.stream.snd_max);
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Timeout { snd_max: self.stream.snd_max });
-        if let Some(s) = &mut self.cc.slow_start {
-            s.timeout(now, self.stream.snd_max);
-        }
+        self.cold.recover = self.stream.snd_max();
+        self.begin_reduction(self.stream.snd_max());
+        self.cc.cwnd_event(Event::Timeout { snd_max: self.stream.snd_max() });
+        self.cc.slow_start_timeout(now, self.stream.snd_max());
         self.rtt.back_off();
         self.timers.forget_timed();
         self.timers.set_idle();
         let stamp = self.stamp(c, now);
         match &mut self.loss.sack {
             // Go back: everything outstanding is sent again as the window opens.
-            None => self.stream.snd_nxt = self.stream.snd_una,
+            None => self.stream.go_back(),
             Some(s) => {
                 let again = s.board.retx_segs;
                 if c.recovery == Recovery::Rack {
@@ -218,7 +216,7 @@ impl Sender {
                 self.cc.window.cwnd = match c.reduce {
                     Reduce::Cwnd => f64::from(s.board.in_network() + 1),
                     Reduce::Window | Reduce::Flight => {
-                        Window::of_bytes(s.board.pipe(self.stream.snd_nxt - self.stream.snd_una) + u64::from(c.mss), c.mss)
+                        Window::of_bytes(s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss), c.mss)
                     }
                 };
             }
@@ -244,9 +242,9 @@ impl Sender {
     fn send_probe(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.rtt.back_off();
         let mut probe = self.packet(c, now);
-        probe.seq = self.tx.numbers().wire(self.stream.snd_una);
+        probe.seq = self.tx.numbers().wire(self.stream.snd_una());
         probe.flags = flag::PROBE;
-        self.tx.balance = self.tx.balance.wrapping_add(1);
+        self.tx.count_sent(1);
         out.emit(probe, None);
         self.arm_rto(c, now);
     }
@@ -257,16 +255,16 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
-        if self.stream.snd_una == self.stream.snd_nxt && self.stream.snd_nxt < self.stream_end() {
+        if self.stream.snd_una() == self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream_end() {
             self.arm_rto(c, now);
         }
     }
 
     /// The timer has expired that a sender rested for, if it did.
     fn end_wait_for_rto(&mut self) -> bool {
-        let rested = self.cc.reduction_cause == ReductionCause::EcnAtOneSegment;
+        let rested = self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
         if rested {
-            self.cc.reduction_cause = ReductionCause::Ecn;
+            self.cc.set_reduction_cause(ReductionCause::Ecn);
         }
         rested
     }
@@ -277,7 +275,7 @@ impl Sender {
             self.timers.stop();
             return self.transmit(c, now, out);
         }
-        if self.stream.snd_nxt < self.stream_end() {
+        if self.stream.snd_nxt() < self.stream_end() {
             return self.send_probe(c, now, out);
         }
         self.timers.stop();
@@ -287,10 +285,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
-        if self.cc.reduction_cause == ReductionCause::EcnAtOneSegment {
+        if self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment {
             return;
         }
-        if self.stream.snd_wnd_edge > self.stream.snd_nxt {
+        if self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
             self.timers.stop();
             self.rtt.backoff = 0;
         } else if c.is_linux() {
@@ -308,13 +306,13 @@ impl Sender {
         self.rtt.backoff = 0;
         self.cc.window.cwnd = 1.0;
         // As after the timeouts that it was: what is retransmitted now is not the start of a fast recovery.
-        self.loss.ca_state = CaState::Loss;
-        self.loss.dupacks = 0;
-        self.cold.recover = self.stream.snd_max;
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Timeout { snd_max: self.stream.snd_max });
+        self.loss.set_ca_state(CaState::Loss);
+        self.loss.clear_dupacks();
+        self.cold.recover = self.stream.snd_max();
+        self.cc.cwnd_event(Event::Timeout { snd_max: self.stream.snd_max() });
         self.arm_rto(c, now);
         match &mut self.loss.sack {
-            None => self.stream.snd_nxt = self.stream.snd_una,
+            None => self.stream.go_back(),
             Some(s) => s.board.mark_after_timeout(|_, _| true),
         }
         self.report_losses(now);
@@ -340,7 +338,7 @@ impl Sender {
         let window = self.cc.window.cwnd;
         match c.reduce {
             Reduce::Cwnd => window,
-            Reduce::Window => window.min(self.stream.snd_wnd_edge.saturating_sub(self.stream.snd_una) as f64 / mss),
+            Reduce::Window => window.min(self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_una()) as f64 / mss),
             Reduce::Flight => window.min((self.flight() - self.cold.limited.min(self.flight())) as f64 / mss),
         }
     }
@@ -352,6 +350,6 @@ impl Sender {
             self.cc.window.cwnd = self.cc.window.cwnd.min(before.max(1.0));
         }
         let reduction = Reduction { trigger, from: before, in_flight: self.pipe() };
-        self.cc.algorithm.ssthresh(&self.cc.window, reduction)
+        self.cc.ssthresh(reduction)
     }
 }

@@ -18,8 +18,8 @@ impl Sender {
         let Some(s) = &self.loss.sack else { return };
         // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
         // outstanding, a timer that runs is about the window.
-        let idle = self.timers.kind() == Timer::Idle || self.stream.snd_una == self.stream.snd_nxt;
-        if self.loss.ca_state >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
+        let idle = self.timers.kind() == Timer::Idle || self.stream.snd_una() == self.stream.snd_nxt();
+        if self.loss.ca_state() >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
             return;
         }
         let timeout = self.probe_timeout(c);
@@ -65,13 +65,13 @@ impl Sender {
                 // tcp_send_loss_probe: one at a time.
                 return self.rearm_rto(c, now);
             }
-        } else if self.loss.ca_state >= CaState::Recovery || self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
+        } else if self.loss.ca_state() >= CaState::Recovery || self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
-        let len = if self.stream.snd_nxt < self.end_of_send_buffer() { self.segment_len(c, self.stream.snd_nxt) } else { 0 };
+        let len = if self.stream.snd_nxt() < self.end_of_send_buffer() { self.segment_len(c, self.stream.snd_nxt()) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.stream.snd_nxt + len <= self.stream.snd_wnd_edge && !self.cc.hooks.gate();
+        let fresh = len > 0 && self.stream.snd_nxt() + len <= self.stream.snd_wnd_edge() && !self.cc.hooks().gate();
         if fresh && self.pacing_check(now) {
             // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
             // probed has its timeout. A segment that is sent again is not held back.
@@ -93,8 +93,8 @@ impl Sender {
             if self.cold.tag.is_some() {
                 self.restart_for_message(c);
             }
-            let offset = self.stream.snd_nxt;
-            self.stream.snd_nxt += len;
+            let offset = self.stream.snd_nxt();
+            self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
             if c.cwnd_validation && self.uses_linux_timers(c) {
                 // tcp_write_xmit, also for a probe: the window is in use that it fills.
@@ -105,7 +105,7 @@ impl Sender {
             self.retransmit_as_probe(c, now, last, out);
         }
         if let Some(s) = &mut self.loss.sack {
-            s.rack.probe_end = NonZeroU64::new(self.stream.snd_nxt);
+            s.rack.probe_end = NonZeroU64::new(self.stream.snd_nxt());
             s.rack.probe_is_retx = !fresh;
         }
         self.arm_rto(c, now);
@@ -115,7 +115,7 @@ impl Sender {
     fn is_last_in_host_queue(&self, c: &TcpConfig, now: Time) -> bool {
         let Some(board) = self.loss.sack.as_ref().map(|s| &s.board).filter(|board| board.len() > 0) else { return false };
         let last = board.get(board.len() - 1);
-        let newest = !last.is(SACKED) && self.tx.last_tx.get().is_some_and(|time| last.sent() == self.stamp(c, time));
+        let newest = !last.is(SACKED) && self.tx.last_tx().get().is_some_and(|time| last.sent() == self.stamp(c, time));
         newest && self.tx.tsq.as_ref().is_some_and(|q| q.holds_last(now))
     }
 
@@ -127,9 +127,9 @@ impl Sender {
         // The wait for reordered segments is part of the timeout.
         self.timers.run(Timer::Rto, self.head_due(c, now).into());
         let (lost, _) = self.find_losses(c, now);
-        if lost && self.loss.ca_state < CaState::Recovery {
+        if lost && self.loss.ca_state() < CaState::Recovery {
             self.enter_recovery(c, now, false, out);
-            if c.prr && !self.cc.hooks.control() {
+            if c.prr && !self.cc.hooks().control() {
                 // No ACK brought us here: one segment counts as delivered.
                 self.proportional_window(c, u64::from(c.mss), 1, false);
             }
@@ -144,9 +144,9 @@ impl Sender {
         let _ = self.detect_losses(c, now);
         self.report_losses(now);
         if self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() != before) {
-            if self.loss.ca_state != CaState::Recovery {
+            if self.loss.ca_state() != CaState::Recovery {
                 self.enter_recovery(c, now, false, out);
-                if c.prr && !self.cc.hooks.control() {
+                if c.prr && !self.cc.hooks().control() {
                     // No ACK brought us here: one segment counts as delivered.
                     self.proportional_window(c, u64::from(c.mss), 1, false);
                 }
@@ -167,17 +167,17 @@ impl Sender {
             s.episode.undo.forbid();
         }
         // A kernel's DCTCP hears of a loss when its recovery begins (dctcp_state), of which there is none here: it cuts as for marks.
-        let by_marks = c.is_linux() && self.cc.algorithm.alpha().is_some();
+        let by_marks = c.is_linux() && self.cc.algorithm().alpha().is_some();
         let trigger = if by_marks { Trigger::Ecn } else { Trigger::Loss };
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
-        self.loss.ca_state = CaState::Recovery;
+        self.loss.set_ca_state(CaState::Recovery);
         self.cc.window.ssthresh = self.ssthresh_after(c, trigger, before);
         self.stats.current_mut().losses.loss_cuts += 1;
-        if !self.cc.hooks.control() {
+        if !self.cc.hooks().control() {
             self.cc.window.cwnd = self.cc.window.ssthresh.cap(self.cc.window.cwnd);
         }
-        self.begin_reduction(self.stream.snd_nxt);
-        self.loss.ca_state = CaState::Open;
-        self.cc.algorithm.cwnd_event(&mut self.cc.window, Event::Complete);
+        self.begin_reduction(self.stream.snd_nxt());
+        self.loss.set_ca_state(CaState::Open);
+        self.cc.cwnd_event(Event::Complete);
     }
 }

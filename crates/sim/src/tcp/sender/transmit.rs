@@ -32,24 +32,24 @@ impl Sender {
 
     /// The same; `closed`: what is to be sent has waited for the receive window.
     pub(in crate::tcp) fn transmit_after(&mut self, c: &TcpConfig, now: Time, closed: bool, out: &mut impl Wire) {
-        if self.stream.phase != Phase::Established
-            || (self.cc.reduction_cause == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
+        if self.stream.phase() != Phase::Established
+            || (self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment && self.still_waits_for_rto(c, now))
         {
             return;
         }
-        if self.stream.snd_una == self.stream.snd_nxt
-            && self.stream.snd_nxt < self.stream_end()
-            && self.loss.ca_state != CaState::Loss
+        if self.stream.snd_una() == self.stream.snd_nxt()
+            && self.stream.snd_nxt() < self.stream_end()
+            && self.loss.ca_state() != CaState::Loss
         {
             self.after_idle(c, now, closed);
         }
-        if self.stream.snd_nxt < self.stream_end() {
+        if self.stream.snd_nxt() < self.stream_end() {
             self.ensure_scoreboard(c);
         }
         if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        if self.cc.paced_send {
+        if self.cc.paced_send() {
             self.paced_transmit(c, now, out);
         } else {
             self.transmit_until(c, now, self.end_of_send_buffer(), out);
@@ -57,7 +57,7 @@ impl Sender {
                 self.after_tsq(now, out);
             }
         }
-        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge == self.stream.snd_nxt {
+        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge() == self.stream.snd_nxt() {
             self.arm_window_probe(c, now);
         }
     }
@@ -67,8 +67,8 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn still_waits_for_rto(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if self.loss.ca_state >= CaState::Recovery {
-            self.cc.reduction_cause = ReductionCause::Ecn;
+        if self.loss.ca_state() >= CaState::Recovery {
+            self.cc.set_reduction_cause(ReductionCause::Ecn);
             return false;
         }
         if self.timers.kind() == Timer::Idle {
@@ -81,7 +81,7 @@ impl Sender {
     pub(in crate::tcp) fn end_of_send_buffer(&self) -> u64 {
         let end = self.stream_end();
         match &self.tx.send_buffer {
-            Some(b) if !self.stream.fin => end.min(b.limit()),
+            Some(b) if !self.stream.fin() => end.min(b.limit()),
             _ => end,
         }
     }
@@ -90,7 +90,7 @@ impl Sender {
     fn after_tsq(&mut self, now: Time, out: &mut impl Wire) {
         if self.all_acked() && self.tx.tsq.as_ref().is_some_and(|q| q.is_empty()) {
             self.tx.tsq = None;
-            let window = self.stream.snd_wnd_edge - self.stream.snd_una;
+            let window = self.stream.snd_wnd_edge() - self.stream.snd_una();
             self.tx.send_buffer.take_if(|b| b.is_as_new(window));
         }
         self.set_alarm(now, out);
@@ -99,7 +99,7 @@ impl Sender {
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
     pub(in crate::tcp) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
-        let part = (self.stream.snd_nxt, end);
+        let part = (self.stream.snd_nxt(), end);
         if self.loss.sack.is_some() {
             self.transmit_by_scoreboard(c, now, part, out);
         } else {
@@ -110,18 +110,18 @@ impl Sender {
     #[inline(never)]
     fn transmit_by_scoreboard(&mut self, c: &TcpConfig, now: Time, part: (u64, u64), out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.loss.ca_state >= CaState::Recovery && !self.holds_back() {
+        if self.loss.ca_state() >= CaState::Recovery && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.stream.fast_path == FastPath::Linux {
+        if self.stream.fast_path() == FastPath::Linux {
             self.fast_send_out_of_line(c, now, part.1, out);
         }
         self.send_rest(c, now, part, out);
-        let sent = self.stream.snd_nxt != part.0;
-        if self.loss.ca_state == CaState::Loss && self.frto_falls_back() {
+        let sent = self.stream.snd_nxt() != part.0;
+        if self.loss.ca_state() == CaState::Loss && self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.loss.ca_state == CaState::Recovery && c.recovery == Recovery::Sack {
+        if self.loss.ca_state() == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
         if self.uses_linux_timers(c) {
@@ -139,7 +139,7 @@ impl Sender {
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     pub(in crate::tcp) fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        whole_bytes(self.cc.window.cwnd * f64::from(c.mss)) + u64::from(self.stream.snd_max > self.stream.written)
+        whole_bytes(self.cc.window.cwnd * f64::from(c.mss)) + u64::from(self.stream.snd_max() > self.stream.written())
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -165,8 +165,8 @@ impl Sender {
     /// pipe smaller (RFC 6675 section 5, step 3).
     #[inline(always)]
     pub(in crate::tcp) fn beyond_window(&self, c: &TcpConfig) -> u64 {
-        let limited = self.loss.ca_state == CaState::Disorder && c.limited_transmit && self.loss.sack.is_none();
-        if limited { u64::from(self.loss.dupacks.min(2) * c.mss) } else { 0 }
+        let limited = self.loss.ca_state() == CaState::Disorder && c.limited_transmit && self.loss.sack.is_none();
+        if limited { u64::from(self.loss.dupacks().min(2) * c.mss) } else { 0 }
     }
 
     /// What `fast_send` has left.
@@ -178,7 +178,7 @@ impl Sender {
     /// Sends new data up to stream offset `end`. At this opportunity it began at `first`.
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: Time, (first, end): (u64, u64), out: &mut impl Wire) {
-        let (disorder, extra) = (self.loss.ca_state == CaState::Disorder, self.beyond_window(c));
+        let (disorder, extra) = (self.loss.ca_state() == CaState::Disorder, self.beyond_window(c));
         let (mut window, mut pipe) = (self.window_bytes(c), self.pipe());
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         // tcp_cwnd_test counts segments, a short one as much as a full one.
@@ -189,10 +189,10 @@ impl Sender {
             (pipe, window, full, by_segments) = (s.board.in_network().into(), self.cc.window.cwnd as u64, 1, true);
         }
         // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
-        let full_waits = self.stream.snd_nxt + u64::from(c.mss) <= self.stream.written && pipe + full > window + extra;
+        let full_waits = self.stream.snd_nxt() + u64::from(c.mss) <= self.stream.written() && pipe + full > window + extra;
         let mut limited = full_waits && self.cold.tag.is_none();
-        while self.stream.snd_nxt < end && !limited {
-            let len = self.segment_len(c, self.stream.snd_nxt);
+        while self.stream.snd_nxt() < end && !limited {
+            let len = self.segment_len(c, self.stream.snd_nxt());
             debug_assert!(len > 0, "every segment makes progress");
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(full);
@@ -201,11 +201,11 @@ impl Sender {
                 break;
             }
             let mut len = len;
-            if self.stream.snd_nxt + len > self.stream.snd_wnd_edge {
+            if self.stream.snd_nxt() + len > self.stream.snd_wnd_edge() {
                 // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
                 // is none: the FIN follows (as from an application that writes and then closes).
-                let data = self.stream.written.saturating_sub(self.stream.snd_nxt).min(u64::from(c.mss));
-                len = self.stream.snd_wnd_edge.saturating_sub(self.stream.snd_nxt);
+                let data = self.stream.written().saturating_sub(self.stream.snd_nxt()).min(u64::from(c.mss));
+                len = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
                 if len == 0 || (self.flight() > 0 && len < data) {
                     break;
                 }
@@ -221,12 +221,12 @@ impl Sender {
             if self.pacing_check(now) || self.tsq_throttled(c, len, 1) {
                 break;
             }
-            let offset = self.stream.snd_nxt;
-            self.stream.snd_nxt += len;
+            let offset = self.stream.snd_nxt();
+            self.stream.advance_nxt(len);
             self.send_segment(c, now, offset, len, out);
             pipe += if by_segments { 1 } else { len };
         }
-        let sent = self.stream.snd_nxt != first;
+        let sent = self.stream.snd_nxt() != first;
         if c.cwnd_validation && (sent || limited) {
             self.validate_cwnd(c, limited || pipe + full > window);
         }
@@ -252,14 +252,14 @@ impl Sender {
     /// has nothing more to send.
     pub(in crate::tcp) fn validate_cwnd(&mut self, c: &TcpConfig, limited: bool) {
         let segments = self.segments_out(c);
-        let (snd_una, snd_nxt, unlimited) = (self.stream.snd_una, self.stream.snd_nxt, self.cc.cwnd_limited != Some(true));
+        let (snd_una, snd_nxt, unlimited) = (self.stream.snd_una(), self.stream.snd_nxt(), self.cc.cwnd_limited() != Some(true));
         let usage = match &mut self.loss.sack {
             Some(s) => &mut s.usage,
             None => &mut self.cold.usage,
         };
         if limited || snd_una >= usage.end || (unlimited && segments > usage.most_out) {
             *usage = CwndUsage { end: snd_nxt, most_out: segments };
-            self.cc.cwnd_limited = Some(limited);
+            self.cc.set_cwnd_limited(Some(limited));
         }
     }
 
@@ -271,7 +271,10 @@ impl Sender {
         self.send_full_until(
             c,
             now,
-            self.stream.snd_wnd_edge.min(self.stream.written.saturating_sub(1)).min(self.stream.snd_nxt.saturating_add(room)),
+            self.stream
+                .snd_wnd_edge()
+                .min(self.stream.written().saturating_sub(1))
+                .min(self.stream.snd_nxt().saturating_add(room)),
             out,
         )
     }
@@ -280,18 +283,18 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn send_full_until(&mut self, c: &TcpConfig, now: Time, limit: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
-        let first = self.stream.snd_nxt;
-        if first + mss > limit || !self.stream.plain || first != self.stream.snd_max {
+        let first = self.stream.snd_nxt();
+        if first + mss > limit || !self.stream.plain() || first != self.stream.snd_max() {
             return 0;
         }
         let ts = now.timestamp();
         let (mut next, mut sent) = (first, 0);
         // The first segment answers for a reduction (RFC 3168 section 6.1.2).
-        let mut flags = if self.cc.cwr_pending { flag::CWR } else { 0 };
-        self.cc.cwr_pending = false;
+        let mut flags = if self.cc.cwr_pending() { flag::CWR } else { 0 };
+        self.cc.clear_cwr();
         while next + mss <= limit {
             let seq = self.tx.numbers().wire(next);
-            out.emit_from(&self.tx.template, move |p| {
+            out.emit_from(self.tx.template(), move |p| {
                 p.seq = seq;
                 p.ts = ts;
                 p.flags = flags;
@@ -300,42 +303,42 @@ impl Sender {
             next += mss;
             sent += 1;
         }
-        self.stream.snd_nxt = next;
+        self.stream.set_nxt(next);
         self.note_full(c, now, first, sent);
-        self.stream.snd_nxt - first
+        self.stream.snd_nxt() - first
     }
 
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
     #[inline]
     pub(in crate::tcp) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
-        let mut data = self.stream.written.saturating_sub(offset).min(u64::from(c.mss));
+        let mut data = self.stream.written().saturating_sub(offset).min(u64::from(c.mss));
         if let Some(t) = &self.cold.tag {
             data = data.min(t.cut(offset, u64::from(c.mss)));
         }
-        data + u64::from(self.stream.fin && offset + data == self.stream.written)
+        data + u64::from(self.stream.fin() && offset + data == self.stream.written())
     }
 
     /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `snd_nxt` back.
     pub(in crate::tcp) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
-        let (again, stamp) = (offset < self.stream.snd_max, self.stamp(c, now));
+        let (again, stamp) = (offset < self.stream.snd_max(), self.stamp(c, now));
         if let (Some(s), false) = (&mut self.loss.sack, again) {
             s.board.push(offset, len as u32, stamp);
-            if self.cc.hooks.records() {
+            if self.cc.hooks().records() {
                 let index = s.board.len() - 1;
                 self.record(stamp, index, false);
             }
         }
         self.count_in_reduction(c, len);
         self.emit_data(c, now, offset, len, again, out);
-        self.stream.snd_max = self.stream.snd_max.max(offset + len);
+        self.stream.sent_up_to(offset + len);
     }
 
     /// What leaves counts in a proportional reduction (`prr_out`), but for what a kernel repeats as a probe (tcp_send_loss_probe, which does not come
     /// by tcp_write_xmit nor tcp_xmit_retransmit_queue).
     #[inline]
     pub(in crate::tcp) fn count_in_reduction(&mut self, c: &TcpConfig, len: u64) {
-        if let Some(s) = &mut self.loss.sack
-            && matches!(self.loss.ca_state, CaState::Recovery | CaState::Cwr)
+        if matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr)
+            && let Some(s) = &mut self.loss.sack
         {
             s.episode.prr.on_send(len, c.mss.into());
         }
@@ -351,19 +354,24 @@ impl Sender {
         again: bool,
         out: &mut impl Wire,
     ) {
-        let fin = self.stream.fin && offset + len > self.stream.written;
+        let fin = self.stream.fin() && offset + len > self.stream.written();
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
         p.seq = self.tx.numbers().wire(offset);
         if let Some(t) = self.cold.tag_mut() {
-            p.win =
-                t.data(&Segment { offset, una: self.stream.snd_una, high: self.stream.snd_max, mss: u64::from(c.mss), again });
+            p.win = t.data(&Segment {
+                offset,
+                una: self.stream.snd_una(),
+                high: self.stream.snd_max(),
+                mss: u64::from(c.mss),
+                again,
+            });
         }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         if let Some(b) = &mut self.tx.send_buffer
-            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.stream.snd_una) }
+            && if again { b.pushed(offset + data) } else { b.pushes(offset + data, self.stream.snd_una()) }
         {
             p.flags |= flag::PUSH;
         }
@@ -371,24 +379,24 @@ impl Sender {
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.cc.ecn && data > 0 && (!again || c.ect_on_any) {
+        if self.cc.ecn() && data > 0 && (!again || c.ect_on_any) {
             p.meta.set_ecn(Codepoint::Ect0);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# the TCP sender sets the CWR flag in the TCP header of the first new data packet sent after the window reduction.
         // A FIN alone is none (tcp_ecn_send).
-        if self.cc.cwr_pending && data > 0 && (!again || c.cwr_on_any) {
+        if self.cc.cwr_pending() && data > 0 && (!again || c.cwr_on_any) {
             p.flags |= flag::CWR;
-            self.cc.cwr_pending = false;
+            self.cc.clear_cwr();
         }
-        self.tx.balance = self.tx.balance.wrapping_add(1);
+        self.tx.count_sent(1);
         let stats = self.stats.at(offset, &mut self.cold);
         stats.segs_sent += 1;
         if again {
             stats.losses.segs_retx += 1;
             self.cold.retransmitted += 1;
         }
-        self.tx.last_tx = now.into();
+        self.tx.set_last_tx(now);
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.

@@ -11,15 +11,16 @@ impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
     pub(in crate::tcp) fn init_undo(&mut self, c: &TcpConfig, marks: bool) {
+        let state = self.loss.ca_state();
         let Window { cwnd, mut ssthresh } = self.cc.window;
         let linux = c.is_linux();
-        if linux && !matches!(self.loss.ca_state, CaState::Cwr | CaState::Recovery) {
+        if linux && !matches!(state, CaState::Cwr | CaState::Recovery) {
             // tcp_current_ssthresh: three quarters of the window at least.
             ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
         }
-        let reducing = self.reducing() && !(linux && self.loss.ca_state == CaState::Cwr);
+        let reducing = self.reducing() && !(linux && state == CaState::Cwr);
         // tcp_enter_recovery: what marks have done, or ask for, stands.
-        let stands = linux && (marks || self.loss.ca_state == CaState::Cwr);
+        let stands = linux && (marks || state == CaState::Cwr);
         let Some(s) = &mut self.loss.sack else { return };
         if !reducing {
             // tcp_init_undo: a tail loss probe may be under way.
@@ -27,13 +28,13 @@ impl Sender {
             let probes = s.board.retx_segs + u32::from(probe);
             // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
             let again = linux && s.board.repeats();
-            let first = if self.loss.ca_state == CaState::Loss || again { s.episode.undo.first } else { None };
+            let first = if state == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             let prior = (!stands).then_some((cwnd, ssthresh));
             s.episode.undo = Undo {
                 open: true,
                 prior,
-                from: self.stream.snd_una,
+                from: self.stream.snd_una(),
                 retransmissions: probes,
                 all_reported: false,
                 first,
@@ -47,13 +48,13 @@ impl Sender {
     /// was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is to be reduced now; `repeated`: the same data
     /// has timed out before.
     pub(in crate::tcp) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
-        let first_or_repeated = self.loss.ca_state < CaState::Recovery || repeated;
-        if !fresh && self.loss.ca_state < CaState::Recovery {
+        let first_or_repeated = self.loss.ca_state() < CaState::Recovery || repeated;
+        if !fresh && self.loss.ca_state() < CaState::Recovery {
             // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
             // reduction the kernel forgets all (tcp_enter_cwr).
             self.init_undo(c, false);
         }
-        let in_cwr = self.loss.ca_state == CaState::Cwr && self.reducing();
+        let in_cwr = self.loss.ca_state() == CaState::Cwr && self.reducing();
         let Some(s) = &mut self.loss.sack else { return };
         if in_cwr {
             s.episode.undo.forbid();
@@ -65,39 +66,40 @@ impl Sender {
     /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
     /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
     pub(in crate::tcp) fn try_undo(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
+        let state = self.loss.ca_state();
         let Some(s) = &mut self.loss.sack else { return false };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
         }
-        if self.loss.ca_state < CaState::Recovery {
+        if state < CaState::Recovery {
             return false;
         }
-        let recovered = self.stream.snd_una >= self.cold.recover;
+        let recovered = self.stream.snd_una() >= self.cold.recover;
         let linux = c.is_linux();
         let undo = &mut s.episode.undo;
         // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition,
         // if it echoes anything.
         let stale = linux && recovered && ack.acked == 0 && (c.timestamps || undo.first.is_none());
         if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock, linux))) {
-            if linux && self.loss.ca_state == CaState::Recovery && !recovered {
+            if linux && state == CaState::Recovery && !recovered {
                 // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
-                s.rack.note_late(&s.board, self.stream.snd_una, self.stream.snd_una - ack.acked, c);
+                s.rack.note_late(&s.board, self.stream.snd_una(), self.stream.snd_una() - ack.acked, c);
             }
-            if self.loss.ca_state == CaState::Loss || recovered || s.board.retx == 0 {
+            if state == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
-                return self.undo(self.loss.ca_state == CaState::Loss || !recovered || !linux);
+                return self.undo(state == CaState::Loss || !recovered || !linux);
             }
             // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
             s.episode.undo.hold = true;
         }
-        if self.loss.ca_state != CaState::Loss || !s.episode.undo.frto {
+        if state != CaState::Loss || !s.episode.undo.frto {
             return false;
         }
         if original {
             // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
             return self.undo(true) || self.reset_to_open(true);
         }
-        if self.stream.snd_nxt > self.cold.recover {
+        if self.stream.snd_nxt() > self.cold.recover {
             // Step 3.a: new data arrived, what is before it did not.
             s.episode.undo.frto = ack.acked > 0 && !sacked;
         } else if ack.acked > 0 && !recovered {
@@ -122,9 +124,10 @@ impl Sender {
 
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
     pub(in crate::tcp) fn frto_falls_back(&mut self) -> bool {
-        let fresh = self.stream.snd_nxt > self.cold.recover;
+        let state = self.loss.ca_state();
+        let fresh = self.stream.snd_nxt() > self.cold.recover;
         let Some(s) = &mut self.loss.sack else { return false };
-        let back = s.episode.undo.hold && s.episode.undo.frto && self.loss.ca_state == CaState::Loss && !fresh;
+        let back = s.episode.undo.hold && s.episode.undo.frto && state == CaState::Loss && !fresh;
         if back {
             (s.episode.undo.hold, s.episode.undo.frto) = (false, false);
         }
@@ -145,10 +148,10 @@ impl Sender {
         // tcp_undo_cwnd_reduction: losses are looked for again.
         s.rack.advanced = true;
         if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
-            self.cc.window.cwnd = self.cc.algorithm.undo_cwnd(&self.cc.window, cwnd);
+            self.cc.undo_cwnd(cwnd);
             if ssthresh > self.cc.window.ssthresh {
                 self.cc.window.ssthresh = ssthresh;
-                self.cc.cwr_pending = false;
+                self.cc.clear_cwr();
             }
         }
         true
@@ -162,10 +165,10 @@ impl Sender {
             }
             (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
-        self.loss.ca_state = CaState::Open;
-        self.loss.dupacks = 0;
-        self.cold.recover = self.stream.snd_una;
-        self.cc.cwr_end = self.stream.snd_una;
+        self.loss.set_ca_state(CaState::Open);
+        self.loss.clear_dupacks();
+        self.cold.recover = self.stream.snd_una();
+        self.cc.set_cwr_end(self.stream.snd_una());
         true
     }
 }
