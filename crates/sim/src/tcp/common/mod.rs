@@ -8,6 +8,7 @@ pub(in crate::tcp) mod message_stats;
 pub(in crate::tcp) mod pacer;
 pub(in crate::tcp) mod prr;
 pub(in crate::tcp) mod rack;
+pub(in crate::tcp) mod rate_sample;
 pub mod rtt;
 pub(in crate::tcp) mod sack_state;
 pub(in crate::tcp) mod scoreboard;

@@ -2,10 +2,15 @@
 
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
+use crate::tcp::common::rate_sample::Ages;
+use crate::tcp::common::rtt::Sent;
 use crate::tcp::common::sack_state::SackState;
+use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::clock::whole_ticks;
 use crate::tcp::sender::sack::SackInfo;
-use crate::tcp::sender::{CaState, Sender};
+use crate::tcp::sender::{CaState, Sender, Timer};
+use forebay_units::Time;
 
 /// Results of the search for losses after one ACK.
 struct Losses {
@@ -172,6 +177,37 @@ impl Sender {
         {
             episode.undo.first = None;
         }
+    }
+
+    /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
+    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
+    /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
+    pub(in crate::tcp) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
+        let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
+        let by_echo = || echo.map(|echo| whole_ticks(c, ack.now, echo));
+        let by_segment = acked.first.or(sacked.first);
+        let Some(rtt) = by_segment.or_else(by_echo) else {
+            ack.newest_rtt = None;
+            return ack.acked > 0;
+        };
+        let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
+        ack.newest_rtt = Some(newest);
+        self.rtt.sample_of(
+            c,
+            rtt,
+            newest.max(Time::from_us(1)),
+            Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() },
+        );
+        self.rtt.backoff = 0;
+        (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
+        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
+        let now = self.stamp(c, ack.now);
+        let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
+        let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
+        if self.timers.kind() == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
+            self.arm_rto(c, ack.now);
+        }
+        ack.acked > 0 || since
     }
 }
 

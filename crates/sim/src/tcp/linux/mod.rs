@@ -1,5 +1,6 @@
 //! Behaviour of the Linux stack where it differs from the RFCs. Files have the names of the kernel's, without `tcp_`.
 
+pub(in crate::tcp) mod clock;
 mod input;
 pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod send_buffer;

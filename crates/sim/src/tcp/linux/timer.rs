@@ -1,9 +1,11 @@
-//! When a kernel with RACK sets its one timer, and for how long: tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe.
+//! The timer of Linux: tcp_set_xmit_timer, tcp_rearm_rto, tcp_schedule_loss_probe, tcp_rack_reo_timeout, and slots of the timer wheel.
 
+use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::timer_wheel;
 use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_experiment::transport::Recovery;
-use forebay_units::Time;
+use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
     /// Whether this is such a stack.
@@ -80,4 +82,61 @@ impl Sender {
         let sent = self.loss.sack.as_ref().and_then(|s| s.board.first()).map_or(stamp, |head| head.sent());
         sent.saturating_add(self.rtt.rto(c)).saturating_sub(stamp)
     }
+
+    /// tcp_rack_reo_timeout: of what is lost as much is sent again as the window has room for, also while a timeout is repaired, and no new
+    /// data.
+    pub(in crate::tcp) fn on_reorder_timer_linux(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let before = self.loss.sack.as_ref().map_or(0, |s| s.board.in_network());
+        let _ = self.detect_losses(c, now);
+        self.report_losses(now);
+        if self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() != before) {
+            if self.loss.ca_state() != CaState::Recovery {
+                self.enter_recovery(c, now, false, out);
+                if c.prr && !self.cc.hooks().control() {
+                    // No ACK brought us here: one segment counts as delivered.
+                    self.proportional_window(c, u64::from(c.mss), 1, false);
+                }
+            }
+            self.retransmit_on_timer(c, now, out);
+        }
+        if self.timers.kind() != Timer::Rto {
+            self.rearm_rto(c, now);
+        }
+    }
+
+    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
+    pub(in crate::tcp) fn wait_for_wheel_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if !c.is_linux() || self.put_off() {
+            return false;
+        }
+        let due = self.timers.due().or_never();
+        let set = match &self.loss.sack {
+            Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
+            // A SYN, or a closed window: for all of the timeout.
+            _ => due.saturating_sub(self.rto(c)),
+        };
+        let delay = due.saturating_sub(set);
+        let expires = match self.cold.put_off == TimeOrNever::at(set) {
+            true => timer_wheel::next_expiry(set, delay, c.rto_granularity),
+            false => timer_wheel::expiry(set, delay, c.rto_granularity),
+        };
+        if expires <= now {
+            return false;
+        }
+        self.timers.set_due(expires.into());
+        self.cold.put_off = self.timers.due();
+        true
+    }
+
+    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
+    pub fn put_off(&self) -> bool {
+        !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
+    }
+}
+
+/// Time after which a probe is sent (tcp_schedule_loss_probe), in whole ticks of whole microseconds (usecs_to_jiffies). A segment that is `alone`
+/// may meet a delayed ACK: it waits for the minimum RTO more, others wait for two ticks more.
+pub(in crate::tcp) fn probe_timeout(c: &TcpConfig, srtt: Time, alone: bool) -> Time {
+    let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
+    (Time::from_us((srtt * 2).as_us()) + more).round_up(c.rto_granularity)
 }

@@ -2,3 +2,4 @@
 
 mod newreno;
 mod sack;
+pub(in crate::tcp) mod tlp_rack;

@@ -5,19 +5,9 @@ use crate::cc::Ack;
 use crate::net::packet::{Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::common::rtt::Sent;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::clock::microseconds;
 use forebay_experiment::transport::{Ecn, Growth, Reduce};
 use forebay_units::Time;
-
-/// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
-pub(in crate::tcp) fn microseconds(now: Time, time: Time) -> Time {
-    Time::from_us((now.as_us() - now.saturating_sub(time).as_us()).max(1))
-}
-
-/// The age of an echo by the timestamp clock, a tick at least (Linux tcp_rtt_tsopt_us).
-pub(in crate::tcp) fn whole_ticks(c: &TcpConfig, now: Time, echo: Time) -> Time {
-    let tick = c.timestamp_clock.max(Time::from_us(1));
-    tick * (now / tick - echo / tick).max(1)
-}
 
 impl Sender {
     /// A packet of the ACK direction arrived.

@@ -1,10 +1,10 @@
 //! How a connection opens and ends at its sender, beside the SYN itself: the answer to it, and the FIN.
 
-use super::ack::{microseconds, whole_ticks};
 use super::{CaState, Phase, Sender};
 use crate::cc::Event;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::clock::{microseconds, whole_ticks};
 use forebay_experiment::transport::Ecn;
 use forebay_units::Time;
 

@@ -14,7 +14,6 @@ mod idle;
 mod paced_send;
 mod pacing;
 mod packet_tags;
-mod rate_sample;
 mod recovery;
 mod retransmit;
 pub(super) mod sack;

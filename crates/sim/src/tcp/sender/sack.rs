@@ -1,14 +1,11 @@
 //! Steps of ACK processing with a SACK scoreboard that both stacks share.
 
-use super::ack::whole_ticks;
-use super::rate_sample::{AckedSegments, Ages};
 use super::sack_option::SackReport;
 use super::{CaState, Sender, Timer};
 use crate::cc::Ack;
 use crate::net::packet::{SackBlocks, Wire};
-use crate::tcp::common::rtt::Sent;
+use crate::tcp::common::rate_sample::{AckedSegments, Ages};
 use crate::tcp::common::sack_state::SackState;
-use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Flavor, Growth, Recovery};
 use forebay_units::{Time, TimeOrNever};
@@ -168,37 +165,6 @@ impl Sender {
             repeated: spoilt,
             ages: (if spoilt { Ages::default() } else { acked }, ages),
         }
-    }
-
-    /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
-    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
-    /// of the newest. True if the ACK restarts the timer (FLAG_SET_XMIT_TIMER).
-    pub(in crate::tcp) fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) -> bool {
-        let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
-        let by_echo = || echo.map(|echo| whole_ticks(c, ack.now, echo));
-        let by_segment = acked.first.or(sacked.first);
-        let Some(rtt) = by_segment.or_else(by_echo) else {
-            ack.newest_rtt = None;
-            return ack.acked > 0;
-        };
-        let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
-        ack.newest_rtt = Some(newest);
-        self.rtt.sample_of(
-            c,
-            rtt,
-            newest.max(Time::from_us(1)),
-            Sent { snd_una: self.stream.snd_una(), snd_nxt: self.stream.snd_nxt() },
-        );
-        self.rtt.backoff = 0;
-        (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
-        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since.
-        let now = self.stamp(c, ack.now);
-        let head = self.loss.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
-        let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
-        if self.timers.kind() == Timer::Rto && (ack.acked > 0 || since) && !self.uses_linux_timers(c) {
-            self.arm_rto(c, ack.now);
-        }
-        ack.acked > 0 || since
     }
 
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). Whether there is a lost segment that was not retransmitted yet, and how long

@@ -4,10 +4,9 @@ use super::{CaState, Phase, ReductionCause, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::linux::timer_wheel;
 use forebay_experiment::rows::TimeoutKind;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 
 /// SYNs that Linux repeats at the distance of the first timeout before it doubles it (`net.ipv4.tcp_syn_linear_timeouts`, since 6.5).
 const LINEAR_SYNS: u32 = 4;
@@ -92,35 +91,6 @@ impl Sender {
                 self.timers.stop();
             }
         }
-    }
-
-    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
-    fn wait_for_wheel_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if !c.is_linux() || self.put_off() {
-            return false;
-        }
-        let due = self.timers.due().or_never();
-        let set = match &self.loss.sack {
-            Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
-            // A SYN, or a closed window: for all of the timeout.
-            _ => due.saturating_sub(self.rto(c)),
-        };
-        let delay = due.saturating_sub(set);
-        let expires = match self.cold.put_off == TimeOrNever::at(set) {
-            true => timer_wheel::next_expiry(set, delay, c.rto_granularity),
-            false => timer_wheel::expiry(set, delay, c.rto_granularity),
-        };
-        if expires <= now {
-            return false;
-        }
-        self.timers.set_due(expires.into());
-        self.cold.put_off = self.timers.due();
-        true
-    }
-
-    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
-    pub fn put_off(&self) -> bool {
-        !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5

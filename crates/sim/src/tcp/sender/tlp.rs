@@ -1,58 +1,23 @@
-//! Tail loss probes and the reordering timer of RACK (RFC 8985 sections 6.2 and 7); what they look at is in `tcp/rack.rs`.
+//! Tail loss probes and the reordering timer (RFC 8985 sections 6.2 and 7), as far as both stacks agree. Their state is in `common/rack.rs`.
 
-use super::{CaState, Sender, Timer};
+use super::{CaState, Sender};
 use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::{linux, rfc};
 use forebay_units::Time;
 use std::num::NonZeroU64;
 
 impl Sender {
-    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
-    //# The sender SHOULD start or restart a loss probe PTO timer after transmitting new data (that was not itself a loss
-    //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
-    //# recovery,
-    /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
-    pub(in crate::tcp) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
-        let Some(s) = &self.loss.sack else { return };
-        // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter. Where nothing is
-        // outstanding, a timer that runs is about the window.
-        let idle = self.timers.kind() == Timer::Idle || self.stream.snd_una() == self.stream.snd_nxt();
-        if self.loss.ca_state() >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || idle {
-            return;
-        }
-        let timeout = self.probe_timeout(c);
-        // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = match self.timers.kind() {
-            Timer::Rto => self.timers.due(),
-            _ => self.head_due(c, now).into(),
-        };
-        self.timers.run(Timer::Probe, rto_due.min(now.saturating_add(timeout).into()));
-    }
-
-    /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
+    /// Time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
     pub(in crate::tcp) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.loss.sack.as_ref().is_some_and(|s| s.board.len() == 1);
-        let Some(srtt) = self.rtt.smoothed().get() else { return Time::from_secs(1) };
-        if c.is_linux() {
-            // tcp_schedule_loss_probe: a lone segment, which may meet a delayed ACK, waits for the minimum RTO more; others for two clock ticks.
-            // Whole microseconds, in whole ticks (usecs_to_jiffies).
-            let more = if alone { c.rto_min } else { c.rto_granularity * 2 };
-            return (Time::from_us((srtt * 2).as_us()) + more).round_up(c.rto_granularity);
+        match self.rtt.smoothed().get() {
+            None => Time::from_secs(1),
+            Some(srtt) if c.is_linux() => linux::timer::probe_timeout(c, srtt, alone),
+            Some(srtt) => rfc::tlp_rack::probe_timeout(c, srtt, alone),
         }
-        //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
-        //# Third, when the FlightSize is one segment, the sender MAY inflate the PTO by TLP.max_ack_delay to accommodate a
-        //# potentially delayed acknowledgment and reduce the risk of spurious retransmissions.
-        // Our choice of what is "implementation specific": the timer of a receiver that delays ACKs.
-        let delays = alone && c.ack_every > 1;
-        srtt * 2 + if delays { c.ack_delay } else { Time::ZERO }
-    }
-
-    /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
-    fn head_due(&self, c: &TcpConfig, now: Time) -> Time {
-        let sent = self.loss.sack.as_ref().and_then(|s| (s.board.len() > 0).then(|| s.board.get(0).sent())).unwrap_or(now);
-        sent.saturating_add(self.rtt.rto(c)).max(now)
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
@@ -121,40 +86,9 @@ impl Sender {
 
     /// The reordering timer expired: what is still missing is lost.
     pub(in crate::tcp) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.uses_linux_timers(c) {
-            return self.on_linux_reorder_timer(c, now, out);
-        }
-        // The wait for reordered segments is part of the timeout.
-        self.timers.run(Timer::Rto, self.head_due(c, now).into());
-        let (lost, _) = self.find_losses(c, now);
-        if lost && self.loss.ca_state() < CaState::Recovery {
-            self.enter_recovery(c, now, false, out);
-            if c.prr && !self.cc.hooks().control() {
-                // No ACK brought us here: one segment counts as delivered.
-                self.proportional_window(c, u64::from(c.mss), 1, false);
-            }
-        }
-        self.transmit(c, now, out);
-    }
-
-    /// tcp_rack_reo_timeout: of what is lost as much is sent again as the window has room for, also while a timeout is repaired, and no new
-    /// data.
-    fn on_linux_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let before = self.loss.sack.as_ref().map_or(0, |s| s.board.in_network());
-        let _ = self.detect_losses(c, now);
-        self.report_losses(now);
-        if self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() != before) {
-            if self.loss.ca_state() != CaState::Recovery {
-                self.enter_recovery(c, now, false, out);
-                if c.prr && !self.cc.hooks().control() {
-                    // No ACK brought us here: one segment counts as delivered.
-                    self.proportional_window(c, u64::from(c.mss), 1, false);
-                }
-            }
-            self.retransmit_on_timer(c, now, out);
-        }
-        if self.timers.kind() != Timer::Rto {
-            self.rearm_rto(c, now);
+        match self.uses_linux_timers(c) {
+            true => self.on_reorder_timer_linux(c, now, out),
+            false => self.on_reorder_timer_rfc(c, now, out),
         }
     }
 
