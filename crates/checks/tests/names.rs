@@ -36,8 +36,10 @@ const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with 
 
 const EXCEPTIONS: &[Exception] = &[
     may("sim/src/tcp/receiver/mod.rs", "dctcp", FEEDBACK),
-    may("sim/src/tcp/negotiated.rs", "dctcp", FEEDBACK),
-    may("sim/src/tcp/sender/cumulative.rs", "reno", RECOVERY),
+    may("sim/src/tcp/options.rs", "dctcp", FEEDBACK),
+    may("sim/src/tcp/rfc", "reno", RECOVERY),
+    may("sim/src/tcp/rfc", "newreno", RECOVERY),
+    may("sim/src/tcp/linux", "reno", RECOVERY),
 ];
 
 /// What is read, as paths below `crates`, and which names must not be in it.

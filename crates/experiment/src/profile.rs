@@ -1,7 +1,9 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
 use crate::registry::LawEntry;
-use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
+use crate::transport::{
+    Chosen, Ecn, Flavor, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport,
+};
 use forebay_param::{Kind, Param, Values, choices};
 use forebay_units::Time;
 
@@ -66,7 +68,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "recovery",
         Kind::Choice(&choices::<4, _>(RECOVERY)),
-        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `reduce = \"cwnd\"` and `rto-rule = \"linux\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
+        "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985; newreno with `stack = \"linux\"` and `reduce = \"cwnd\"`: as Linux without SACK, which counts duplicate ACKs as if they were SACKs",
     ),
     p(
         "reduce",
@@ -262,6 +264,7 @@ fn first_window(mss: u32) -> u32 {
 pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
+        flavor: Flavor::Rfc,
         mss: 1460,
         header: 40,
         ack_size: 40,
@@ -308,6 +311,7 @@ pub fn defaults(profile: Profile) -> Stack {
     match profile {
         Profile::Linux => Stack {
             profile: Profile::Linux,
+            flavor: Flavor::Linux,
             mss: 1448,
             header: 52,
             ack_size: 52,

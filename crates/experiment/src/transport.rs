@@ -106,7 +106,18 @@ pub enum Ecn {
     Dctcp,
 }
 
-/// How the RTO is computed from the filtered RTT.
+/// Stack whose behaviour an endpoint follows where the RFCs and the Linux kernel differ and no key of the scenario decides.
+///
+/// It follows from the profile. ns-2 differs from the RFCs only where keys decide, so it has none of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// The RFCs.
+    Rfc,
+    /// The Linux kernel.
+    Linux,
+}
+
+/// Formula that computes the RTO from the filtered RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtoRule {
     /// RFC 6298: max(minimum, SRTT + max(G, 4 RTTVAR)).
@@ -196,6 +207,8 @@ impl SlowStart {
 pub struct Stack {
     /// Profile the defaults came from.
     pub profile: Profile,
+    /// Behaviour where no other property decides.
+    pub flavor: Flavor,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Bytes added to the payload on the wire, all layers.
@@ -283,9 +296,14 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Whether a sender without SACK counts duplicate ACKs as Linux does, as if each were the SACK of a segment (tcp_add_reno_sack), rather than
-    /// by RFC 6582: where it reduces and times as Linux.
+    /// Whether this is the Linux stack, where nothing more specific decides.
+    #[inline(always)]
+    pub fn is_linux(&self) -> bool {
+        self.flavor == Flavor::Linux
+    }
+
+    /// Whether a sender without SACK counts each duplicate ACK as the SACK of a segment (Linux tcp_add_reno_sack) rather than follow RFC 6582.
     pub fn counts_duplicates(&self) -> bool {
-        self.recovery == Recovery::NewReno && self.reduce == Reduce::Cwnd && self.rto_rule == RtoRule::Linux
+        self.is_linux() && self.recovery == Recovery::NewReno && self.reduce == Reduce::Cwnd
     }
 }

@@ -3,8 +3,7 @@
 
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Threshold, Window};
 use crate::shim::srpt;
-use forebay_experiment::transport::Ecn;
-use forebay_experiment::transport::{Chosen, Idle, Recovery, RtoRule, Transport};
+use forebay_experiment::transport::{Chosen, Ecn, Flavor, Idle, Recovery, RtoRule, Transport};
 use forebay_param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
@@ -43,6 +42,8 @@ impl CongestionControl for Pfabric {
 
 /// What the law asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
 fn adjust(c: &mut Transport) {
+    // A transport of its own, not the kernel's, whatever the profile.
+    c.flavor = Flavor::Rfc;
     c.recovery = Recovery::Sack;
     c.limited_transmit = false;
     c.prr = false;

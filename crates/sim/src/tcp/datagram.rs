@@ -9,24 +9,24 @@ use forebay_units::Time;
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
     pub fn unresponsive(&mut self, d: Datagram) {
-        self.template = Packet {
+        self.tx.set_template(Packet {
             flags: flag::DATAGRAM,
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: Meta::new(self.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
-            ..self.template
-        };
-        self.stats.cwnd_max = 0.0;
+            meta: Meta::new(self.timers.generation(), if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
+            ..*self.tx.template()
+        });
+        self.stats.current_mut().cwnd_max = 0.0;
     }
 
     /// Sends a datagram. `high` counts the payload sent.
     pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
-        let (seq, ts) = (self.numbers.wire(self.high), now.timestamp());
-        self.high += u64::from(self.template.len);
-        self.balance = self.balance.wrapping_add(1);
-        self.stats.segs_sent += 1;
-        out.emit_from(&self.template, |p| {
+        let (seq, ts) = (self.tx.numbers().wire(self.stream.snd_max()), now.timestamp());
+        self.stream.sent_datagram(self.tx.template().len.into());
+        self.tx.count_sent(1);
+        self.stats.current_mut().segs_sent += 1;
+        out.emit_from(self.tx.template(), |p| {
             p.seq = seq;
             p.ts = ts;
         });

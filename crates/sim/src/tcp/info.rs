@@ -1,7 +1,7 @@
 //! What an endpoint knows of itself, for those that look on from outside (`forebay conform`).
 
+use super::common::scoreboard::{LOST, RETX, SACKED};
 use super::receiver::Receiver;
-use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::Sender;
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
@@ -22,9 +22,9 @@ pub struct Counts {
 impl Sender {
     /// Counts of outstanding segments.
     pub fn counts(&self, c: &TcpConfig) -> Counts {
-        let Some(s) = &self.sack else {
+        let Some(s) = &self.loss.sack else {
             let unacked = self.flight().div_ceil(u64::from(c.mss)) as u32;
-            return Counts { unacked, sacked: self.dupacks.min(unacked), ..Counts::default() };
+            return Counts { unacked, sacked: self.loss.dupacks().min(unacked), ..Counts::default() };
         };
         let counted = (s.reordering > 0).then_some(s.board.sacked_segs);
         let count = |flag: u8| s.board.iter().filter(|seg| seg.is(flag)).count() as u32;
@@ -40,12 +40,15 @@ impl Sender {
 impl Sender {
     /// Bytes in the network, as far as the sender knows: RFC 6675's pipe with SACK, the flight size without.
     pub fn in_network(&self) -> u64 {
-        self.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
+        self.loss.sack.as_ref().map_or(self.flight(), |s| s.board.pipe(self.flight()))
     }
 
     /// By how many segments packets may be out of order before one is taken for lost, as far as that is counted (Linux `reordering`).
     pub fn reordering(&self, c: &TcpConfig) -> u32 {
-        self.sack.as_ref().map_or(c.dup_thresh, |s| if s.reordering > 0 { s.reordering } else { s.rack.far.max(c.dup_thresh) })
+        self.loss
+            .sack
+            .as_ref()
+            .map_or(c.dup_thresh, |s| if s.reordering > 0 { s.reordering } else { s.rack.far.max(c.dup_thresh) })
     }
 }
 

@@ -29,10 +29,10 @@ impl Remembered {
         if c.metrics != Metrics::All {
             return;
         }
-        let half = (s.w.cwnd as u64) / 2;
-        let threshold = s.w.ssthresh.get().map(|segments| segments as u64);
+        let half = (s.cc.window.cwnd as u64) / 2;
+        let threshold = s.cc.window.ssthresh.get().map(|segments| segments as u64);
         self.ssthresh = match threshold {
-            Some(threshold) if !s.w.in_slow_start() && s.ca == CaState::Open => Some(half.max(threshold)),
+            Some(threshold) if !s.cc.window.in_slow_start() && s.loss.ca_state() == CaState::Open => Some(half.max(threshold)),
             Some(_) | None => self.ssthresh.map(|old| old.max(threshold.unwrap_or(half))),
         };
     }
@@ -43,10 +43,10 @@ impl Sender {
     /// used when the handshake shows a shorter one.
     pub fn remember(&mut self, c: &TcpConfig, path: &Remembered) {
         if let Some(threshold) = path.ssthresh.filter(|_| c.metrics == Metrics::All) {
-            self.w.ssthresh = Threshold::at(threshold as f64);
+            self.cc.window.ssthresh = Threshold::at(threshold as f64);
         }
         if let Some(rtt) = path.rtt {
-            self.seldom.remembered = rtt.into();
+            self.cold.remembered = rtt.into();
         }
         if !c.handshake {
             self.first_timeout(c);

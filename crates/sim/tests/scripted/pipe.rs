@@ -2,7 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Capture, addresses};
-use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
+use forebay_experiment::transport::{Recovery, Reduce};
 use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::endpoint_shims;
@@ -191,8 +191,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     pub(crate) fn write(&mut self, bytes: u64, last: bool) {
         let mut capture = Capture::default();
         let begin = self.sender.written();
-        let first = begin + (self.sender.w().cwnd * f64::from(self.c.mss)) as u64;
-        self.sender.measure((begin, first, begin + bytes));
+        let first = begin + (self.sender.window().cwnd * f64::from(self.c.mss)) as u64;
+        self.sender.start_message((begin, first, begin + bytes));
         self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut capture);
         self.launch(capture);
         self.check();
@@ -213,7 +213,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             assert!(next >= self.now, "a timer in the past");
             self.now = next;
             let mut capture = Capture::default();
-            let (high, probes) = (self.sender.high(), self.sender.timer() == Timer::Probe && packet != next);
+            let (high, probes) = (self.sender.snd_max(), self.sender.timer() == Timer::Probe && packet != next);
             self.check_timer(packet == next);
             if tick == next {
                 self.tick();
@@ -229,7 +229,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             }
             self.owed = self.owed.filter(|_| !capture.0.iter().any(|(p, _)| p.has(flag::ACK)));
             // A shim may have set the window for the message that is next.
-            if self.sender.high() > high && !probes && self.c.shims.tag.is_none() {
+            if self.sender.snd_max() > high && !probes && self.c.shims.tag.is_none() {
                 self.check_window();
             }
             self.launch(capture);
@@ -337,10 +337,10 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let late = self.owed.map_or(0, |since| self.now - since);
         assert!(late <= super::MS * 500, "an ACK is {late} ps late");
         // But that partial acknowledgements after the first do not move it (RFC 6582 section 4).
-        let held = s.ca() == CaState::Recovery && !self.sack();
+        let held = s.ca_state() == CaState::Recovery && !self.sack();
         let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
         let expires = !packet && due && s.phase() == Phase::Established && !held;
-        if expires && let Some((_, left)) = self.left.range(..=s.una() as i64).next_back() {
+        if expires && let Some((_, left)) = self.left.range(..=s.snd_una() as i64).next_back() {
             assert!(self.now - left >= self.c.rto_min.0, "timeout after {} ps: {s:?}", self.now - left);
         }
     }
@@ -349,23 +349,23 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     /// nothing is beyond the receiver's.
     fn check_window(&self) {
         let (s, mss) = (&self.sender, u64::from(self.c.mss));
-        let more = if s.ca() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
+        let more = if s.ca_state() == CaState::Disorder && !self.sack() { 2 * mss } else { 0 };
         if self.sack() && self.c.reduce == Reduce::Cwnd && self.c.recovery != Recovery::Sack {
             // tcp_cwnd_test.
             let n = s.counts(&self.c);
             let in_network = n.unacked + n.retrans - n.sacked - n.lost;
-            assert!(f64::from(in_network) <= s.w().cwnd, "{in_network} segments in the network: {s:?}");
+            assert!(f64::from(in_network) <= s.window().cwnd, "{in_network} segments in the network: {s:?}");
         } else {
             // The FIN takes a sequence number, but no room.
             assert!(
-                s.in_network() <= (s.w().cwnd * mss as f64).ceil() as u64 + more + 1,
+                s.in_network() <= (s.window().cwnd * mss as f64).ceil() as u64 + more + 1,
                 "{} in the network: {s:?}",
                 s.in_network()
             );
         }
         // A tuned window is rounded up to what can be said (__tcp_select_window).
         let most = self.receiver.rcv_nxt() + self.c.rcv_wnd.max(2 * mss).next_multiple_of(1 << offered_shift(&self.c));
-        assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
+        assert!(s.snd_max() <= most + 1, "{} beyond the receive window: {s:?}", s.snd_max() - most);
     }
 
     /// Whether the sender has a scoreboard.
@@ -379,7 +379,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         if !self.c.timestamps {
             return true;
         }
-        let linux = self.c.rto_rule == RtoRule::Linux;
+        let linux = self.c.is_linux();
         let left = Time(self.now).saturating_sub(Time(self.now).since(p.ts));
         let ticks = |time: Time| time / self.c.timestamp_clock;
         if p.has(flag::SYN) {
@@ -421,7 +421,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             _ => 0,
         };
         assert_eq!(self.receiver.rcv_nxt(), in_order, "the receiver's stream is not the one that arrived");
-        assert!(self.sender.una() <= in_order, "acknowledged before it arrived");
+        assert!(self.sender.snd_una() <= in_order, "acknowledged before it arrived");
     }
 
     /// Invariants of every state between two steps.
@@ -429,24 +429,24 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let s = &self.sender;
         s.audit();
         let end = s.written() + 1;
-        assert!(s.una() <= s.nxt() && s.nxt() <= s.high() && s.high() <= end, "{s:?}");
-        assert!(s.w().cwnd >= 1.0 && s.w().cwnd.is_finite() && s.w().ssthresh.or_infinite() >= 2.0, "{s:?}");
-        let waiting = s.phase() == Phase::SynSent || (s.phase() == Phase::Established && s.una() < s.nxt());
+        assert!(s.snd_una() <= s.snd_nxt() && s.snd_nxt() <= s.snd_max() && s.snd_max() <= end, "{s:?}");
+        assert!(s.window().cwnd >= 1.0 && s.window().cwnd.is_finite() && s.window().ssthresh.or_infinite() >= 2.0, "{s:?}");
+        let waiting = s.phase() == Phase::SynSent || (s.phase() == Phase::Established && s.snd_una() < s.snd_nxt());
         assert!(!waiting || !s.timer_due().is_never(), "stalled: data outstanding, no timer: {s:?}");
-        let idle = s.phase() == Phase::Established && s.una() == s.nxt();
+        let idle = s.phase() == Phase::Established && s.snd_una() == s.snd_nxt();
         let suspended = !s.due().is_never() && self.alarms.iter().any(|&t| t <= s.due().or_never());
         let probes = s.timer() == Timer::Rto && !s.timer_due().is_never();
         assert!(!idle || s.all_acked() || suspended || probes, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,
-            cwnd: s.w().cwnd,
-            ssthresh: s.w().ssthresh.or_infinite(),
+            cwnd: s.window().cwnd,
+            ssthresh: s.window().ssthresh.or_infinite(),
             alpha: s.law().alpha().unwrap_or(f64::NAN),
-            una: s.una(),
+            una: s.snd_una(),
             nxt: self.nxt,
-            ca: s.ca(),
+            ca: s.ca_state(),
         };
-        self.nxt = s.nxt();
+        self.nxt = s.snd_nxt();
         if s.phase() == Phase::Done && self.done == 0 {
             self.done = self.now;
         }

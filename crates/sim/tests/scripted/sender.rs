@@ -182,16 +182,16 @@ impl Script {
 
     /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
     pub(crate) fn settle(&mut self) -> &mut Script {
-        let high = self.s.high();
+        let high = self.s.snd_max();
         self.reply_bytes(high, &[], 0)
     }
 
     pub(crate) fn cwnd(&self) -> f64 {
-        self.s.w().cwnd
+        self.s.window().cwnd
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.s.w().ssthresh.or_infinite()
+        self.s.window().ssthresh.or_infinite()
     }
 
     /// Outstanding segments.

@@ -9,7 +9,7 @@ use forebay_param::Value;
 fn slow_start_then_avoidance() {
     let mut t = Script::new(config("ns2", "newreno"), 100);
     assert_eq!(t.sent(), "0 1");
-    t.s.w_mut().ssthresh = (4.0).into();
+    t.s.window_mut().ssthresh = (4.0).into();
     t.ack(1);
     assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
     t.ack(2);
@@ -49,7 +49,7 @@ fn stretch_acknowledgements_in_avoidance() {
         let mut c = config("rfc", "newreno");
         (c.growth, c.init_cwnd) = (Growth::PerSegment { limit }, 8);
         let mut t = Script::new(c, 100);
-        t.s.w_mut().ssthresh = (8.0).into();
+        t.s.window_mut().ssthresh = (8.0).into();
         t.ack(4);
         assert_eq!(t.cwnd(), after, "limit {limit}");
     }
@@ -61,7 +61,7 @@ fn threshold_reached_within_an_ack() {
     let mut c = config("linux", "newreno");
     c.init_cwnd = 8;
     let mut t = Script::new(c, 100);
-    t.s.w_mut().ssthresh = (10.0).into();
+    t.s.window_mut().ssthresh = (10.0).into();
     t.ack(4);
     assert_eq!(t.cwnd(), 10.0 + 2.0 / 10.0);
 }

@@ -307,7 +307,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     for (law, grows) in [("cubic", false), ("newreno", true)] {
         for threshold in [1_000.0, 10.0] {
             let mut t = Script::new(config("rfc", law), 8);
-            t.s.w_mut().ssthresh = threshold.into();
+            t.s.window_mut().ssthresh = threshold.into();
             for round in 1..30 {
                 let now = t.now + 100;
                 t.at(now).ack(8 * round);

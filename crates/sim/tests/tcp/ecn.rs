@@ -58,7 +58,7 @@ fn retransmissions_and_cwr_after_a_loss() {
             t.sack(0, &[(1, 4)]);
             assert_eq!(t.sent(), "0r");
         }
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.ack(high);
         let sent = t.sent();
         let cwr = if ns2 { "" } else { "w" };
@@ -84,7 +84,7 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
         while t.s.stats().losses.rtos == 0 {
             t.timer();
         }
-        let high = t.s.high() / 1000;
+        let high = t.s.snd_max() / 1000;
         t.sent();
         let mut windows = vec![t.cwnd()];
         for n in 1..5 {
@@ -186,7 +186,11 @@ fn ece_on_duplicates() {
     t.ack(2).dup(2, 2);
     let (window, flight) = (t.cwnd(), t.flight() as f64);
     t.reply(2, &[], flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd()), (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0), "window was {window}");
+    assert_eq!(
+        (t.s.ca_state(), t.ssthresh(), t.cwnd()),
+        (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0),
+        "window was {window}"
+    );
 }
 
 /// A loss has been answered: marks of the same window are not answered again (RFC 8257 section 3.3). But by Linux on the ACK that ends the
@@ -234,7 +238,7 @@ fn dctcp_alpha_and_cut() {
     // Segment 10 was sent after the cut: its ACK ends the window of 9 unmarked segments and itself.
     t.ack(11);
     assert_eq!(t.s.law().alpha().unwrap(), 15.0 / 16.0);
-    let (window, end) = (t.cwnd(), t.s.high() / 1000);
+    let (window, end) = (t.cwnd(), t.s.snd_max() / 1000);
     // Another window, of which the last ACK is marked.
     for n in 12..end {
         t.ack(n);
@@ -282,7 +286,7 @@ fn dctcp_and_losses() {
     t.timer();
     assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
     // Marks on what was outstanding at the timeout neither cut nor change alpha.
-    let high = t.s.high() / 1000;
+    let high = t.s.snd_max() / 1000;
     t.ece(high);
     assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
 }
@@ -314,7 +318,7 @@ fn classic_floor() {
             let mut t = Script::new(c, 100);
             for _ in 0..12 {
                 // The next segment is acknowledged with ECE, and all that was outstanding before it without.
-                let (next, high) = (t.s.una() / 1000 + 1, t.s.high() / 1000);
+                let (next, high) = (t.s.snd_una() / 1000 + 1, t.s.snd_max() / 1000);
                 t.now += 100;
                 t.ece(next);
                 (next + 1..=high).for_each(|n| _ = t.ece(n));
@@ -346,15 +350,19 @@ fn linux_reduces_gradually() {
     let mut t = Script::new(c, 100);
     t.sent();
     t.at(200).ece(1);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Cwr, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Cwr, 5.0));
     for n in 2..10 {
         t.ack(n);
         assert!(t.cwnd() > 4.0, "{n}: {}", t.cwnd());
     }
     t.ack(10);
-    assert_eq!(t.s.ca(), CaState::Cwr, "until something above is acknowledged, so that CWR arrives (tcp_fastretrans_alert)");
+    assert_eq!(
+        t.s.ca_state(),
+        CaState::Cwr,
+        "until something above is acknowledged, so that CWR arrives (tcp_fastretrans_alert)"
+    );
     t.ack(11);
-    assert_eq!(t.s.ca(), CaState::Open);
+    assert_eq!(t.s.ca_state(), CaState::Open);
     assert!((5.0..5.3).contains(&t.cwnd()), "{}", t.cwnd());
 }
 
@@ -371,9 +379,9 @@ fn loss_during_the_reduction() {
         let window = t.cwnd();
         t.sack(1, &[(2, 6)]);
         let threshold = if law == "dctcp" { window / 2.0 } else { 10.0 };
-        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{law}");
+        assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, threshold), "{law}");
         // Nor is it undone by a duplicate: the marks were real.
-        let end = t.s.high() / 1000;
+        let end = t.s.snd_max() / 1000;
         t.at(300).ack(end);
         t.sack(end, &[(1, 2)]);
         assert_eq!(t.ssthresh(), threshold, "{law}");

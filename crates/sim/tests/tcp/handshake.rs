@@ -138,11 +138,11 @@ fn repeated_syn_ack() {
     let mut t = Script::new(c, 300);
     t.sent();
     for _ in 0..4 {
-        let before = (t.s.una(), t.cwnd(), t.s.ca());
+        let before = (t.s.snd_una(), t.cwnd(), t.s.ca_state());
         t.syn_ack();
-        assert_eq!((t.s.una(), t.cwnd(), t.s.ca()), before);
+        assert_eq!((t.s.snd_una(), t.cwnd(), t.s.ca_state()), before);
     }
-    assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open));
+    assert_eq!((t.sent().as_str(), t.s.ca_state()), ("", CaState::Open));
 }
 
 #[test]
@@ -231,11 +231,11 @@ fn fin_alone() {
 fn stop() {
     for stack in ["ns2", "rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 1 << 40);
-        let last = t.s.high() / 1000;
+        let last = t.s.snd_max() / 1000;
         t.sent();
-        let mut capture = crate::scripted::Capture::default();
-        t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut capture);
-        assert_eq!((t.s.written(), t.s.high()), (last * 1000, last * 1000 + u64::from(capture.0.len() == 1)), "{stack}");
+        let mut tape = crate::scripted::Capture::default();
+        t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut tape);
+        assert_eq!((t.s.written(), t.s.snd_max()), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
         t.ack(last);
         t.reply_bytes(last * 1000 + 1, &[], flag::FIN);
         assert_eq!(t.s.phase(), Phase::Done, "{stack}");

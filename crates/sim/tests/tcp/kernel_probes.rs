@@ -41,9 +41,9 @@ fn a_probe_with_new_data_uses_the_window() {
     let window = t.cwnd() as u64;
     t.write(window + 1);
     let end = 10 + window;
-    assert_eq!(t.s.high(), end * 1000);
+    assert_eq!(t.s.snd_max(), end * 1000);
     t.at(20_000);
-    assert_eq!(t.s.high(), (end + 1) * 1000, "the probe");
+    assert_eq!(t.s.snd_max(), (end + 1) * 1000, "the probe");
     t.ack(end).write(1);
     let before = t.cwnd();
     t.settle();

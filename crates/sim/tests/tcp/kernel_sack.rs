@@ -20,7 +20,7 @@ fn rtt_samples_are_ages_of_segments() {
     t.at(1_000).sack(0, &[(1, 2)]);
     assert_eq!(srtt(&t), (Time::from_us(100) * 7 + Time::from_us(900)) / 8);
     t.at(1_100).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx), (CaState::Recovery, 1));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx), (CaState::Recovery, 1));
     let before = srtt(&t);
     // The hole is filled by its repetition, which left 200 us ago: less than a tick counts as one.
     t.rtt = 200;
@@ -36,17 +36,17 @@ fn a_known_loss_begins_another_recovery() {
     c.init_cwnd = 20;
     let mut t = Script::new(c, 40);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 10.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 10.0));
     // Segments beyond the window of the first loss leave; the first of them is lost.
     for (now, to) in [(210, 8), (220, 12), (230, 16), (240, 20)] {
         t.at(now).sack(0, &[(1, to)]);
     }
-    assert!(t.s.nxt() >= 24 * u64::from(t.c.mss), "{}", t.s.nxt());
+    assert!(t.s.snd_nxt() >= 24 * u64::from(t.c.mss), "{}", t.s.snd_nxt());
     t.sent();
     t.at(340).sack(0, &[(21, 24), (1, 20)]);
     assert!(t.sent().contains("20r"));
     t.at(350).sack(20, &[(21, 24)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
 }
 
 /// tcp_sack_new_ofo_skb: ACKs that are held back leave before a segment that belongs to none of the two newest blocks is taken in, and that
@@ -100,7 +100,7 @@ fn marks_on_the_first_duplicate_reduce() {
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).reply(0, &[(1, 2)], flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh(), t.s.stats().losses.ecn_cuts), (CaState::Cwr, 5.0, 1));
+    assert_eq!((t.s.ca_state(), t.ssthresh(), t.s.stats().losses.ecn_cuts), (CaState::Cwr, 5.0, 1));
 }
 
 /// tcp_enter_recovery: a loss found while marks reduce the window is repaired until the end of that reduction (`high_seq`). Where that had been
@@ -116,13 +116,13 @@ fn a_loss_in_a_reduction_is_repaired_until_its_end() {
     for next in 2..=end {
         t.at(280 + next).ack(next);
     }
-    assert_eq!(t.s.ca(), CaState::Cwr, "held until something above is acknowledged");
+    assert_eq!(t.s.ca_state(), CaState::Cwr, "held until something above is acknowledged");
     // The first of the next five is lost.
     t.at(400).sack(end, &[(end + 1, end + 4)]);
-    assert_eq!((t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts), (CaState::Recovery, 1, 1));
+    assert_eq!((t.s.ca_state(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts), (CaState::Recovery, 1, 1));
     t.at(410).sack(end, &[(end + 1, end + 5)]);
     assert_eq!(
-        (t.s.ca(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts),
+        (t.s.ca_state(), t.s.stats().losses.fast_retx, t.s.stats().losses.loss_cuts),
         (CaState::Recovery, 2, 2),
         "the end had been acknowledged"
     );

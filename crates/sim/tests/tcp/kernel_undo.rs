@@ -15,9 +15,9 @@ fn linux(window: u32) -> TcpConfig {
 fn recovered() -> Script {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Recovery, 5.0));
     t.at(300).ack(10);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, 5.0));
     t.sent();
     t
 }
@@ -38,10 +38,10 @@ fn a_duplicate_behind_the_end_of_an_episode_counts() {
 fn duplicates_of_what_was_sent_once_do_not_count() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).sack(0, &[(1, 6)]);
-    assert_eq!((t.s.ca(), t.sent().ends_with("0r")), (CaState::Recovery, true));
+    assert_eq!((t.s.ca_state(), t.sent().ends_with("0r")), (CaState::Recovery, true));
     let cwnd = t.cwnd();
     t.at(210).sack(0, &[(3, 4), (1, 6)]);
-    assert_eq!((t.s.ca(), t.cwnd() >= cwnd), (CaState::Recovery, true), "the recovery goes on");
+    assert_eq!((t.s.ca_state(), t.cwnd() >= cwnd), (CaState::Recovery, true), "the recovery goes on");
     assert_eq!(t.s.stats().losses.fast_retx, 1);
 }
 
@@ -57,10 +57,10 @@ fn the_threshold_taken_back_is_three_quarters_of_the_window() {
     let window = t.cwnd() as u32;
     assert!(window >= 8, "{window}");
     t.sent();
-    let una = t.s.una() / 1000;
+    let una = t.s.snd_una() / 1000;
     t.at(500).sack(una, &[(una + 1, una + 4)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
-    let end = t.s.high() / 1000;
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
+    let end = t.s.snd_max() / 1000;
     t.at(600).ack(end);
     t.sack(end, &[(una, una + 1)]);
     assert_eq!((t.ssthresh(), t.cwnd() as u32), (f64::from(window / 2 + window / 4), window));
@@ -74,11 +74,11 @@ fn marks_on_the_ack_that_ends_a_recovery_by_a_duplicate() {
     c.init_cwnd = 10;
     let mut t = Script::new(c, 20);
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     t.at(210).ack(4);
     let threshold = t.ssthresh();
     t.reply(4, &[(0, 1)], forebay_sim::net::packet::flag::ECE);
-    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, threshold));
+    assert_eq!((t.s.ca_state(), t.ssthresh()), (CaState::Open, threshold));
 }
 
 /// tcp_ack: the duplicate that an ACK reports which others have overtaken has left the network, but the window is not looked at (tcp_cong_control).
@@ -88,10 +88,10 @@ fn overtaken_acks_leave_the_window() {
     t.at(200).sack(0, &[(2, 8)]);
     assert!(t.sent().contains("0r 1r"));
     t.at(310).ack(8);
-    assert_eq!(t.s.ca(), CaState::Recovery);
+    assert_eq!(t.s.ca_state(), CaState::Recovery);
     let cwnd = t.cwnd();
     t.at(320).sack(3, &[(0, 1)]);
-    assert_eq!((t.s.ca(), t.cwnd()), (CaState::Recovery, cwnd));
+    assert_eq!((t.s.ca_state(), t.cwnd()), (CaState::Recovery, cwnd));
 }
 
 /// tcp_highest_sack_seq is where the segment behind the highest SACKed one begins: three segments between are a distance of four, with which SACKs

@@ -111,24 +111,24 @@ fn a_raised_threshold_of_duplicates_outlives_the_scoreboard() {
         if raised {
             // The first one opens the window, of which a SYN-ACK says no more than 64 KB.
             t.at(200).dup(0, 11);
-            assert_eq!(t.s.ca(), CaState::Recovery);
+            assert_eq!(t.s.ca_state(), CaState::Recovery);
         }
         t.at(300).ack(10);
         t.write(1);
         t.at(400).ack(11);
         // Everything has arrived, and the connection is idle for a moment.
-        assert_eq!((t.s.flight(), t.s.ca()), (0, CaState::Open), "{raised}");
-        t.s.w_mut().cwnd = 20.0;
+        assert_eq!((t.s.flight(), t.s.ca_state()), (0, CaState::Open), "{raised}");
+        t.s.window_mut().cwnd = 20.0;
         t.at(500).write(20);
         t.sent();
         let cuts = t.s.stats().losses.loss_cuts;
         t.at(600).dup(11, 2);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Disorder, cuts), "{raised}");
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.loss_cuts), (CaState::Disorder, cuts), "{raised}");
         t.dup(11, 1);
-        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the third");
+        assert_eq!(t.s.ca_state() == CaState::Recovery, !raised, "{raised}: the third");
         t.dup(11, 6);
-        assert_eq!(t.s.ca() == CaState::Recovery, !raised, "{raised}: the ninth");
+        assert_eq!(t.s.ca_state() == CaState::Recovery, !raised, "{raised}: the ninth");
         t.dup(11, 1);
-        assert_eq!((t.s.ca(), t.s.stats().losses.loss_cuts), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
+        assert_eq!((t.s.ca_state(), t.s.stats().losses.loss_cuts), (CaState::Recovery, cuts + 1), "{raised}: the tenth");
     }
 }

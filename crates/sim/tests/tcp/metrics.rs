@@ -30,7 +30,7 @@ fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Capture) {
 fn ended(c: &TcpConfig, srtt: u64, cwnd: f64, ssthresh: f64) -> Sender {
     let mut s = Sender::new(c, addresses(1).0, None);
     s.rtt_mut().sample(c, Time(srtt), Sent::default());
-    (s.w_mut().cwnd, s.w_mut().ssthresh) = (cwnd, ssthresh.into());
+    (s.window_mut().cwnd, s.window_mut().ssthresh) = (cwnd, ssthresh.into());
     s
 }
 
@@ -96,7 +96,7 @@ fn rtts_are_averaged_downwards() {
 #[test]
 fn thresholds() {
     let c = linux();
-    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.w().ssthresh.or_infinite();
+    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.window().ssthresh.or_infinite();
     let none = f64::INFINITY;
     assert_eq!(of(&[(US, 100.0, none)]), none, "the first slow start did not end");
     assert_eq!(of(&[(US, 30.0, 20.0)]), 20.0);
@@ -116,6 +116,6 @@ fn what_is_taken_over_is_an_option() {
     let mut c = linux();
     c.metrics = Metrics::Rtt;
     let (s, _) = opened(&c, 100, &path);
-    assert_eq!((s.rto(&c), s.w().ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
+    assert_eq!((s.rto(&c), s.window().ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
     assert_eq!(config("linux", "cubic").metrics, Metrics::Off);
 }

@@ -176,13 +176,13 @@ fn waits_for_a_third_of_the_window() {
     // Slow start: an ACK for two lets four out, of a window of 12; four is a third.
     assert_eq!(h.ack(100, 2, 0), 4);
     // Congestion avoidance from here on: an ACK for one segment makes room for one.
-    h.s.w_mut().ssthresh = (12.0).into();
+    h.s.window_mut().ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [0, 0, 0, 4, 0, 0, 0, 4], "four of twelve at a time");
     // One by one without.
     let mut h = Host::new(None);
     h.ack(100, 2, 0);
-    h.s.w_mut().ssthresh = (12.0).into();
+    h.s.window_mut().ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [1; 8]);
 }
@@ -193,8 +193,8 @@ fn waits_for_a_third_of_the_window() {
 #[test]
 fn small_bursts_at_low_rates() {
     let mut h = Host::new(Some(65_536));
-    h.s.w_mut().cwnd = 30.0;
-    h.s.w_mut().ssthresh = (20.0).into();
+    h.s.window_mut().cwnd = 30.0;
+    h.s.window_mut().ssthresh = (20.0).into();
     assert_eq!(h.ack(20_000, 1, 0), 21, "the window was raised: more than a third of it");
     let sent: Vec<usize> = (2..=9).map(|n| h.ack(20_001, n, 0)).collect();
     assert_eq!(sent, [0, 2, 0, 2, 0, 2, 0, 2]);
@@ -204,7 +204,7 @@ fn small_bursts_at_low_rates() {
 #[test]
 fn does_not_wait_for_a_late_ack() {
     let mut h = Host::new(Some(65_536));
-    h.s.w_mut().ssthresh = (10.0).into();
+    h.s.window_mut().ssthresh = (10.0).into();
     // The ACK of the first ten; the next ten are sent now, and their ACKs come in 100 us.
     assert_eq!(h.ack(100, 10, 0), 11);
     assert_eq!(h.ack(110, 11, 100), 1, "90 us until the next ACK: used at once");
@@ -219,14 +219,14 @@ fn does_not_wait_for_a_late_ack() {
 fn waiting_is_no_reason_not_to_grow() {
     let grown = |tso| {
         let mut h = Host::new(tso);
-        h.s.w_mut().ssthresh = (10.0).into();
+        h.s.window_mut().ssthresh = (10.0).into();
         for round in 1..=20_u32 {
             let now = u64::from(round) * 100;
             (1..=5_u64).for_each(|i| {
-                h.ack(now + i, (h.s.una() / 1000) as u32 + 2, now - 100);
+                h.ack(now + i, (h.s.snd_una() / 1000) as u32 + 2, now - 100);
             });
         }
-        h.s.w().cwnd
+        h.s.window().cwnd
     };
     let (with, without) = (grown(Some(65_536)), grown(None));
     assert!((with / without - 1.0).abs() < 0.02, "{with} for {without}");
@@ -241,16 +241,16 @@ fn the_last_segment_leaves() {
     h.s.open(&h.c, Time::ZERO, &mut h.capture);
     h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.capture);
     let (mut acked, mut now) = (0, 0);
-    while h.s.una() < 25_500 && now < 10 * MS / US {
+    while h.s.snd_una() < 25_500 && now < 10 * MS / US {
         now += 100;
-        let sent = (h.s.nxt() / 1000) as u32;
+        let sent = (h.s.snd_nxt() / 1000) as u32;
         while acked < sent {
             acked += 1;
             h.ack(now, acked, now - 100);
         }
-        if h.s.nxt() > 25_000 {
+        if h.s.snd_nxt() > 25_000 {
             break;
         }
     }
-    assert_eq!(h.s.nxt(), 25_501, "data and FIN");
+    assert_eq!(h.s.snd_nxt(), 25_501, "data and FIN");
 }

@@ -162,7 +162,7 @@ fn marked_data_throttles_the_guest() {
         assert_eq!(s.sender.vwnd(), Some(1_000), "{law}");
         assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{law}: {:?}", s.sender);
         assert_eq!(p.sender.stats().losses.ce_bytes, 0);
-        assert!(p.sender.w().cwnd >= 10.0, "{law}: the guest's own window is not touched");
+        assert!(p.sender.window().cwnd >= 10.0, "{law}: the guest's own window is not touched");
         // At the end there is one segment in each round trip.
         let data: Vec<u64> = p.log.iter().filter(|s| s.len > 0).map(|s| s.now).collect();
         assert!(data.windows(2).skip(100).all(|w| w[1] - w[0] == 100 * US), "{law}");

@@ -107,13 +107,13 @@ fn limited_transmit_is_not_in_the_flight() {
     c.init_cwnd = 20;
     let mut t = Script::new(c, 200);
     t.dup(0, 3).settle();
-    assert_eq!((t.cwnd(), t.s.ca()), (10.0, CaState::Open));
+    assert_eq!((t.cwnd(), t.s.ca_state()), (10.0, CaState::Open));
     for _ in 0..3 {
-        let next = t.s.una() / 1000 + 1;
+        let next = t.s.snd_una() / 1000 + 1;
         t.ack(next);
     }
     assert!(t.cwnd() > 10.2 && t.flight() == 10, "{} {}", t.cwnd(), t.flight());
-    let next = t.s.una() / 1000;
+    let next = t.s.snd_una() / 1000;
     t.dup(next, 3);
     assert_eq!((t.flight(), t.ssthresh()), (12, 5.0));
 }

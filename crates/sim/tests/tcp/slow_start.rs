@@ -15,7 +15,7 @@ fn script(slow_start: &str) -> Script {
 
 /// Every outstanding segment is acknowledged at `us`, each by its own ACK; with `up_to` only so many.
 fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
-    let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
+    let (una, end) = (t.s.snd_una() / 1000, t.s.snd_max() / 1000);
     t.at(us);
     for next in una + 1..=up_to.map_or(end, |n| una + n) {
         t.ack(next);
@@ -111,11 +111,11 @@ fn exchange(t: &mut Script, ms: u64, segments: u64) {
 fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
     let mut t = Script::new(config("linux", "cubic"), 10);
     round(&mut t, 200, None);
-    (t.s.w_mut().cwnd, t.s.w_mut().ssthresh) = (40.0, 40.0.into());
+    (t.s.window_mut().cwnd, t.s.window_mut().ssthresh) = (40.0, 40.0.into());
     // More than a window, so that its ACKs let the curve begin; then a segment in 20 ms, each before the one before it is acknowledged: a time
     // without anything outstanding would not be the epoch's.
     exchange(&mut t, 1, 100);
-    let mut sent = t.s.high() / u64::from(t.c.mss);
+    let mut sent = t.s.snd_max() / u64::from(t.c.mss);
     t.write(1);
     for ms in (20..busy).step_by(20) {
         t.at(ms * 1000).write(1);
@@ -127,7 +127,7 @@ fn slow_start_in_an_epoch(busy: u64) -> (f64, f64) {
     let left = t.ssthresh();
     assert!(t.cwnd() >= 16.0 && t.cwnd() < left, "slow start: {} of {left}", t.cwnd());
     let now = t.now + 5_000;
-    let una = t.s.una() / u64::from(t.c.mss);
+    let una = t.s.snd_una() / u64::from(t.c.mss);
     t.at(now);
     for next in una + 1..=una + 9 {
         t.ack(next);
@@ -153,10 +153,10 @@ fn hystart_plus_plus_slows_down_first() {
     let mut t = script("hystart++");
     let (mut window_end, mut late, mut rounds, mut now) = (0, 0, 0, 200);
     while t.ssthresh().is_infinite() {
-        let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
+        let (una, end) = (t.s.snd_una() / 1000, t.s.snd_max() / 1000);
         t.at(now);
         for next in una + 1..=end {
-            let (before, nxt) = (t.cwnd(), t.s.nxt());
+            let (before, nxt) = (t.cwnd(), t.s.snd_nxt());
             t.ack(next);
             late += u32::from(now > 200);
             if next * 1000 >= window_end {
@@ -198,7 +198,7 @@ fn hystart_plus_plus_bounds_an_ack() {
     assert_eq!(t.cwnd(), 13.0);
     round(&mut t, 200, None);
     let before = t.cwnd();
-    let end = t.s.una() / 1000 + 12;
+    let end = t.s.snd_una() / 1000 + 12;
     t.at(300).ack(end);
     assert_eq!(t.cwnd(), before + 8.0);
 }
@@ -208,7 +208,7 @@ fn hystart_plus_plus_bounds_an_ack() {
 fn hystart_plus_plus_ends_with_a_loss() {
     let mut t = script("hystart++");
     round(&mut t, 200, None);
-    t.s.w_mut().ssthresh = (1000.0).into();
+    t.s.window_mut().ssthresh = (1000.0).into();
     round(&mut t, 200 + 4_150, None);
     assert_eq!((t.cwnd(), t.ssthresh()), (40.0, 1000.0), "standard slow start below a known threshold");
 }

@@ -102,7 +102,7 @@ fn two_segments_may_always_wait() {
 fn the_rate_is_less_near_the_threshold() {
     for (ssthresh, sent) in [(f64::INFINITY, 4), (13.0, 2)] {
         let mut h = Host::new(true);
-        h.s.w_mut().ssthresh = (ssthresh).into();
+        h.s.window_mut().ssthresh = (ssthresh).into();
         assert_eq!(h.ack(5_000, 5), sent, "threshold {ssthresh}");
     }
 }
@@ -112,14 +112,14 @@ fn the_rate_is_less_near_the_threshold() {
 fn the_interface_is_not_the_window() {
     for (tsq, grows) in [(true, false), (false, true)] {
         let mut h = Host::new(tsq);
-        h.s.w_mut().ssthresh = (5.0).into();
+        h.s.window_mut().ssthresh = (5.0).into();
         // The first window was used; that holds until one that was not has been acknowledged.
         for (us, segments) in [(10_000, 5), (10_300, 10), (10_600, 12)] {
             h.ack(us, segments);
         }
-        let window = h.s.w().cwnd;
+        let window = h.s.window().cwnd;
         h.ack(10_900, 14);
-        assert_eq!(h.s.w().cwnd > window, grows, "limit {tsq}");
+        assert_eq!(h.s.window().cwnd > window, grows, "limit {tsq}");
     }
 }
 

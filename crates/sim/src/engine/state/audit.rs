@@ -36,12 +36,12 @@ impl SimState {
         for (conn, stream) in self.connections.live() {
             let (sender, receiver) = (self.connections.sender(conn), self.connections.receiver(conn));
             let shim = self.endpoint_shims.balance(sender.group(), conn);
-            let sent = sender.balance.wrapping_add(receiver.balance()).wrapping_add(shim.sent);
+            let sent = sender.balance().wrapping_add(receiver.balance()).wrapping_add(shim.sent);
             let known = shim.taken + shim.held + stream.dropped + flying.get(&conn).copied().unwrap_or(0);
             differences.push(sent.wrapping_sub(known));
             let rcv_nxt = if self.remote.is_local(stream.dst) { receiver.rcv_nxt() } else { self.remote_receiver(conn).rcv_nxt };
             assert!(
-                !self.remote.is_local(stream.src) || (sender.una <= rcv_nxt && rcv_nxt <= sender.high),
+                !self.remote.is_local(stream.src) || (sender.snd_una() <= rcv_nxt && rcv_nxt <= sender.snd_max()),
                 "conservation: bytes of connection {}",
                 stream.conn_id
             );

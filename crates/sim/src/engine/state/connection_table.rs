@@ -298,14 +298,14 @@ impl ConnectionTable {
 
     /// Byte ranges that the receiver of a connection has. A FIN above a gap is no payload.
     pub(super) fn received(&self, conn: ConnSlot) -> ReceivedRanges {
-        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written());
         let beyond = receiver.out_of_order().map(|(start, end)| (start, end.min(written)));
         ReceivedRanges { in_order: receiver.delivered(), beyond: beyond.filter(|(start, end)| start < end).collect() }
     }
 
     /// Bytes of payload that the receiver of a connection has.
     fn payload(&self, conn: ConnSlot) -> u64 {
-        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written());
         receiver.delivered() + receiver.out_of_order().map(|(start, end)| end.min(written).saturating_sub(start)).sum::<u64>()
     }
 

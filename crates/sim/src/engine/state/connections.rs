@@ -117,7 +117,7 @@ impl SimState {
     pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
         let sender = self.connections.sender_mut(conn);
         sender.retire();
-        self.partition.defer(node, DeferredEffect::Closed { conn, written: sender.written });
+        self.partition.defer(node, DeferredEffect::Closed { conn, written: sender.written() });
     }
 
     /// Closes a connection to which `written` bytes were written, and releases its slot. Later packets are recognised by their generation. Each
@@ -137,7 +137,7 @@ impl SimState {
         );
         let shim = self.endpoint_shims.balance(sender.group(), conn);
         // A remote endpoint has sent and received nothing here. A packet that the shim still holds goes with its entry.
-        let sent = sender.balance.wrapping_add(receiver.balance()).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
+        let sent = sender.balance().wrapping_add(receiver.balance()).wrapping_add(shim.sent).wrapping_sub(shim.taken + shim.held);
         self.connections.close(conn, if receives { written } else { 0 }, sent);
     }
 }

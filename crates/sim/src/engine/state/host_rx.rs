@@ -34,9 +34,9 @@ impl SimState {
         }
         let sender = self.connections.sender_mut(conn);
         sender.note_received();
-        let Some(acked) = sender.usual_ack(p) else { return self.process_ack::<Direct>(node, p, extra()) };
+        let Some(acked) = sender.fast_path_ack(p) else { return self.process_ack::<Direct>(node, p, extra()) };
         let c = &self.tcp[sender.group()];
-        if sender.take_usual(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c)) {
+        if sender.on_fast_ack(c, now, p, acked, &mut Nic::of_sender((&mut self.fabric, &mut self.partition), host, now, c)) {
             self.transmit_more(node, conn, now);
         }
         self.after_fast_ack(node, conn, now);
@@ -51,8 +51,8 @@ impl SimState {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        if !W::SHIM && sender.is_usual_duplicate(c, p) {
-            if sender.take_duplicate(c) {
+        if !W::SHIM && sender.is_fast_duplicate(c, p) {
+            if sender.on_fast_duplicate(c) {
                 self.transmit_more(node, conn, now);
             }
             return self.after_fast_ack(node, conn, now);
@@ -62,7 +62,7 @@ impl SimState {
         if W::SHIM {
             sender.on_packet(c, now, p, extra, &mut out);
         } else {
-            sender.on_any_packet(c, now, p, extra, &mut out);
+            sender.on_packet_with_scoreboard(c, now, p, extra, &mut out);
         }
         drop(out);
         W::set_shim_timers(self, at, now);
@@ -80,7 +80,7 @@ impl SimState {
     /// Handles the effects of an ACK beyond its sender.
     #[inline(always)]
     fn after_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
-        let done = self.connections.sender(conn).phase == Phase::Done;
+        let done = self.connections.sender(conn).phase() == Phase::Done;
         self.after_fast_ack(node, conn, now);
         if done && self.connections.sender(conn).generation() != Generation::RETIRED {
             self.end_sender(conn, node);
@@ -91,11 +91,11 @@ impl SimState {
     #[inline(always)]
     fn after_fast_ack(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
-        let una = sender.una;
-        if sender.timer_due < sender.armed {
+        let una = sender.snd_una();
+        if sender.needs_timer_entry() {
             self.arm_sender(conn, node);
         }
-        if una >= self.connections.sender(conn).message_end {
+        if una >= self.connections.sender(conn).message_end() {
             self.message_acked(conn, now);
         }
         if self.recorder.samples() {
@@ -218,12 +218,12 @@ impl SimState {
                 }
             }
             TimerKind::Sender { conn, generation } => {
-                if !self.connections.is_of_sender(node, conn, generation) || self.connections.sender(conn).armed != now.into() {
+                if !self.connections.is_of_sender(node, conn, generation) || self.connections.sender(conn).armed() != now.into() {
                     return;
                 }
                 let s = self.connections.sender_mut(conn);
-                s.armed = TimeOrNever::NEVER;
-                if s.timer_due.has_come(now) {
+                s.set_armed(TimeOrNever::NEVER);
+                if s.timer_due().has_come(now) {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {

@@ -51,17 +51,17 @@ impl SimState {
     pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = self.connections.sending_half(conn);
-        let begin = sender.written;
+        let begin = sender.written();
         let length = bytes.unwrap_or(ENDLESS);
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
-        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
+        let first_window = (sender.window().cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         let end_offset = end.and_then(NonZeroU64::new);
         let alone = out.is_empty();
         let message = Message { begin, end_offset, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window };
         out.push(message, &mut self.partition.spare);
         if alone {
-            sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
+            sender.start_message((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
         let s = self.connections.get(conn);
         if let Some(end) = end {
@@ -78,10 +78,10 @@ impl SimState {
         self.with_sender(conn, now, SenderCall::Stop);
         // Its row is due when everything written has been acknowledged, which may be now.
         let (s, sender) = self.connections.with_sender(conn);
-        sender.message_end = sender.written;
+        sender.end_message();
         self.partition.open += 1;
-        self.partition.defer(s.src, DeferredEffect::Stopped { conn, written: sender.written });
-        if sender.una >= sender.written {
+        self.partition.defer(s.src, DeferredEffect::Stopped { conn, written: sender.written() });
+        if sender.snd_una() >= sender.written() {
             self.message_acked(conn, now);
         }
     }
@@ -115,9 +115,9 @@ impl SimState {
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
         let sender = self.connections.sender_mut(conn);
-        if sender.timer_due < sender.armed {
-            sender.armed = sender.timer_due;
-            let (due, generation) = (sender.timer_due, sender.generation());
+        if sender.needs_timer_entry() {
+            sender.set_armed(sender.timer_due());
+            let (due, generation) = (sender.timer_due(), sender.generation());
             let slots = sender.put_off();
             self.hosts.set_own_timer(&mut self.partition, host, due.or_never(), TimerKind::Sender { conn, generation }, slots);
         }
@@ -159,6 +159,6 @@ impl SimState {
             return self.received(conn).in_order;
         }
         let sender = self.connections.sender(conn);
-        sender.una.min(sender.written)
+        sender.snd_una().min(sender.written())
     }
 }

@@ -23,7 +23,7 @@ impl SimState {
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
-        while self.connections.sender(conn).una >= self.connections.sender(conn).message_end {
+        while self.connections.sender(conn).snd_una() >= self.connections.sender(conn).message_end() {
             self.record_acked(conn, now);
             let (out, sender) = self.connections.sending_half(conn);
             let Some(message) = out.pop(&mut self.partition.spare) else { return };
@@ -47,7 +47,7 @@ impl SimState {
     /// Records the oldest message of `conn`, which is acknowledged at `now`: everything written so far, or at least this message, has arrived.
     fn record_acked(&mut self, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
-        let (known, arrived) = (sender.una.min(sender.written), sender.written);
+        let (known, arrived) = (sender.snd_una().min(sender.written()), sender.written());
         let held = ReceivedRanges { in_order: if self.measurement.active { arrived } else { 0 }, beyond: Box::default() };
         let Some((row, shim)) = self.record_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
@@ -77,7 +77,7 @@ impl SimState {
         let (s, sender) = (self.connections.get(conn), self.connections.sender(conn));
         let &m = self.connections.outgoing(conn).front()?;
         let measured = held.within(m.begin, m.end()).saturating_sub(s.before(m.begin, m.end()));
-        let (stats, losses) = (&sender.stats, &sender.stats.losses);
+        let (stats, losses) = (sender.stats(), &sender.stats().losses);
         let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
@@ -150,15 +150,15 @@ impl SimState {
         self.recorder.sample(TcpRow {
             time_ps: now.0,
             conn_id: s.conn_id,
-            cwnd: sender.w.cwnd,
-            ssthresh: sender.w.ssthresh.get(),
+            cwnd: sender.window().cwnd,
+            ssthresh: sender.window().ssthresh.get(),
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
-            alpha: sender.law.alpha(),
-            bytes_acked: sender.una.min(sender.written),
-            retrans: sender.seldom.retransmitted,
-            ca_state: sender.ca as u8,
+            alpha: sender.law().alpha(),
+            bytes_acked: sender.snd_una().min(sender.written()),
+            retrans: sender.cold.retransmitted,
+            ca_state: sender.ca_state() as u8,
         });
     }
 }

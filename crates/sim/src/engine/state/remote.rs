@@ -83,7 +83,7 @@ impl SimState {
     pub(super) fn expect_endless(&mut self, conn: ConnSlot) {
         let s = self.connections.get(conn);
         if s.live && s.endless && !self.remote.is_local(s.src) {
-            self.connections.sender_mut(conn).written = ENDLESS;
+            self.connections.sender_mut(conn).set_written(ENDLESS);
         }
     }
 

@@ -20,11 +20,11 @@ impl SimState {
     pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
         let sender = self.connections.sender(conn);
         let group = sender.group();
-        let held = sender.held_up(&self.tcp[group], now);
+        let held = sender.stall_time(&self.tcp[group], now);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
-        let before = *sender.stats.losses;
+        let before = *sender.stats().losses;
         self.with_sender(conn, now, SenderCall::Timer);
-        let after = &self.connections.sender(conn).stats.losses;
+        let after = &self.connections.sender(conn).stats().losses;
         let kind = if after.syn_rtos > before.syn_rtos {
             TimeoutKind::Syn
         } else if after.tlps > before.tlps {
@@ -122,7 +122,7 @@ impl SimState {
             }
         }
         if let Some(stalls) = out.take_stalls(m.begin) {
-            let stats = &self.connections.sender(conn).stats;
+            let stats = &self.connections.sender(conn).stats();
             let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
             self.recorder.stalled(stalls, rtt);
         }

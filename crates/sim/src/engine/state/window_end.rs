@@ -60,7 +60,7 @@ impl SimState {
     /// Sets the bytes written to `conn`, whose sender is remote.
     fn note_written(&mut self, conn: ConnSlot, written: u64) {
         if !self.remote.is_local(self.connections.get(conn).src) {
-            self.connections.sender_mut(conn).written = written;
+            self.connections.sender_mut(conn).set_written(written);
         }
     }
 

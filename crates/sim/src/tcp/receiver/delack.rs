@@ -4,7 +4,7 @@
 use super::truesize::ns;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::rtt::{Rtt, Sent};
-use crate::tcp::wheel;
+use crate::tcp::timer_wheel;
 use forebay_units::{Time, TimeOrNever};
 
 /// TCP_DELACK_MAX.
@@ -199,8 +199,8 @@ impl DelayedAck {
             return Delay::Running;
         }
         self.timeout = timeout;
-        let expires = wheel::expiry(now, delay, tick);
-        if wheel::has_slots(tick) {
+        let expires = timer_wheel::expiry(now, delay, tick);
+        if timer_wheel::has_slots(tick) {
             self.enter_slot(c, expires);
         }
         Delay::Until(expires)

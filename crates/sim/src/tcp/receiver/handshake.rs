@@ -3,7 +3,6 @@
 use super::Receiver;
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 
 impl Receiver {
@@ -38,7 +37,7 @@ impl Receiver {
         }
         // tcp_check_req answers a retransmitted SYN as it did the first (`ts_recent` of the request); RFC 7323 section 4.3 echoes the new timestamp.
         let is_retransmission = self.stream.has_answered_syn();
-        let repeats = is_retransmission && c.rto_rule == RtoRule::Linux;
+        let repeats = is_retransmission && c.is_linux();
         if self.stream.rcv_nxt() == 0 && !repeats {
             // RFC 7323 section 4.3: the echo beside a first hole.
             self.ts_recent.store(now, p.ts);

@@ -7,7 +7,7 @@ use super::delack::{Delay, DelayedAck};
 use super::rcvbuf::RcvBuf;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::wheel;
+use crate::tcp::timer_wheel;
 use forebay_units::{Time, TimeOrNever};
 
 /// State of a receiver that acknowledges or tunes its window as Linux does. Every such connection has one.
@@ -472,6 +472,6 @@ impl Receiver {
         self.template.flags &= !flag::FIN;
         let Some(a) = &self.linux else { return };
         let wait = a.delack.rto().saturating_mul(1 << self.own_fin.count_transmission(c)).min(c.rto_max);
-        self.timer_due = wheel::expiry(now, wait, c.rto_granularity).into();
+        self.timer_due = timer_wheel::expiry(now, wait, c.rto_granularity).into();
     }
 }

@@ -49,7 +49,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Meta, Packet, Wire, flag};
 use crate::shim::window_shims;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::negotiated::{control_ecn, offered_shift};
+use crate::tcp::options::{control_ecn, offered_shift};
 use crate::tcp::seq::Address;
 use forebay_units::{GroupId, Time, TimeOrNever};
 

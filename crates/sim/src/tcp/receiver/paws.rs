@@ -5,7 +5,6 @@
 
 use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
 
 /// Ticks by which Linux lets a segment be older (TCP_PAWS_WINDOW).
@@ -82,7 +81,7 @@ impl TsRecent {
     #[inline(never)]
     pub(super) fn fails_paws(&self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         let tick = c.timestamp_clock.max(Time::from_ns(1));
-        let window = if c.rto_rule == RtoRule::Linux { PAWS_WINDOW } else { 0 };
+        let window = if c.is_linux() { PAWS_WINDOW } else { 0 };
         let (left, recent) = self.departures(now, p);
         left / tick + window < recent / tick
     }

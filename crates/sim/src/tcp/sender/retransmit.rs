@@ -2,25 +2,25 @@
 
 use super::{CaState, Sender, Timer};
 use crate::net::packet::Wire;
+use crate::tcp::common::scoreboard::{LOST, RETX, SACKED};
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::Reduce;
 use forebay_units::Time;
 
 impl Sender {
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
-    pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.ca < CaState::Recovery {
+    pub(in crate::tcp) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.loss.ca_state() < CaState::Recovery {
             return;
         }
-        while let Some(s) = &mut self.sack {
+        while let Some(s) = &mut self.loss.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             let full = match c.reduce {
-                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.w.cwnd,
-                Reduce::Window | Reduce::Flight => s.board.pipe(self.nxt - self.una) + len > window,
+                Reduce::Cwnd => f64::from(s.board.in_network() + 1) > self.cc.window.cwnd,
+                Reduce::Window | Reduce::Flight => s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + len > window,
             };
-            if full || self.paced(now) || self.held_back(c, len, 2) {
+            if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -28,12 +28,16 @@ impl Sender {
     }
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
-    pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
+    pub(in crate::tcp) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.stream.snd_nxt() < self.stream_end()
+            && self.stream.snd_nxt() + self.segment_len(c, self.stream.snd_nxt()) <= self.stream.snd_wnd_edge()
+        {
             return;
         }
-        while let Some(s) = &mut self.sack {
-            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+        while let Some(s) = &mut self.loss.sack {
+            if s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + u64::from(c.mss) > window
+                || s.board.next_lost().is_some()
+            {
                 return;
             }
             let hole = s.board.next_hole();
@@ -51,7 +55,7 @@ impl Sender {
                 }
                 None => return,
             };
-            if self.paced(now) || self.held_back(c, c.mss.into(), 2) {
+            if self.pacing_check(now) || self.tsq_throttled(c, c.mss.into(), 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -59,11 +63,11 @@ impl Sender {
     }
 
     /// The same when a timer has found it.
-    pub(super) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(q) = &mut self.host_queue {
+    pub(in crate::tcp) fn retransmit_on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(q) = &mut self.tx.tsq {
             q.settle(now);
         }
-        if let Some(p) = self.seldom.pacer_mut() {
+        if let Some(p) = self.cold.pacer_mut() {
             p.settle();
         }
         let window = self.window_bytes(c);
@@ -73,33 +77,33 @@ impl Sender {
 
     /// Sends segment `index` of the scoreboard again to find out whether it is lost. In Linux (tcp_send_loss_probe) that is no repetition under
     /// way, nor one of an episode; only what it delivers tells no RTT.
-    pub(super) fn repeat_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
-        if !self.times_as_linux(c) {
+    pub(in crate::tcp) fn retransmit_as_probe(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        if !self.uses_linux_timers(c) {
             return self.retransmit_index(c, now, index, out);
         }
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.probed(index, stamp);
-        if self.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
     }
 
     /// Retransmits segment `index` of the scoreboard.
-    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+    pub(in crate::tcp) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
+        let Some(s) = &mut self.loss.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
-        if self.hooks.records() {
+        if self.cc.hooks().records() {
             self.record(stamp, index, true);
         }
         self.count_in_reduction(c, seg.len.into());
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
-        if index == 0 && self.timer != Timer::Reorder {
+        if index == 0 && self.timers.kind() != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
             self.arm_rto(c, now);
         }

@@ -10,7 +10,7 @@ pub enum Phase {
     /// Data may flow.
     Established,
     /// Everything including the FIN is acknowledged, and the peer has not closed yet (FIN-WAIT-2).
-    Waiting,
+    FinWait2,
     /// The peer has closed as well.
     Done,
 }
@@ -45,11 +45,11 @@ pub enum Timer {
 
 /// What the last reduction of the window answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tcp) enum Cut {
+pub(in crate::tcp) enum ReductionCause {
     /// A loss; or there was none.
-    Other,
+    Loss,
     /// ECE.
-    Marks,
+    Ecn,
     /// ECE at a window of one segment, and the timer still runs that nothing new is sent before.
-    Rest,
+    EcnAtOneSegment,
 }

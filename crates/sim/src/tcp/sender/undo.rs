@@ -4,50 +4,58 @@
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
+use crate::tcp::common::undo::Undo;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::undo::Undo;
-use forebay_experiment::transport::RtoRule;
 
 impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss). `marks`: they ask for a reduction as well.
-    pub(super) fn remember_prior(&mut self, c: &TcpConfig, marks: bool) {
-        let Window { cwnd, mut ssthresh } = self.w;
-        let linux = c.rto_rule == RtoRule::Linux;
-        if linux && !matches!(self.ca, CaState::Cwr | CaState::Recovery) {
+    pub(in crate::tcp) fn init_undo(&mut self, c: &TcpConfig, marks: bool) {
+        let state = self.loss.ca_state();
+        let Window { cwnd, mut ssthresh } = self.cc.window;
+        let linux = c.is_linux();
+        if linux && !matches!(state, CaState::Cwr | CaState::Recovery) {
             // tcp_current_ssthresh: three quarters of the window at least.
             ssthresh = ssthresh.raised_to(f64::from(cwnd as u32 / 2 + cwnd as u32 / 4));
         }
-        let reducing = self.reducing() && !(linux && self.ca == CaState::Cwr);
+        let reducing = self.reducing() && !(linux && state == CaState::Cwr);
         // tcp_enter_recovery: what marks have done, or ask for, stands.
-        let stands = linux && (marks || self.ca == CaState::Cwr);
-        let Some(s) = &mut self.sack else { return };
+        let stands = linux && (marks || state == CaState::Cwr);
+        let Some(s) = &mut self.loss.sack else { return };
         if !reducing {
             // tcp_init_undo: a tail loss probe may be under way.
             let probe = linux && s.rack.probe_end.is_some() && s.rack.probe_is_retx;
             let probes = s.board.retx_segs + u32::from(probe);
             // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
             let again = linux && s.board.repeats();
-            let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
+            let first = if state == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             let prior = (!stands).then_some((cwnd, ssthresh));
-            s.episode.undo =
-                Undo { open: true, prior, from: self.una, retransmissions: probes, all_reported: false, first, frto, hold };
+            s.episode.undo = Undo {
+                open: true,
+                prior,
+                from: self.stream.snd_una(),
+                retransmissions: probes,
+                all_reported: false,
+                first,
+                frto,
+                hold,
+            };
         }
     }
 
     /// Before the state changes on a timeout: F-RTO looks at it unless it ends another recovery, or follows a timeout after which there
     /// was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is to be reduced now; `repeated`: the same data
     /// has timed out before.
-    pub(super) fn watch_timeout(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
-        let first_or_repeated = self.ca < CaState::Recovery || repeated;
-        if !fresh && self.ca < CaState::Recovery {
+    pub(in crate::tcp) fn start_frto(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
+        let first_or_repeated = self.loss.ca_state() < CaState::Recovery || repeated;
+        if !fresh && self.loss.ca_state() < CaState::Recovery {
             // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
             // reduction the kernel forgets all (tcp_enter_cwr).
-            self.remember_prior(c, false);
+            self.init_undo(c, false);
         }
-        let in_cwr = self.ca == CaState::Cwr && self.reducing();
-        let Some(s) = &mut self.sack else { return };
+        let in_cwr = self.loss.ca_state() == CaState::Cwr && self.reducing();
+        let Some(s) = &mut self.loss.sack else { return };
         if in_cwr {
             s.episode.undo.forbid();
         }
@@ -57,40 +65,41 @@ impl Sender {
 
     /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
     /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
-    pub(super) fn judge_reduction(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
-        let Some(s) = &mut self.sack else { return false };
+    pub(in crate::tcp) fn try_undo(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
+        let state = self.loss.ca_state();
+        let Some(s) = &mut self.loss.sack else { return false };
         if let Some(episode) = s.episode.made() {
             episode.undo.hold = false;
         }
-        if self.ca < CaState::Recovery {
+        if state < CaState::Recovery {
             return false;
         }
-        let recovered = self.una >= self.seldom.recover;
-        let linux = c.rto_rule == RtoRule::Linux;
+        let recovered = self.stream.snd_una() >= self.cold.recover;
+        let linux = c.is_linux();
         let undo = &mut s.episode.undo;
         // A recovery whose end had been acknowledged before it began is over with any ACK; a duplicate echoes what is older than any repetition,
         // if it echoes anything.
         let stale = linux && recovered && ack.acked == 0 && (c.timestamps || undo.first.is_none());
         if c.eifel && undo.open && (stale || (ack.acked > 0 && undo.original_echoed(ack, c.timestamp_clock, linux))) {
-            if linux && self.ca == CaState::Recovery && !recovered {
+            if linux && state == CaState::Recovery && !recovered {
                 // tcp_try_undo_partial: what was missing was late by this much (tcp_check_sack_reordering).
-                s.rack.note_late(&s.board, self.una, self.una - ack.acked, c);
+                s.rack.note_late(&s.board, self.stream.snd_una(), self.stream.snd_una() - ack.acked, c);
             }
-            if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
+            if state == CaState::Loss || recovered || s.board.retx == 0 {
                 // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
-                return self.undo(self.ca == CaState::Loss || !recovered || !linux);
+                return self.undo(state == CaState::Loss || !recovered || !linux);
             }
             // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
             s.episode.undo.hold = true;
         }
-        if self.ca != CaState::Loss || !s.episode.undo.frto {
+        if state != CaState::Loss || !s.episode.undo.frto {
             return false;
         }
         if original {
             // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
-            return self.undo(true) || self.forget_timeout(true);
+            return self.undo(true) || self.reset_to_open(true);
         }
-        if self.nxt > self.seldom.recover {
+        if self.stream.snd_nxt() > self.cold.recover {
             // Step 3.a: new data arrived, what is before it did not.
             s.episode.undo.frto = ack.acked > 0 && !sacked;
         } else if ack.acked > 0 && !recovered {
@@ -102,22 +111,23 @@ impl Sender {
 
     /// Whether what is lost is to be left alone for now.
     #[inline]
-    pub(super) fn holds_back(&self) -> bool {
-        self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
+    pub(in crate::tcp) fn holds_back(&self) -> bool {
+        self.loss.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
     }
 
     /// It is not any more.
-    pub(super) fn hold_no_more(&mut self) {
-        if let Some(episode) = self.sack.as_mut().and_then(|s| s.episode.made()) {
+    pub(in crate::tcp) fn clear_hold(&mut self) {
+        if let Some(episode) = self.loss.sack.as_mut().and_then(|s| s.episode.made()) {
             episode.undo.hold = false;
         }
     }
 
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
-    pub(super) fn frto_falls_back(&mut self) -> bool {
-        let fresh = self.nxt > self.seldom.recover;
-        let Some(s) = &mut self.sack else { return false };
-        let back = s.episode.undo.hold && s.episode.undo.frto && self.ca == CaState::Loss && !fresh;
+    pub(in crate::tcp) fn frto_falls_back(&mut self) -> bool {
+        let state = self.loss.ca_state();
+        let fresh = self.stream.snd_nxt() > self.cold.recover;
+        let Some(s) = &mut self.loss.sack else { return false };
+        let back = s.episode.undo.hold && s.episode.undo.frto && state == CaState::Loss && !fresh;
         if back {
             (s.episode.undo.hold, s.episode.undo.frto) = (false, false);
         }
@@ -125,40 +135,40 @@ impl Sender {
     }
 
     /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
-    pub(super) fn undo(&mut self, unmark: bool) -> bool {
-        self.restore_window() && self.forget_timeout(unmark)
+    pub(in crate::tcp) fn undo(&mut self, unmark: bool) -> bool {
+        self.restore_window() && self.reset_to_open(unmark)
     }
 
     /// The window is again what it was before the episode, if that may be. True if there was an episode.
-    pub(super) fn restore_window(&mut self) -> bool {
-        let Some(s) = &mut self.sack else { return false };
+    pub(in crate::tcp) fn restore_window(&mut self) -> bool {
+        let Some(s) = &mut self.loss.sack else { return false };
         if !std::mem::take(&mut s.episode.undo.open) {
             return false;
         }
         // tcp_undo_cwnd_reduction: losses are looked for again.
         s.rack.advanced = true;
         if let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() {
-            self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
-            if ssthresh > self.w.ssthresh {
-                self.w.ssthresh = ssthresh;
-                self.cwr_pending = false;
+            self.cc.undo_cwnd(cwnd);
+            if ssthresh > self.cc.window.ssthresh {
+                self.cc.window.ssthresh = ssthresh;
+                self.cc.clear_cwr();
             }
         }
         true
     }
 
     /// No episode is running, and nothing is lost after all.
-    pub(super) fn forget_timeout(&mut self, unmark: bool) -> bool {
-        if let Some(s) = &mut self.sack {
+    pub(in crate::tcp) fn reset_to_open(&mut self, unmark: bool) -> bool {
+        if let Some(s) = &mut self.loss.sack {
             if unmark {
                 s.board.unmark_lost();
             }
             (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
-        self.ca = CaState::Open;
-        self.dupacks = 0;
-        self.seldom.recover = self.una;
-        self.cwr_end = self.una;
+        self.loss.set_ca_state(CaState::Open);
+        self.loss.clear_dupacks();
+        self.cold.recover = self.stream.snd_una();
+        self.cc.set_cwr_end(self.stream.snd_una());
         true
     }
 }

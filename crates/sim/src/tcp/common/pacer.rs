@@ -1,0 +1,93 @@
+//! The state behind departure times of laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
+
+use forebay_units::{Rate, Time, TimeOrNever};
+
+/// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
+const UNPACED: u64 = 10;
+
+/// State of one connection.
+#[derive(Debug, Clone, Default)]
+pub(in crate::tcp) struct Pacer {
+    /// Earliest departure of the next segment (`tcp_wstamp_ns`).
+    next: Time,
+    /// Data segments that have left.
+    sent: u64,
+    /// A segment waits for that departure.
+    waits: bool,
+}
+
+impl Pacer {
+    /// Earliest departure of the next segment; may have passed.
+    pub(in crate::tcp) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// What a timer that is set at `now` is put off by, in whole ticks of its clock (Linux `tcp_pacing_delay`): what is timed may still have
+    /// to wait here.
+    pub(in crate::tcp) fn delay(&self, now: Time, tick: Time) -> Time {
+        let wait = self.next.saturating_sub(now);
+        wait - wait % tick.max(Time(1))
+    }
+
+    /// When the sender is to be woken; never while nothing waits.
+    pub(in crate::tcp) fn due(&self) -> TimeOrNever {
+        if self.waits { self.next.into() } else { TimeOrNever::NEVER }
+    }
+
+    /// A new opportunity to send: whether anything waits is to be found out.
+    pub(in crate::tcp) fn settle(&mut self) {
+        self.waits = false;
+    }
+
+    /// Whether the next segment must wait; if so it is waited for.
+    pub(in crate::tcp) fn holds_back(&mut self, now: Time) -> bool {
+        self.waits = self.next > now;
+        self.waits
+    }
+
+    /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
+    pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
+        self.sent += 1;
+        let late = now.saturating_sub(self.next);
+        self.next = self.next.max(now);
+        if self.sent > UNPACED && rate.0 > 0 {
+            // In whole nanoseconds.
+            let time = rate.tx_time(bytes);
+            let time = time - time % Time::from_ns(1);
+            // A segment that left late shortens the next pause, by half of it at most.
+            self.next += time - late.min(time / 2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Time = Time::from_us(1);
+
+    /// 1250 bytes at 1 Gbps take 10 us.
+    #[test]
+    fn spaces_segments_after_the_first_ten() {
+        let mut p = Pacer::default();
+        let rate = Rate(1_000_000_000);
+        for _ in 0..UNPACED {
+            assert!(!p.holds_back(US));
+            p.sent(US, 1250, rate);
+        }
+        assert!(!p.holds_back(US));
+        p.sent(US, 1250, rate);
+        assert!(p.holds_back(US * 10));
+        assert_eq!(p.due(), (US * 11).into());
+        assert!(!p.holds_back(US * 11));
+        assert_eq!(p.due(), TimeOrNever::NEVER);
+        // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
+        p.sent(US * 15, 1250, rate);
+        // A timer that is set now allows for it, in whole ticks.
+        assert_eq!([Time(1), US * 4].map(|tick| p.delay(US * 15, tick)), [US * 6, US * 4]);
+        assert_eq!(p.delay(US * 30, US), Time::ZERO);
+        assert_eq!(p.next(), US * 21);
+        p.sent(US * 100, 1250, rate);
+        assert_eq!(p.next(), US * 105);
+    }
+}

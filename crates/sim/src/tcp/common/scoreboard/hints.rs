@@ -1,0 +1,67 @@
+//! What the scoreboard remembers of its searches. Nothing is searched for before something was reported, deemed lost or sent again.
+
+use super::order::Order;
+use crate::tcp::common::cold::Initial;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many SACK blocks are remembered: an option has at most four, which the next one mostly repeats.
+pub(super) const BLOCKS: usize = 4;
+
+/// Places up to which was searched.
+#[derive(Debug, Clone)]
+pub(super) struct SearchHints {
+    /// Blocks seen lately: (start, absolute number up to which everything behind the start is SACKed).
+    pub blocks: [(u64, u64); BLOCKS],
+    /// The block to forget next.
+    pub oldest_block: usize,
+    /// Absolute number behind the highest SACKed segment.
+    pub top_sacked: u64,
+    /// No segment below this absolute number waits for its retransmission, but for those in `below_hint`.
+    pub lost_hint: u64,
+    /// Absolute numbers of segments that were deemed lost (again) below the hint.
+    pub below_hint: BinaryHeap<Reverse<u64>>,
+    /// No segment below this absolute number is one that NextSeg rule 3 may choose.
+    pub hole_hint: u64,
+    /// RFC 6675 marking has covered everything below this absolute number.
+    pub marked_below: u64,
+    /// Runs of SACKed segments from there on, and their bytes.
+    pub above: (u32, u64),
+    /// When what was sent.
+    pub order: Order,
+}
+
+impl SearchHints {
+    const NEW: SearchHints = SearchHints {
+        blocks: [(0, 0); BLOCKS],
+        oldest_block: 0,
+        top_sacked: 0,
+        lost_hint: 0,
+        below_hint: BinaryHeap::new(),
+        hole_hint: 0,
+        marked_below: 0,
+        above: (0, 0),
+        order: Order::NEW,
+    };
+
+    /// Forgets everything but its memory.
+    pub(super) fn clear(&mut self) {
+        self.below_hint.clear();
+        self.order.clear();
+        *self = SearchHints {
+            below_hint: std::mem::take(&mut self.below_hint),
+            order: std::mem::take(&mut self.order),
+            ..SearchHints::NEW
+        };
+    }
+}
+
+impl Default for SearchHints {
+    fn default() -> SearchHints {
+        SearchHints::NEW
+    }
+}
+
+impl Initial for SearchHints {
+    const INITIAL: &'static SearchHints = &SearchHints::NEW;
+}

@@ -1,0 +1,87 @@
+//! TCP small queues in the sender: whether the next segment must wait until others have left the host's interface.
+
+use crate::cc::Window;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::send_buffer::HEAD;
+use crate::tcp::linux::small_queue::limit;
+use crate::tcp::sender::Sender;
+
+/// TCP_INIT_CWND.
+const INITIAL: f64 = 10.0;
+
+impl Sender {
+    /// Whether the next segment, of `data` bytes of payload, must wait until others have left the interface; retransmissions may have `factor` 2 times
+    /// as much there (tcp_xmit_retransmit_queue). If so, an alarm will tell.
+    #[inline]
+    pub(in crate::tcp) fn tsq_throttled(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
+        let Some(q) = &self.tx.tsq else { return false };
+        // The memory of two of them is always free for a connection (tcp_small_queue_check).
+        let pair = 2 * memory(c, data as u32);
+        let known = q.rate.filter(|_| c.tso.is_none());
+        q.bytes >= pair
+            && known.is_none_or(|rate| q.bytes >= limit(rate, pair, false) * factor)
+            && self.exceeds_tsq_limit(c, data, factor)
+    }
+
+    /// How much a segment of `data` bytes of payload may find in the interface, while so many `segments` are outstanding.
+    fn tsq_limit(&mut self, c: &TcpConfig, data: u64, segments: u32) -> u64 {
+        let (paced, burst) = (self.cc.hooks().paces(), self.burst_size(c));
+        // Until the first ACK of data the rate is that of the SYN-ACK, which comes before the initial window is known (tcp_init_transfer); a SYN that
+        // was sent again has left a window of one segment (tcp_enter_loss).
+        let first = Window { cwnd: if self.cold.syn_retx { 1.0 } else { INITIAL }, ..self.cc.window };
+        let (window, segments) = if self.stream.snd_una() > 0 { (self.cc.window, segments) } else { (first, 0) };
+        let rate = || match paced {
+            true => self.cc.algorithm().pacing_rate(c.mss),
+            false => window.pacing_rate(f64::from(segments), c.mss, self.rtt.smoothed().get()),
+        };
+        let rate = match &mut self.tx.tsq {
+            Some(q) => *q.rate.get_or_insert_with(rate),
+            None => rate(),
+        };
+        let pair = if c.tso.is_some() { 2 * burst / u64::from(c.mss) * memory(c, c.mss) } else { 2 * memory(c, data as u32) };
+        limit(rate, pair, paced)
+    }
+
+    #[inline(never)]
+    fn exceeds_tsq_limit(&mut self, c: &TcpConfig, data: u64, factor: u64) -> bool {
+        let new = factor == 1;
+        let burst = self.burst_size(c);
+        let begun =
+            (self.stream.snd_nxt() + 1..=self.stream.snd_nxt() + burst).contains(&self.tx.tsq.as_ref().map_or(0, |q| q.burst));
+        if new && begun {
+            // The rest of a burst goes with its beginning.
+            return false;
+        }
+        // At most one segment outstanding never waits.
+        let segments = self.segments_out(c);
+        if segments <= 1 {
+            return false;
+        }
+        let limit = self.tsq_limit(c, data, segments) * factor;
+        let Some(q) = &mut self.tx.tsq else { return false };
+        // What a socket has in use is counted from one (`sk_wmem_alloc`).
+        if q.bytes < limit {
+            if new && c.tso.is_some() {
+                q.burst = self.stream.snd_nxt() + burst;
+            }
+            return false;
+        }
+        q.wait_for(limit);
+        true
+    }
+
+    /// The stream offset up to which the interface takes full segments at once.
+    pub(in crate::tcp) fn tsq_reach(&mut self, c: &TcpConfig) -> u64 {
+        if !c.tsq {
+            return u64::MAX;
+        }
+        let (size, mss) = (memory(c, c.mss), u64::from(c.mss));
+        let room = self.tsq_limit(c, mss, self.segments_out(c)).saturating_sub(self.tx.tsq.as_ref().map_or(0, |q| q.bytes));
+        self.stream.snd_nxt() + room.div_ceil(size) * mss
+    }
+}
+
+/// What a segment of so many bytes counts in the interface: its memory (`truesize`, by `sk_wmem_alloc`), which a burst has once for all segments.
+pub(in crate::tcp) fn memory(c: &TcpConfig, data: u32) -> u64 {
+    u64::from(data) + if c.tso.is_some() { u64::from(c.header) } else { HEAD }
+}

@@ -1,0 +1,88 @@
+//! ECE: what marks do to the window, and which reduction answers what.
+
+use super::{CaState, ReductionCause, Sender};
+use crate::cc::{Ack, Event, Trigger};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Ecn, Reduce};
+use forebay_units::Time;
+
+impl Sender {
+    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+    //# TCP should not react to congestion indications more than once every window of data (or more loosely, more than
+    //# once every round-trip time).
+    /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
+    #[inline(always)]
+    pub(in crate::tcp) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
+        // tcp_try_to_open: Linux holds the state until something above its end is acknowledged, and asks for no more.
+        let reduces = ack.ece
+            && self.loss.ca_state() < CaState::Cwr
+            && (ack.snd_una > self.cc.cwr_end() || (c.reduce == Reduce::Cwnd && self.loss.sack.is_some()));
+        if reduces {
+            self.reduce_for_ecn(c, &{ *ack });
+        }
+        reduces
+    }
+
+    #[inline(never)]
+    pub(in crate::tcp) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
+        // What was in the network when the mark was set: with what this ACK has taken out of it.
+        let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
+        let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
+        let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
+        self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Ecn, before);
+        self.stats.current_mut().losses.ecn_cuts += 1;
+        if let Some(alpha) = self.cc.algorithm().alpha() {
+            *self.stats.current_mut().losses.cut_alpha.get_or_insert(0.0) += alpha;
+        }
+        self.begin_reduction(self.stream.snd_nxt());
+        self.cc.set_reduction_cause(ReductionCause::Ecn);
+        if c.prr {
+            self.begin_cwr(c);
+        } else {
+            // RFC 3168 section 6.1.2: down to one segment; ns-2 the same (TcpAgent::slowdown). Linux stops at the threshold.
+            let kernel = c.reduce == Reduce::Cwnd;
+            let window = if kernel {
+                self.cc.window.ssthresh
+            } else {
+                self.cc.algorithm().window_after_marks(before, self.cc.window.ssthresh)
+            };
+            self.cc.window.cwnd = window.cap(self.cc.window.cwnd);
+            self.cc.cwnd_event(Event::Complete);
+        }
+        if one && c.reduce == Reduce::Flight && c.ecn == Ecn::Classic {
+            self.wait_for_rto(c, ack.now);
+        }
+    }
+
+    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+    //# Therefore, the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window
+    //# is one. The sending TCP will then be able to send a new packet only when the retransmit timer expires.
+    /// ECE at a window of one segment (RFC 3168 section 6.1.2). ns-2 goes on at one segment a round trip (TcpAgent::ecn), and a kernel's window
+    /// ends at two (tcp_reno_ssthresh; tcp_cwnd_reduction sends on in any case).
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn wait_for_rto(&mut self, c: &TcpConfig, now: Time) {
+        self.cc.set_reduction_cause(ReductionCause::EcnAtOneSegment);
+        self.arm_rto(c, now);
+    }
+
+    /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
+    /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
+    #[inline]
+    pub(in crate::tcp) fn begin_reduction(&mut self, end: u64) {
+        self.cc.begin_reduction(end);
+    }
+
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
+    /// lets a loss in it rest with that.
+    pub(in crate::tcp) fn reduced_by_ecn(&self) -> bool {
+        self.cc.reduction_cause() != ReductionCause::Loss
+            && (self.stream.snd_una() < self.cc.cwr_end() || self.loss.ca_state() == CaState::Cwr)
+            && !self.cc.algorithm().reduces_on_loss_after_ecn()
+    }
+
+    /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
+    pub(in crate::tcp) fn reducing(&self) -> bool {
+        matches!(self.loss.ca_state(), CaState::Cwr | CaState::Recovery) && self.stream.snd_una() < self.cc.cwr_end()
+    }
+}

@@ -1,0 +1,89 @@
+//! Sending where not the windows alone decide: a law limits or paces new data, a sender waits for bursts, the host's interface holds data back.
+//! The engine wakes such a sender by an alarm.
+
+use super::{CaState, Phase, Sender, Timer};
+use crate::cc::Opportunity;
+use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::linux::tso::Burst;
+use forebay_units::{Time, TimeOrNever};
+
+impl Sender {
+    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
+    /// so that asking once does for all segments.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn paced_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(p) = self.cold.pacer_mut() {
+            p.settle();
+            self.extend_timer(c, now);
+        }
+        let idle = self.timers.kind() == Timer::Idle;
+        let (first, high) = (self.stream.snd_nxt(), self.stream.snd_max());
+        let at = Opportunity {
+            now,
+            last_tx: self.tx.last_tx().get().filter(|_| high > 0),
+            flight: self.flight(),
+            in_flight: self.pipe(),
+            unsent: self.stream_end().saturating_sub(high),
+            recovering: self.loss.ca_state() >= CaState::Recovery,
+            mss: c.mss,
+        };
+        let allowed = self.cc.may_send(&at).saturating_mul(u64::from(c.mss));
+        if self.cc.hooks().gate() && self.cold.begin == first && first >= high {
+            // The first window of the message is the one that the law leaves it.
+            self.stats.set_first_window_end(first + (self.cc.window.cwnd * f64::from(c.mss)) as u64);
+        }
+        let end = self.end_of_send_buffer().min(first.saturating_add(allowed));
+        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
+        self.transmit_until(c, now, burst.end, out);
+        if idle && self.cold.pacer.is_some() {
+            self.extend_timer(c, now);
+        }
+        if burst.deferred && c.cwnd_validation {
+            // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
+            self.validate_cwnd(c, true);
+        }
+        if self.stream.snd_nxt() > first && first >= high {
+            self.cc.algorithm_mut().sent(first, self.stream.snd_nxt(), &at);
+        }
+        self.set_alarm(now, out);
+    }
+
+    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
+    pub fn due(&self) -> TimeOrNever {
+        let departure = self.cold.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        self.cc.algorithm().due().min(departure).min(self.tx.tsq.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+    }
+
+    /// Sets the alarm that wakes the sender at [`Self::due`]. A time in the past expires at once, as a Linux timer does; a congestion control that
+    /// computes in whole microseconds rounds down to such a time.
+    pub(in crate::tcp) fn set_alarm(&mut self, now: Time, out: &mut impl Wire) {
+        let due = self.due();
+        if due < self.timers.alarm() {
+            let at = due.or_never().max(now);
+            self.timers.set_alarm(at.into());
+            out.alarm(self.tx.template().conn, self.timers.generation(), at);
+        }
+    }
+
+    /// An alarm came due, possibly one that has been put off since.
+    pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.timers.alarm() != now.into() || self.stream.phase() != Phase::Established {
+            return;
+        }
+        self.timers.set_alarm(TimeOrNever::NEVER);
+        if self.due().has_come(now) {
+            if c.is_linux() {
+                // tcp_tsq_write: what is lost goes first, whatever the last ACK has held back.
+                self.clear_hold();
+            }
+            // What leaves may let the buffer grow, and the application write (tcp_event_new_data_sent).
+            match self.refill_buffer(c, now) {
+                true => self.fill_and_transmit(c, now, out),
+                false => self.transmit(c, now, out),
+            }
+        }
+        self.set_alarm(now, out);
+    }
+}
