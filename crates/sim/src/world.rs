@@ -1,4 +1,4 @@
-//! The simulator as a world.
+//! The simulator as a backend ([`World`]).
 
 use crate::cc::{self, Cc};
 use crate::engine::path::empty_path;
@@ -96,7 +96,7 @@ impl World for Simulator {
         cannot
     }
 
-    /// What laws that are told of their paths make of the one between the first host and the last.
+    /// Describes what congestion controls derive from the path between the first host and the last.
     fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let network = &experiment.network;
         let hosts = hosts(network);

@@ -1,4 +1,4 @@
-//! Links and shares, look by look.
+//! Tests of links and shares, one adjustment at a time.
 
 use super::*;
 

@@ -58,7 +58,7 @@ impl TagShim for Prin {
         messages.at(offset).filter(|m| offset < m.end).map_or(u64::MAX, |m| self.cut_inside(&m, offset, mss))
     }
 
-    /// R1, R2: once per block, whatever happens to its first segment later.
+    /// R1, R2: once per block, regardless of its first segment's fate.
     fn message_start(&mut self, messages: &Messages, at: &MessageStart) -> Option<Restart> {
         if messages.at(at.offset).is_none_or(|m| m.begin != at.offset) {
             return None;
@@ -69,8 +69,8 @@ impl TagShim for Prin {
         if !pending || at.initial {
             return None;
         }
-        // Never the inflated window. A full acknowledgement will set the window to ssthresh later; the source says nothing about that, and
-        // the parameter `ssthresh = "cap"` limits it.
+        // Never the inflated window. A full acknowledgement sets the window to ssthresh later; the source does not mention that, and the parameter
+        // `ssthresh = "cap"` limits it.
         let cwnd = (at.cwnd / 2.0).floor().max(f64::from(self.floor));
         Some(Restart { cwnd, ssthresh_limit: self.c.cap.then(|| cwnd.max(2.0)) })
     }
@@ -107,7 +107,7 @@ impl Prin {
     /// segment spans the end of a block and retransmissions find the same cuts.
     fn cut_inside(&self, m: &Message, offset: u64, mss: u64) -> u64 {
         if !self.c.priority {
-            // R2 has to find the first byte of the next block at the start of a segment.
+            // R2 needs the first byte of the next block at the start of a segment.
             return if self.c.halve { m.end - offset } else { u64::MAX };
         }
         let at = offset - m.begin;

@@ -1,5 +1,5 @@
-//! A class of service for all that a transport's senders send, as an operator sets a DSCP for an application: the queue of its own that a
-//! new transport gets beside old ones.
+//! A class of service for everything that a transport's senders send, as an operator sets a DSCP for an application, so that a new transport has its
+//! own queue beside old ones.
 
 use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;

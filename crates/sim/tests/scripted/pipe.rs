@@ -120,7 +120,7 @@ impl Shims {
         let endpoint_shims::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
         let rules = Rules::new(p, c);
         // A link so fast that the budget never matters.
-        let host = || Host { budget: Budget::new(&rules, Time(1)), recent: TrainCache::default() };
+        let host = || Host { budget: Budget::new(&rules, Time(1)), train_cache: TrainCache::default() };
         let hosts = [host(), host()];
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), hosts, tick: 0 })
     }

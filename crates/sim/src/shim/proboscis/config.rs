@@ -6,13 +6,13 @@ use forebay_experiment::transport::Stack;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 
-/// An entry without packets for so long is removed (ProBoSCIS 2.2).
+/// An entry without packets for this time is removed (ProBoSCIS 2.2).
 pub(super) const FORGET: Time = Time::from_secs(60);
 
 /// Shortest period of a host's timer: a tick of 1 us over the longest wait of a SYN, `max-time`, is a million ticks.
 const LEAST_TICK: Time = Time::from_us(1);
 
-/// Which SYN-ACKs wait for a better train.
+/// SYN-ACKs that wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOn {
     /// Those whose train lost too many probes.
@@ -21,7 +21,7 @@ pub enum HoldOn {
     Any,
 }
 
-/// What a held SYN-ACK gets when it leaves.
+/// Window of a held SYN-ACK when it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
     /// The window after the newest train; one segment when its time is over.
@@ -33,20 +33,20 @@ pub enum Release {
 /// Who provides ECN on data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMode {
-    /// The shims: the guests see nothing of it.
+    /// The shims: guests are not involved.
     Shim,
     /// The guests, if they negotiate it: the sending shim only reads the echo.
     Guest,
 }
 
-/// Which ends have the shim.
+/// Ends with a shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
     /// Both.
     Both,
-    /// The one that opens connections and sends data.
+    /// The end that opens connections and sends data.
     Opener,
-    /// The one that accepts them.
+    /// The end that accepts connections.
     Acceptor,
 }
 
@@ -75,7 +75,7 @@ pub struct Config {
     pub beta2: Time,
     /// Longest time a SYN-ACK is held.
     pub beta3: Time,
-    /// The shim gives a SYN up after this.
+    /// The shim gives up a SYN after this time.
     pub max_time: Time,
     /// Largest train in first trains.
     pub probe_retry_cap: u32,
@@ -83,31 +83,31 @@ pub struct Config {
     pub probe_budget: f64,
     /// Repeated probes that may leave at once.
     pub probe_burst: u32,
-    /// Flows beyond this are not throttled any more; `None`: all are.
+    /// Flows beyond this size are no longer throttled; `None`: all are.
     pub elephant_bytes: Option<u64>,
     /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
     pub probe_size: Option<u16>,
     /// Which SYN-ACKs are held.
     pub hold_on: HoldOn,
-    /// What they leave with.
+    /// Window with which they leave.
     pub release: Release,
     /// Lost probes count as marked ones.
     pub lost_as_marked: bool,
     /// The right edge of a window never moves left.
     pub no_shrink: bool,
-    /// Who provides ECN.
+    /// Provider of ECN.
     pub ecn_mode: EcnMode,
-    /// A SYN-ACK without probes is one whose probes were all lost.
+    /// A SYN-ACK without probes counts as one whose probes were all lost.
     pub peer_has_shim: bool,
     /// Which ends have the shim.
     pub ends: Ends,
     /// Least window, segments; `None`: as the receiver acknowledges.
     pub floor: Option<u32>,
-    /// How long what a train said holds for other connections to the same peer.
+    /// Time for which the result of a train holds for other connections to the same peer.
     pub recent: Time,
 }
 
-/// A configuration with what it takes from the transport it is put under.
+/// A configuration with values from the transport above it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Parameters.
