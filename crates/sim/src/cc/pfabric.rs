@@ -41,7 +41,7 @@ impl CongestionControl for Pfabric {
     }
 }
 
-/// What the law asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
+/// Requirements on the stack: SACK without fast retransmission; a fixed timeout; probes after five; ranks on the packets.
 fn adjust(c: &mut Transport) {
     c.recovery = Recovery::Sack;
     c.limited_transmit = false;

@@ -1,4 +1,4 @@
-//! The rules of tcp_bbr.c on a path that does nothing unforeseen.
+//! Tests of the rules of tcp_bbr.c on a simple path.
 
 use super::*;
 use crate::cc::Trigger;
@@ -87,11 +87,11 @@ fn eight_phases_of_a_round_trip() {
     }
 }
 
-/// Every 10 s without an RTT as short as the smallest the window is 4 for 200 ms and a round trip, and afterwards what it was before.
+/// Every 10 s without an RTT as short as the minimum, the window is 4 for 200 ms and a round trip, and then as before.
 #[test]
 fn probes_for_the_rtt_every_ten_seconds() {
     let mut l = cruising();
-    // A path that becomes longer by a thousandth; on one that does not, the draining phases find the smallest RTT again and again.
+    // A path that becomes longer by a thousandth; on a constant one the draining phases keep finding the minimum RTT.
     l.drift = 1e-3;
     let (mut probes, mut before) = (Vec::new(), 0.0);
     let mut last = l.law.mode;
@@ -162,7 +162,7 @@ fn a_policed_path_is_paced_at_its_rate() {
     without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.bandwidth().is_none(), "10 % are no policer"));
 }
 
-/// The steady state: the path is full, and what queues is what the gains and bursts ask for.
+/// Steady state: the path is full, and the queue follows from gains and bursts.
 #[test]
 fn keeps_the_path_full_with_a_short_queue() {
     let mut l = cruising();

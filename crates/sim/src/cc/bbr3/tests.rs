@@ -1,11 +1,11 @@
-//! The rules of the draft on a path that does nothing unforeseen; several are of its appendix "BBR Example Test Cases".
+//! Tests of the draft's rules on a simple path; several are from its appendix "BBR Example Test Cases".
 
 use super::*;
 use crate::cc::testing::{LINE_RTT, Line};
 
 /// Bandwidth of the line, bytes per second.
 const LINE_BW: u64 = 12_500_000;
-/// What fills it, bytes.
+/// Bytes that fill it.
 const BDP: u64 = 500_000;
 
 fn line() -> Line<Bbr3> {
@@ -93,7 +93,7 @@ fn the_cycle_probes_every_two_to_three_seconds() {
     }
 }
 
-/// "Entering and Exiting PROBE_RTT": every 5 s, with half of what fills the path, for 200 ms.
+/// "Entering and Exiting PROBE_RTT": every 5 s, with half a bandwidth-delay product, for 200 ms.
 #[test]
 fn probes_for_the_rtt_every_five_seconds() {
     let mut l = until(State::Cruise);
@@ -119,7 +119,7 @@ fn probes_for_the_rtt_every_five_seconds() {
     }
 }
 
-/// InflightAtLoss: of 100 segments in flight two may be lost. A third says that 98 fit, and the fraction of two in a hundred that may be lost.
+/// InflightAtLoss: of 100 segments in flight two may be lost. A third loss shows that 98 fit, and the fraction of two in a hundred that may be lost.
 #[test]
 fn the_threshold_is_crossed_within_a_segment() {
     use super::loss::in_flight_at_loss;
@@ -128,7 +128,7 @@ fn the_threshold_is_crossed_within_a_segment() {
     assert!(!Bbr3::inflight_too_high(2_000, 100_000) && Bbr3::inflight_too_high(2_001, 100_000));
 }
 
-/// A buffer of a quarter of what fills the path: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
+/// A buffer of a quarter of the bandwidth-delay product: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
 #[test]
 fn a_probe_that_loses_bounds_what_is_in_flight() {
     let mut l = until(State::Up);
@@ -141,7 +141,7 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
     l.loses = |_| false;
     go(&mut l, State::Cruise);
     l.run(LINE_RTT * 2, |_| {});
-    // Segments of the probe that arrived without losses may have raised it meanwhile.
+    // Segments of the probe that arrived without losses may have raised it since.
     let bound = l.law.inflight_longterm.unwrap();
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
 }
