@@ -151,7 +151,7 @@ const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::
 pub(super) const ENTRY: CcEntry = CcEntry {
     entry: Entry {
         name: "d2tcp",
-        summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
+        summary: "DCTCP with smaller reductions near the message's deadline (Vamanan et al. 2012)",
         params: &[
             dctcp::G,
             dctcp::ALPHA,
@@ -163,7 +163,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 "missed",
                 Kind::Choice(&choices::<2, _>(MISSED)),
                 "near",
-                "d once the deadline has passed, where the text is silent: `d-max`, its limit before; or 1, as without a deadline",
+                "d after the deadline, not stated in the publication: `d-max`, its limit before; or 1, as without a deadline",
             ),
         ],
     },

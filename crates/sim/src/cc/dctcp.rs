@@ -280,7 +280,7 @@ pub(super) const ENTRY: CcEntry = CcEntry {
                 "whole-windows",
                 Kind::Bool,
                 "",
-                "with `arithmetic = \"linux\"`, windows and the counting of windows of data are the kernel's as well; default: with stack = \"linux\"",
+                "with `arithmetic = \"linux\"`, windows and the counting of windows of data are also the kernel's; default: with stack = \"linux\"",
             ),
         ],
     },
@@ -314,7 +314,7 @@ mod tests {
 
     /// Claim `dctcp-cut-proportional`: with 8 of 10 packets marked in steady state the cut is 40 %, with 1 of 10 it is 5 %.
     #[test]
-    fn steady_cut_is_half_the_marked_fraction() {
+    fn reduction_is_half_the_marked_fraction() {
         for fixed_point in [false, true] {
             for marked in [1, 8, 10, 0] {
                 let mut d = law(fixed_point);
@@ -373,7 +373,7 @@ mod tests {
     /// RFC 8257 section 3.3 steps 3 and 4: the fraction counts bytes. With marked ACKs for three segments and as many others for one, it is 3/4 and
     /// not 1/2.
     #[test]
-    fn the_marked_fraction_is_one_of_bytes() {
+    fn marked_fraction_counts_bytes() {
         use crate::cc::testing::ACK;
         let mut d = law(false);
         let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };

@@ -11,7 +11,7 @@ pub struct Hooks(u8);
 impl Hooks {
     /// Hooks of the congestion control `L`; `recorded`: it is listed `in WithSentRecords`.
     pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
-        assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
+        assert!(recorded == (size_of::<L::Sent>() > 0), "only congestion controls with records are listed `in WithSentRecords`");
         let has = [
             L::IN_ACK_EVENT,
             L::PKTS_ACKED,

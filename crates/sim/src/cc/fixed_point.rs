@@ -23,7 +23,7 @@ pub(super) const ARITHMETIC: Param = optional(
     "arithmetic",
     Kind::Choice(&choices::<2, _>(WORDS)),
     "paper",
-    "real numbers, or the whole numbers of the kernel: windows of whole segments, fixed point",
+    "real numbers, or the kernel's integers: windows of whole segments, fixed point",
 );
 
 /// One in fixed point with 16 bits behind the point.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn cube_roots_are_within_those_of_the_kernel() {
+    fn cube_roots_match_the_kernel() {
         let mut worst = 0.0f64;
         let mut a = 64u64;
         while a < 1 << 50 {

@@ -76,7 +76,8 @@ pub fn build(law: &Chosen) -> Result<CcConfig, BuildError> {
     if *law == Chosen::NONE {
         return Ok(CcConfig::NewReno(Default::default()));
     }
-    let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
+    let entry =
+        find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no congestion control `{}`", law.name)))?;
     let config = (entry.build)(&law.values);
     config.check()?;
     Ok(config)
@@ -179,7 +180,7 @@ mod tests {
 
     /// Only a scoreboard distinguishes segments.
     #[test]
-    fn laws_that_record_segments_say_that_they_need_sack() {
+    fn segment_records_need_sack() {
         for entry in REGISTRY {
             let c = config("linux", entry.entry.name);
             assert_eq!(entry.needs_sack, c.law.hooks().records(), "{}", entry.entry.name);

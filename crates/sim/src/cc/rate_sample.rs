@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn faster_than_the_smallest_rtt_is_no_sample() {
+    fn interval_below_min_rtt_is_ignored() {
         let mut rate = DeliveryRate::default();
         let s = rate.sent(&departure(Time::ZERO, true), 1);
         rate.arrived(s, &arrival(MS * 5, Time::ZERO, 0), 1);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_limited_is_marked_until_it_is_acknowledged() {
+    fn app_limited_until_acknowledged() {
         let mut rate = DeliveryRate::default();
         let first = rate.sent(&departure(Time::ZERO, true), 1);
         rate.limit(1);
@@ -217,7 +217,7 @@ mod tests {
         assert!(!first.app_limited() && second.app_limited());
         rate.arrived(first, &arrival(MS * 10, Time::ZERO, 0), 1);
         assert!(!rate.sample(MS * 10, MS.into()).unwrap().app_limited);
-        assert!(rate.is_app_limited(), "the bubble is behind the first segment");
+        assert!(rate.is_app_limited(), "the limit lies behind the first segment");
         rate.arrived(second, &arrival(MS * 11, MS, 1), 1);
         assert!(rate.sample(MS * 11, MS.into()).unwrap().app_limited);
         assert!(!rate.is_app_limited());

@@ -43,7 +43,7 @@ mod tests {
     use crate::cc::testing::ACK;
 
     #[test]
-    fn a_round_ends_with_what_was_sent_in_it() {
+    fn round_ends_with_its_data() {
         let mut round = Round::default();
         let mut ack = |snd_una, snd_nxt| round.ends(&Ack { snd_una, snd_nxt, ..ACK });
         assert!(ack(1, 10), "the first ACK");

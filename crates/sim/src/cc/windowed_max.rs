@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_longer_than_the_window_forgets_all() {
+    fn long_silence_clears_the_filter() {
         let mut max = WindowedMax::default();
         max.update(10, 0, 100);
         assert_eq!(max.update(10, 30, 1), 1);

@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_complete_in_the_order_in_which_they_were_written() {
+    fn messages_complete_in_write_order() {
         let (mut incoming, mut awaited) = (IncomingMessages::default(), u64::MAX);
         let query = |n| Some(QueryId::new(n));
         for (end, n) in [(10, 1), (20, 2), (35, 3)] {

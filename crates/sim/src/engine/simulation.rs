@@ -149,7 +149,9 @@ impl Simulation {
             .why_in_one_process()
             .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
-            return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
+            return Err(RunError::World(format!(
+                "this run cannot be divided among processes: {reason}; start it without mpirun"
+            )));
         }
         self.processes = Some(Processes::new(Ranks::new(exchange)));
         Ok(())

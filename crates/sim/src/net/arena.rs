@@ -48,7 +48,7 @@ impl<I: Id, T> Arena<I, T> {
     /// Until the last use of the shared arena, the items are neither dropped, nor moved by adding others, and no item is accessed by two threads, or
     /// through two arenas at once.
     pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
-        debug_assert!(self.owns_memory(), "items are shared by who keeps them");
+        debug_assert!(self.owns_memory(), "only the owner shares items");
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }
 

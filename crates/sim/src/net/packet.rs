@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_kind_of_extra_takes_no_more_space() {
+    fn extra_fits_its_slot() {
         enum Two {
             _Sack(SackBlocks),
             _Other([u32; 7]),

@@ -83,7 +83,7 @@ impl<I: Id, T> PerHost<I, T> {
     /// All items in order of their numbers. Between windows only.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         #[cfg(debug_assertions)]
-        assert!(self.running.is_none(), "all items are looked at between windows only");
+        assert!(self.running.is_none(), "all items are accessed between windows only");
         self.items.iter()
     }
 
@@ -98,7 +98,7 @@ impl<I: Id, T> PerHost<I, T> {
         #[cfg(debug_assertions)]
         if let Some(node) = self.running {
             let owner = self.owners[id];
-            assert!(owner == node, "host {node} touches {} {} of host {owner}", std::any::type_name::<T>(), id.index());
+            assert!(owner == node, "host {node} accesses {} {} of host {owner}", std::any::type_name::<T>(), id.index());
         }
         let _ = id;
     }
@@ -127,8 +127,8 @@ mod tests {
     use forebay_units::ConnSlot;
 
     #[test]
-    #[should_panic(expected = "host 3 touches i32 1 of host 4")]
-    fn a_foreign_half_is_not_to_be_touched() {
+    #[should_panic(expected = "host 3 accesses i32 1 of host 4")]
+    fn access_to_another_host_panics() {
         let (own, foreign) = (ConnSlot::new(0), ConnSlot::new(1));
         let mut halves = PerHost::new();
         halves.put(own, NodeId::new(3), 10);

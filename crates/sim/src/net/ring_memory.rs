@@ -76,7 +76,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn pieces_do_not_overlap_and_are_used_again() {
+    fn pieces_are_disjoint_and_reused() {
         let slot = Layout::from_size_align(32, 32).unwrap();
         let mut held: BTreeMap<usize, (usize, u32)> = BTreeMap::new();
         for i in 0..40_000u32 {

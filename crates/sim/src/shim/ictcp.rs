@@ -280,7 +280,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "alpha",
                 kind: Kind::Float(0.01, 1.0),
                 default: Some("0.9"),
-                doc: "share of the link that is handed out",
+                doc: "share of the link that is allocated",
             },
             Param {
                 key: "gamma1",
@@ -304,7 +304,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "scarce",
                 kind: Kind::Float(0.0, 1.0),
                 default: Some("0.2"),
-                doc: "with less than this share of the link to hand out, windows above the average shrink by a segment",
+                doc: "with less than this share of the link free, windows above the average shrink by a segment",
             },
             Param {
                 key: "min-window",

@@ -97,7 +97,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "per",
                 kind: Kind::Choice(&choices::<2, _>(PER_MESSAGE)),
                 default: Some("message"),
-                doc: "what a flow is: each message starts anew in class 7, or the whole connection counts",
+                doc: "unit of a flow: each message starts in class 7 again, or the whole connection counts",
             },
         ],
     },

@@ -156,7 +156,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "ssthresh",
                 kind: Kind::Choice(&choices::<2, _>(CAP)),
                 default: Some("keep"),
-                doc: "slow start threshold at halving: as it was, or at most the halved window",
+                doc: "slow start threshold at halving: unchanged, or at most the halved window",
             },
             Param {
                 key: "split-short",
@@ -174,7 +174,7 @@ pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
                 key: "tail-reorder-wait",
                 kind: Kind::Time,
                 default: Some(""),
-                doc: "once a message has been sent whole, fast retransmit waits this long for an ACK that makes it superfluous, as the tail may have overtaken the rest: the largest queueing delay and a little (not in the publication; without SACK)",
+                doc: "after the whole message has been sent, fast retransmit waits this long for an ACK that makes it unnecessary, because the tail may have overtaken the rest: slightly more than the largest queueing delay (not in the publication; without SACK)",
             },
         ],
     },

@@ -61,7 +61,7 @@ mod tests {
     use crate::shim::tag_shims::{self, Tagger};
 
     #[test]
-    fn data_syn_and_fin_have_the_class() {
+    fn data_syn_fin_have_class() {
         let config = tag_shims::Config::Service(Config { class: 5 });
         let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);

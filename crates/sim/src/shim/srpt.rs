@@ -32,7 +32,7 @@ impl TagShim for Srpt {
 pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "srpt",
-        summary: "tags packets with what their message has left, ACKs as most urgent (pFabric); for pfabric queues",
+        summary: "tags packets with the rest of their message, ACKs as most urgent (pFabric); for pfabric queues",
         params: &[],
     },
     place: Place::Tag,

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_fall_towards_the_end_of_each_message() {
+    fn ranks_fall_towards_message_end() {
         let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, 5_000, 0);
         t.write(5_000, 7_500, 0);

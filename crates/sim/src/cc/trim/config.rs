@@ -102,7 +102,7 @@ pub(in crate::cc) const ENTRY: CcEntry = CcEntry {
                 "C: rate of the bottleneck. Default: of the narrowest switch port on the connection's path",
             ),
             optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of that port"),
-            optional("k-policy", Kind::Choice(&choices::<3, _>(POLICY)), "lower", "where K lies in its interval (Eq. 26)"),
+            optional("k-policy", Kind::Choice(&choices::<3, _>(POLICY)), "lower", "position of K in its interval (Eq. 26)"),
             optional("k", Kind::Time, "", "K itself, instead of `k-policy`"),
             optional(
                 "k-guard",

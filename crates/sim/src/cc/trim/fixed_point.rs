@@ -147,7 +147,7 @@ mod tests {
 
     /// K equals that of real numbers except for rounding, from a pipe of a fiftieth of a packet to one of a thousand.
     #[test]
-    fn the_threshold_is_that_of_real_numbers() {
+    fn threshold_matches_real_arithmetic() {
         for pipe in [0.02, 0.1, 0.16, 0.3, 1.0, 2.14, 5.8, 6.0, 17.0, 150.0, 1000.0] {
             for (policy, buffer) in
                 [(Policy::Lower, f64::INFINITY), (Policy::Lower, 100.0), (Policy::Mid, 100.0), (Policy::Upper, 100.0)]

@@ -302,7 +302,7 @@ impl Fabric {
         match why {
             // SAFETY: as in `hop`.
             Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
-            Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
+            Refusal::SlowPath => unreachable!("only ports of hosts are intercepted, and backlogs are handled first"),
         }
     }
 

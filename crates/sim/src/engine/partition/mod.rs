@@ -224,7 +224,7 @@ impl<'a> Partitions<'a> {
             self.rounds.raise();
             self.run_partition(0);
             self.working.wait(|threads| threads == 0);
-            assert!(!self.failed.load(SeqCst), "a thread of the run has failed");
+            assert!(!self.failed.load(SeqCst), "a thread of the run failed");
         } else {
             (0..self.parts.len()).for_each(|part| self.run_partition(part));
         }

@@ -130,7 +130,7 @@ mod tests {
     const WINDOWS: [u64; 2] = [30_000, 300_000_000];
 
     #[test]
-    fn what_is_faster_is_done_and_trials_are_cheap() {
+    fn faster_choice_wins_with_cheap_trials() {
         for window in WINDOWS {
             let time = 2_000 * window;
             let mut pace = ThreadTuning::new(false);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_the_machine() {
+    fn choice_follows_the_machine() {
         for window in WINDOWS {
             let mut pace = ThreadTuning::new(false);
             // Somebody has the second core while the run begins.
@@ -161,7 +161,7 @@ mod tests {
 
     /// A window that holds more and more, as at the start of a run, does not speak for what is tried first.
     #[test]
-    fn a_growing_load_speaks_for_nobody() {
+    fn growing_load_favours_neither() {
         let mut pace = ThreadTuning::new(false);
         for number in 0..100 {
             let one = 1_000 * (100 + number);

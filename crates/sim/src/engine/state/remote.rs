@@ -138,7 +138,7 @@ impl SimState {
             match *what {
                 DeferredEffect::Timer { host, time, order, wake } => {
                     let TimerKind::App { app, tag } = wake else {
-                        unreachable!("a host sets timers of others for applications only")
+                        unreachable!("only timers of applications are set at other hosts")
                     };
                     let away = if self.remote.is_local(host) { None } else { errands.next() };
                     let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
@@ -216,7 +216,7 @@ impl SimState {
                     DeferredEffect::Closed { conn, written }
                 }
                 other => {
-                    panic!("another process of the run handed over something of kind {other}: all must run the same program")
+                    panic!("another process sent an effect of unknown kind {other}: all processes must run the same program")
                 }
             };
             self.partition.defer(node, what);

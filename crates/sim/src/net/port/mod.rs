@@ -216,7 +216,7 @@ impl Port {
     pub fn intercept(&mut self) {
         self.intercepted = true;
         self.threshold = Threshold::default();
-        debug_assert!(self.total_sent() == 0 || !self.occupancy.is_on(), "a port is watched from the start");
+        debug_assert!(self.total_sent() == 0 || !self.occupancy.is_on(), "a port is intercepted from the start");
         self.occupancy = OccupancyTimes::OFF;
         if let QueueKind::Fifo(discipline) = &mut self.kind {
             self.kind = QueueKind::Intercepted(std::mem::take(discipline));

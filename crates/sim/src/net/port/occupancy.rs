@@ -149,7 +149,7 @@ mod tests {
     use forebay_sampling::Rng;
 
     #[test]
-    fn times_are_those_of_every_stay() {
+    fn times_match_a_simple_model() {
         let mut rng = Rng::stream(3, &[]);
         for first in [0, 2, 40] {
             let mut occupancy = OccupancyTimes::new(Time(100), first, first);

@@ -140,7 +140,7 @@ const ENDS: &[(&str, Ends)] = &[("both", Ends::Both), ("opener", Ends::Opener), 
 pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "proboscis",
-        summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, unseen by it (ProBoSCIS)",
+        summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, which is unchanged (ProBoSCIS)",
         params: &[
             optional("gamma", Kind::Int(1, 64), "10", "probes in the train ahead of a SYN"),
             optional("k", Kind::Float(0.0, 1.0), "0.5", "share of a train that must arrive (4, item 5)"),
@@ -155,7 +155,12 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
             optional("g", Kind::Float(0.0001, 1.0), "0.0625", "gain of alpha, the marked share of acknowledged bytes (RFC 8257)"),
             optional("alpha-init", Kind::Float(0.0, 1.0), "1", "alpha at the start (RFC 8257 section 4.2)"),
             optional("tick", Kind::Time, "1ms", "period of each host's timer, 1us or longer; the phase is drawn per host"),
-            optional("beta1", Kind::Time, "4ms", "probes are repeated when the last train is this old and no SYN-ACK came"),
+            optional(
+                "beta1",
+                Kind::Time,
+                "4ms",
+                "probes are repeated when the last train is this old and no SYN-ACK has arrived",
+            ),
             optional("beta2", Kind::Time, "16ms", "the shim repeats the SYN when its last copy is this old (4, item 6)"),
             optional("beta3", Kind::Time, "8ms", "longest time a SYN-ACK is held"),
             optional("max-time", Kind::Time, "1s", "the shim gives up this long after the first SYN"),
@@ -197,7 +202,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "ecn-mode",
                 Kind::Choice(&choices::<2, _>(ECN_MODE)),
                 "shim",
-                "who provides ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
+                "provider of ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
             ),
             optional(
                 "peer-has-shim",
@@ -216,9 +221,9 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 "recent",
                 Kind::Time,
                 "0s",
-                "so long after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
+                "for this time after a train, connections to the same peer send none and get its window; 0: every SYN has its train",
             ),
-            optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "which ends have the shim: for partial deployment"),
+            optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "ends with a shim: for partial deployment"),
         ],
     },
     place: Place::Endpoint,

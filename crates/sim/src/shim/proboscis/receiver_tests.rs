@@ -225,7 +225,7 @@ fn only_the_opener() {
 
 /// A connection that opens without probes soon after another one's train has its window; a host that received none, or too few, keeps nothing.
 #[test]
-fn a_recent_train_stands_for_the_next_connection() {
+fn recent_train_serves_next_connection() {
     let next = |t: &mut Script, ms: u64| {
         t.s = ReceiverShim::with(NodeId::new(7));
         t.at(ms).syn()

@@ -298,7 +298,7 @@ fn only_the_acceptor() {
 
 /// A result that the acceptor keeps is used for the time `recent` from the train on; a SYN without answer has its own train.
 #[test]
-fn a_recent_train_is_not_sent_again() {
+fn recent_train_is_not_repeated() {
     let answer = |t: &mut Script, keeps: u16| {
         let mut p =
             Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: 7 | keeps, ..Packet::default() };
