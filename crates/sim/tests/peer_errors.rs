@@ -41,7 +41,7 @@ fn base(stack: &str, before: &Point) -> f64 {
     if stack == "linux" { before.cwnd } else { before.cwnd.min(40.0) }
 }
 
-/// ns-3 asks its DCTCP for the threshold before the connection's state shows the loss, and gets alpha / 2 instead of a half. RFC 8257 section 3.5:
+/// ns-3 calls its DCTCP for the threshold before the connection's state shows the loss, and gets alpha / 2 instead of a half. RFC 8257 section 3.5:
 /// losses as in conventional TCP.
 #[test]
 fn ns3_loss_halves_despite_small_alpha() {

@@ -31,7 +31,7 @@ impl Window {
         if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
     }
 
-    /// Whether the window is below the slow start threshold.
+    /// Returns whether the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh.or_infinite()
@@ -95,10 +95,10 @@ pub struct Ack {
     pub lost: u32,
     /// Outstanding bytes that are not in the network; see [`Ack::in_flight`].
     pub absent: i64,
-    /// Whether the window, not the application, the receiver or the pacer, limited sending in the last round trip (Linux `is_cwnd_limited`); `None`
+    /// True if the window, not the application, the receiver or the pacer, limited sending in the last round trip (Linux `is_cwnd_limited`); `None`
     /// where the stack does not track it (`cwnd-validation`).
     pub window_limited: Option<bool>,
-    /// Whether the ACK carries ECE.
+    /// True if the ACK carries ECE.
     pub ece: bool,
     /// Segments of growth, by the stack's counting rule.
     pub grow: f64,
@@ -160,7 +160,7 @@ pub struct Opportunity {
     pub in_flight: u64,
     /// Bytes written and never sent, a FIN included.
     pub unsent: u64,
-    /// Whether fast recovery, or recovery after a timeout, is in progress.
+    /// True if fast recovery, or recovery after a timeout, is in progress.
     pub recovering: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
@@ -218,7 +218,7 @@ pub enum Event {
     /// A stack without SACK that counts duplicates (Linux tcp_add_reno_sack) has counted a duplicate ACK as an arrived segment, after its
     /// `in_ack_event`.
     Counted {
-        /// Whether it carries ECE.
+        /// True if it carries ECE.
         ece: bool,
     },
     /// Fast recovery begins.
@@ -243,9 +243,9 @@ pub struct Departure {
     pub bytes: u32,
     /// Bytes in the network, including it.
     pub in_flight: u64,
-    /// Whether nothing else is unacknowledged.
+    /// True if nothing else is unacknowledged.
     pub alone: bool,
-    /// Whether it is a retransmission.
+    /// True if it is a retransmission.
     pub again: bool,
 }
 
@@ -260,7 +260,7 @@ pub struct Arrival {
     pub end: u64,
     /// Its sequence space.
     pub bytes: u32,
-    /// Whether it was sent more than once.
+    /// True if it was sent more than once.
     pub again: bool,
 }
 
@@ -321,11 +321,11 @@ pub trait CongestionControl: Sized {
     /// not called. Congestion controls with records are listed `in WithSentRecords`, and need a stack with SACK.
     type Sent: Copy + Default + Debug;
 
-    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. If not, connections do not call it.
+    /// True if [`in_ack_event`](Self::in_ack_event) does anything. If not, connections do not call it.
     const IN_ACK_EVENT: bool = true;
-    /// Whether [`pkts_acked`](Self::pkts_acked) does anything.
+    /// True if [`pkts_acked`](Self::pkts_acked) does anything.
     const PKTS_ACKED: bool = true;
-    /// Whether slow start is part of the congestion control. If not, there is a choice of [`slow_start`](super::slow_start).
+    /// True if slow start is part of the congestion control. If not, there is a choice of [`slow_start`](super::slow_start).
     const OWN_SLOW_START: bool = false;
     /// Limits the new data that leaves.
     const GATE: Option<Gate<Self>> = None;
@@ -366,13 +366,13 @@ pub trait CongestionControl: Sized {
         threshold
     }
 
-    /// Whether a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger; not for
+    /// Returns whether a loss reduces again in a window that ECE has reduced already. For congestion controls whose reaction to a loss is stronger; not for
     /// those that react to both alike (RFC 3168 section 6.1.2: once per window).
     fn reduces_on_loss_after_ecn(&self) -> bool {
         false
     }
 
-    /// Whether the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
+    /// Returns whether the delay of this ACK is ignored, also by the separate slow start: queues may still be as full as before a reduction
     /// (`cubictcp_acked`).
     fn ignores_delay(&self, _ack: &Ack) -> bool {
         false

@@ -1,5 +1,5 @@
-//! Static dispatch over the congestion controls: one enum, made from one list. An ACK needs no indirect call, and a connection knows which optional
-//! hooks it has.
+//! Static dispatch over the congestion controls: one enum, made from one list. An ACK needs no indirect call, and each connection
+//! has a bit for each optional hook.
 
 use super::congestion_control::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
 use forebay_units::{Rate, TimeOrNever};
@@ -60,7 +60,7 @@ impl Hooks {
         self.0 >> 4 & 1 == 1
     }
 
-    /// Whether [`CongestionControl::Sent`] is not empty.
+    /// Returns whether [`CongestionControl::Sent`] is not empty.
     #[inline(always)]
     pub fn records(self) -> bool {
         self.0 >> 5 & 1 == 1
@@ -131,7 +131,7 @@ macro_rules! place {
     ($law:ty, $cell:ident) => { $cell<$law> };
 }
 
-/// Whether a place in the enum keeps records.
+/// True for a place in the enum that keeps records.
 macro_rules! recorded {
     (WithSentRecords) => {
         true

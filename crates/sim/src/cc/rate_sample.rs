@@ -12,7 +12,7 @@ pub struct Sent {
     delivered_time: Time,
     /// Departure of the most recently delivered segment (P.first_send_time).
     first_sent: Time,
-    /// Whether the application limited the sender.
+    /// True if the application limited the sender.
     app_limited: bool,
     /// Volume in the network, including this segment (P.tx_in_flight).
     pub(crate) in_flight: u64,
@@ -21,7 +21,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether the application limited the sender when the segment left.
+    /// Returns whether the application limited the sender when the segment left.
     pub fn app_limited(&self) -> bool {
         self.app_limited
     }
@@ -36,7 +36,7 @@ pub(super) struct RateSample {
     pub interval: Option<Time>,
     /// Volume that had been delivered when the newest delivered segment left.
     pub prior_delivered: u64,
-    /// Whether the application limited the sender then.
+    /// True if the application limited the sender then.
     pub app_limited: bool,
     /// Volume that was in the network then.
     pub in_flight: u64,
@@ -87,7 +87,7 @@ impl DeliveryRate {
         self.lost
     }
 
-    /// Whether the application limits the outstanding data.
+    /// Returns whether the application limits the outstanding data.
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited > 0
     }

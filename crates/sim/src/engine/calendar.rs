@@ -192,7 +192,7 @@ impl Calendar {
         Position { window: self.window, end: self.end, full_end: self.window_end() }
     }
 
-    /// Whether marks are exact.
+    /// Returns whether marks are exact.
     pub(super) fn is_exact(&self) -> bool {
         self.length > Time(1) && self.length < EXACT
     }

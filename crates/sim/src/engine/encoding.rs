@@ -3,7 +3,7 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
-use forebay_traffic::{Errand, First, Job, OpenSpec, QueryStart};
+use forebay_traffic::{First, Job, OpenSpec, QueryStart, RemoteTimer};
 use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
 /// Types that can be encoded and decoded.
@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Whether everything has been decoded.
+    /// Returns whether everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -196,7 +196,7 @@ impl Encode for Extra {
 }
 
 record!(Job { bytes, query, deadline });
-record!(Errand { tag, job });
+record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first });
 record!(QueryStart { query, start, app, parts });
 
@@ -256,7 +256,7 @@ mod tests {
             comes_back(blocks.map(Extra::Sack), 9 + 8 * count as usize);
         }
         let job = Job { bytes: Some(5), query: Some(QueryId::new(1 << 40)), deadline: Time::NEVER };
-        comes_back(Errand { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
+        comes_back(RemoteTimer { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
         for first in [First::Nothing, First::Endless, First::Only(Job { bytes: None, query: None, ..job })] {
             let size = if matches!(first, First::Only(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));

@@ -28,7 +28,7 @@ impl Ranks {
         self.exchange.ranks()
     }
 
-    /// Whether this process gets the report.
+    /// Returns whether this process gets the report.
     pub(super) fn is_first(&self) -> bool {
         self.own() == 0
     }

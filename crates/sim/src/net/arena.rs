@@ -45,14 +45,14 @@ impl<I: Id, T> Arena<I, T> {
     /// Shares the items with another arena, which does not own them.
     ///
     /// # Safety
-    /// Until the last use of the shared arena, the items are neither dropped, nor moved by adding others, and no item is accessed by two threads, or
-    /// through two arenas at once.
+    /// Until the last use of the shared arena, the items are neither dropped nor moved by adding others. No item is accessed by two threads, or
+    /// through two arenas, at once.
     pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
         debug_assert!(self.owns_memory(), "only the owner shares items");
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }
 
-    /// Whether the arena owns the items.
+    /// Returns whether the arena owns the items.
     fn owns_memory(&self) -> bool {
         self.memory.len() == self.len
     }

@@ -20,7 +20,7 @@ pub(super) struct Slab {
     unused: u32,
     /// Places in use.
     stored: u32,
-    /// Whether the packet of a handle was counted as sent before the end of the warm-up. Packets behind the end of the list were not.
+    /// True if the packet of a handle was counted as sent before the end of the warm-up. Packets behind the end of the list were not.
     before: Vec<bool>,
     /// SACK blocks of packets with [`flag::EXT`]; no longer than needed.
     extras: Vec<Option<Extra>>,
@@ -134,7 +134,7 @@ impl Slab {
         unsafe { self.packets.get_unchecked_mut(handle.0 as usize) }
     }
 
-    /// Whether no packet is stored.
+    /// Returns whether no packet is stored.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.stored == 0
@@ -185,7 +185,7 @@ impl Backlog {
         self.slab.before = before;
     }
 
-    /// Whether the backlog is empty.
+    /// Returns whether the backlog is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         debug_assert_eq!(self.discipline.len(), self.slab.stored as usize);

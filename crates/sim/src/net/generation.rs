@@ -33,7 +33,7 @@ impl Generation {
         Generation(self.0 | Self::SHIM)
     }
 
-    /// Whether the endpoint has a shim.
+    /// Returns whether the endpoint has a shim.
     #[inline(always)]
     pub fn has_shim(self) -> bool {
         self.0 & Self::SHIM != 0
@@ -45,13 +45,13 @@ impl Generation {
         self.0 & 0x3F
     }
 
-    /// Whether a packet with `number` belongs to this endpoint, without a shim in between.
+    /// Returns whether a packet with `number` belongs to this endpoint, without a shim in between.
     #[inline(always)]
     pub fn receives(self, number: u8) -> bool {
         self.0 == number
     }
 
-    /// Whether a packet with `number` belongs to this endpoint, which has a shim.
+    /// Returns whether a packet with `number` belongs to this endpoint, which has a shim.
     #[inline(always)]
     pub fn receives_through_shim(self, number: u8) -> bool {
         self.0 == number | Self::SHIM

@@ -117,7 +117,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Whether all bits of `mask` are set.
+    /// Returns whether all bits of `mask` are set.
     #[inline]
     pub fn has(&self, mask: u8) -> bool {
         self.flags & mask == mask
@@ -294,12 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_are_what_was_told() {
-        let told = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
-        assert_eq!((told(&[]), told(&[(7, 7)])), (None, None));
-        assert_eq!(told(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));
+    fn sack_blocks_keep_at_most_four_ranges() {
+        let kept = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
+        assert_eq!((kept(&[]), kept(&[(7, 7)])), (None, None));
+        assert_eq!(kept(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));
         let five = [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)];
-        assert_eq!(told(&five), Some(five[..4].to_vec()));
+        assert_eq!(kept(&five), Some(five[..4].to_vec()));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Defaul
     /// Handles a packet to the endpoint, which may be changed. Returns false if the packet was for the shim only.
     fn ingress(&mut self, rules: &S::Rules, host: &mut S::Host, now: Time, packet: &mut Packet) -> bool;
 
-    /// Whether this end needs the host's timer.
+    /// Returns whether this end needs the host's timer.
     fn waiting(&self) -> bool;
 
     /// Handles a tick of the host's timer while this end is waiting.
@@ -83,7 +83,7 @@ pub struct Balance {
     pub held: u64,
 }
 
-/// Which end of a connection.
+/// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The end that opens the connection and sends the data.

@@ -1,5 +1,5 @@
-//! State of the hosts for the connections of one transport with an endpoint shim: an entry for each end of a connection, and for each host a timer
-//! and the list of the ends that wait for it. Transports have separate state, so that they can have different parameters.
+//! State of the hosts for the connections of one transport with an endpoint shim. Each end of a connection has an entry; each host has a timer and
+//! the list of the ends that wait for it. Transports have separate state, so that they can have different parameters.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
 use crate::net::generation::Generation;
@@ -16,7 +16,7 @@ struct Entry<E> {
     end: E,
     /// Its host.
     node: NodeId,
-    /// Whether it is in its host's list.
+    /// True if it is in its host's list.
     listed: bool,
 }
 

@@ -1,8 +1,8 @@
 //! ICTCP (Wu, Feng, Guo and Zhang, CoNEXT 2010): the receiving host limits receive windows so that its connections together do not overload its link.
 //! Senders need no change.
 //!
-//! A host's slot has two halves, each a mean RTT of its connections: in the first it measures the incoming traffic, in the second the rest of the
-//! link is a quota for windows to grow by. Each connection is adjusted every two of its RTTs.
+//! A host's slot has two halves, each a mean RTT of its connections. In the first half the host measures the incoming traffic. In the second half
+//! the unused capacity of the link is a quota by which windows may grow. Each connection is adjusted every two of its RTTs.
 
 use super::window::WindowShim;
 use forebay_experiment::registry::{Place, ShimEntry};

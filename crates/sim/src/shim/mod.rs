@@ -5,8 +5,8 @@
 //! * [`endpoint`], [`endpoint_shims`]: between TCP and the network at both ends, where every packet passes and may be changed;
 //! * [`window`], [`window_shims`]: at the receiver, whose window is set.
 //!
-//! To add a shim: one file here, which implements the trait of its place; then three lines: its `mod` below, its entry in [`REGISTRY`], and its name
-//! in the list of its place.
+//! To add a shim, add a file here that implements the trait of its place. Then add three lines: its `mod` below, its entry in [`REGISTRY`], and its
+//! name in the list of its place.
 
 pub mod endpoint;
 mod endpoint_state;

@@ -24,7 +24,7 @@ pub struct Segment {
     pub high: u64,
     /// Payload bytes of a full segment.
     pub mss: u64,
-    /// Whether it is a retransmission.
+    /// True if it is a retransmission.
     pub again: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct MessageStart {
     pub offset: u64,
     /// Congestion window, without the inflation of fast recovery.
     pub cwnd: f64,
-    /// Whether this is the connection's first message and the window is still the initial one.
+    /// True if this is the connection's first message and the window is still the initial one.
     pub initial: bool,
 }
 
@@ -54,7 +54,7 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// Its parameters, from the registry entry.
     type Config: std::fmt::Debug + Clone + PartialEq;
 
-    /// Whether packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
+    /// True if packets without data (SYN, ACK, FIN) are of the most urgent class, in both directions.
     const URGENT_CONTROL: bool;
 
     /// The state of a new connection; `delayed_acks` says whether the peer delays ACKs.

@@ -26,13 +26,13 @@ pub(crate) const US: u64 = 1_000_000;
 pub(crate) const MS: u64 = 1_000_000_000;
 
 /// Every congestion control in the registry.
-pub(crate) fn laws() -> impl Iterator<Item = &'static str> {
+pub(crate) fn congestion_controls() -> impl Iterator<Item = &'static str> {
     cc::REGISTRY.iter().map(|e| e.entry.name)
 }
 
 /// Every profile with every congestion control.
 pub(crate) fn combinations() -> Vec<(&'static str, &'static str)> {
-    PROFILES.iter().flat_map(|&stack| laws().map(move |law| (stack, law))).collect()
+    PROFILES.iter().flat_map(|&stack| congestion_controls().map(move |cc| (stack, cc))).collect()
 }
 
 /// The configuration of a profile with a congestion control's defaults, from the registries as for a scenario.

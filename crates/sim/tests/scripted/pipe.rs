@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 /// Facts about a packet for the judge.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
-    /// Whether it is from the sender.
+    /// True if it is from the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
     pub number: usize,
@@ -368,7 +368,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(s.high() <= most + 1, "{} beyond the receive window: {s:?}", s.high() - most);
     }
 
-    /// Whether the sender has a scoreboard.
+    /// Returns whether the sender has a scoreboard.
     fn sack(&self) -> bool {
         matches!(self.c.recovery, Recovery::Sack | Recovery::Rack) || self.c.counts_duplicates()
     }

@@ -1,6 +1,9 @@
-//! A sender against a scripted peer. Segments are counted from 0; its output reads like `"4 5 0r"`: index, then `r` retransmission, `w` CWR, `e`
-//! ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment, `^n` with class of service n, `#n` with rank n, `P`
-//! for a probe.
+//! A sender against a scripted peer. Its output reads like `"4 5 0r"`: the index of each segment, from 0, followed by
+//!
+//! * `r`: retransmission, `w`: CWR, `e`: ECN-capable, `F`: with FIN (alone: a FIN without data),
+//! * `(n)`: n bytes, if not a full segment, `^n`: class of service n, `#n`: rank n.
+//!
+//! `P` is a probe.
 
 use super::{Capture, US, addresses};
 use forebay_experiment::transport::Ecn;

@@ -12,8 +12,8 @@ const MIN_SAMPLES: u32 = 8;
 /// Bounds of the delay increase that ends slow start, us (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const DELAY: (u64, u64) = (4_000, 16_000);
 /// The largest TSO packet, bytes (`sk_gso_max_size`, the same whether or not the interface has TSO): the interface's 64 KiB less a byte and
-/// MAX_TCP_HEADER (sk_dst_gso_max_size), which is 192 in the guest kernel of the world `linux`, and 320 where IPv6 tunnels or Hyper-V are
-/// built in.
+/// MAX_TCP_HEADER (sk_dst_gso_max_size). MAX_TCP_HEADER is 192 in the guest kernel of the `linux` backend, and 320 in kernels with IPv6 tunnels or
+/// Hyper-V built in.
 const GSO_MAX_SIZE: f64 = 65_536.0 - 1.0 - 192.0;
 
 /// State of one connection. Times in whole microseconds, as in the kernel.

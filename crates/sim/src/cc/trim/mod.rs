@@ -1,5 +1,5 @@
-//! TCP-TRIM (its own text, read as the notes A1 to A27 of the specification recommend): after a gap two probes decide how much of the old window is
-//! reused (`probe`); during transfer the RTT is kept near a threshold K (`threshold`). Losses are handled as in Reno.
+//! TCP-TRIM, from its paper, with ambiguities resolved as the notes A1 to A27 of the specification recommend. After a gap two probes decide how much
+//! of the old window is reused (`probe`). During transfer the RTT is kept near a threshold K (`threshold`). Losses are handled as in Reno.
 
 mod config;
 mod fixed_point;
@@ -37,7 +37,7 @@ pub struct Trim {
     episode: Episode,
     /// In fast recovery.
     recovering: bool,
-    /// Whether the current ACK may enlarge the window.
+    /// True if the current ACK may enlarge the window.
     may_grow: bool,
     /// The round trip, and the window when it began.
     round: Round,

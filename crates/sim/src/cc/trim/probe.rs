@@ -35,11 +35,11 @@ pub(super) struct Episode {
     acked: usize,
     /// Sum of the RTTs of acknowledged probes.
     rtts: Time,
-    /// When the timer of the state fires.
+    /// Expiry of the state's timer.
     pub(super) due: TimeOrNever,
     /// End of the last episode: counts as a transmission (TRIM A8).
     resumed: Time,
-    /// Whether the wait at the start of the connection is over, or not configured.
+    /// True if the wait at the start of the connection is over, or not configured.
     started: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for Episode {
 }
 
 impl Trim {
-    /// Whether an episode is in progress.
+    /// Returns whether an episode is in progress.
     pub(super) fn suspended(&self) -> bool {
         self.episode.state != State::Normal
     }
@@ -119,7 +119,7 @@ impl Trim {
         }
     }
 
-    /// Whether too much time has passed since the last transmission on this connection (TRIM A5, A27).
+    /// Returns whether too much time has passed since the last transmission on this connection (TRIM A5, A27).
     fn gap(&self, at: &Opportunity) -> bool {
         let Some(last_tx) = at.last_tx else { return false };
         let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));

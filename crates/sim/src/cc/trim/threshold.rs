@@ -23,8 +23,8 @@ pub(super) fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
     (lower, (b + pipe) / (2.0 * c))
 }
 
-/// K. An interval that is empty because the buffer is small leaves its upper end (TRIM 2.4 (f)); in any case K stays `guard`
-/// packet times above `d`: without that a small buffer would give K < D and pin all windows at the floor (TRIM E9).
+/// Computes K. If the interval is empty because the buffer is small, K is its upper end (TRIM 2.4 (f)). In any case K is at least `guard` packet
+/// times above `d`: otherwise a small buffer would give K < D and pin all windows at the floor (TRIM E9).
 pub(super) fn threshold(policy: Policy, c: f64, d: f64, b: f64, guard: f64) -> f64 {
     let (lower, upper) = interval(c, d, b);
     let k = match policy {

@@ -42,7 +42,7 @@ pub(super) struct NodePorts {
     waiting_first: u32,
     /// Ingress ports whose links damage packets.
     lossy_inputs: Vec<PortId>,
-    /// Whether the switch has shared memory, buffered disciplines or lossy inputs.
+    /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
 

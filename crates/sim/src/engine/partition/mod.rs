@@ -117,8 +117,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Partitions<'a> {
-    /// Divides the nodes of `whole` into this many partitions, one per thread, in each of several processes, of which this is number `place.0` of
-    /// `place.1`.
+    /// Divides the nodes of `whole` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
+    /// partitions, one per thread.
     ///
     /// # Safety
     /// Until [`Partitions::join`], `whole` is used between windows only, and only by the leading thread.

@@ -47,7 +47,7 @@ fn median(mut nanos_per_node: Vec<f64>) -> f64 {
 pub(in crate::engine) struct ThreadTuning {
     /// All windows use all threads.
     always: bool,
-    /// Whether all threads are faster, as far as is known.
+    /// True if all threads were faster at the last measurement.
     together: bool,
     /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favours neither.
     turns: [Turn; 3],
@@ -64,12 +64,12 @@ impl ThreadTuning {
         ThreadTuning { always, together: always, turns: Default::default(), turn: 0, pause: 0, factor: FIRST_PAUSE }
     }
 
-    /// Whether the next window uses all threads.
+    /// Returns whether the next window uses all threads.
     pub(in crate::engine) fn together(&self) -> bool {
         self.together != (self.pause == 0 && self.turn == 1)
     }
 
-    /// Whether all threads are faster, as far as is known.
+    /// Returns whether all threads were faster at the last measurement.
     pub(in crate::engine) fn is_faster_together(&self) -> bool {
         self.together
     }
@@ -149,7 +149,7 @@ mod tests {
     fn choice_follows_the_machine() {
         for window in WINDOWS {
             let mut pace = ThreadTuning::new(false);
-            // Somebody has the second core while the run begins.
+            // Another program occupies the second core while the run begins.
             run(&mut pace, (window, 2 * window), 100 * window);
             assert!(!pace.is_faster_together());
             run(&mut pace, (window, window * 2 / 3), 1_500 * window);

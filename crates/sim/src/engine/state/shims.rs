@@ -14,7 +14,7 @@ use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 /// A path between endpoints and the interfaces of their hosts.
 pub(super) trait EndpointPath {
-    /// Whether the path leads through the shim.
+    /// True if the path leads through the shim.
     const SHIM: bool;
 
     /// Sink of the endpoint's packets.

@@ -23,9 +23,9 @@ struct Sink<'a, L> {
     now: Time,
     /// The packet that is being pushed; it does not count as queued yet.
     arriving: Option<Handle>,
-    /// Whether it was dropped.
+    /// True if it was dropped.
     refused: bool,
-    /// Whether overflows are those of a shared memory.
+    /// True if overflows are those of a shared memory.
     shared: bool,
     /// Receives every dropped packet.
     lost: L,
@@ -315,7 +315,7 @@ impl Port {
         lost(packet);
     }
 
-    /// Whether a transmission can start before `until`.
+    /// Returns whether a transmission can start before `until`.
     #[inline(always)]
     pub(crate) fn starts_before(&self, until: Time) -> bool {
         self.busy_until < until && self.backlog().is_some_and(|b| !b.is_empty())
@@ -353,7 +353,7 @@ impl Port {
         first_arrival.or(self.enqueue_idle_slow(now, packet, extra, lost))
     }
 
-    /// Whether the transmitter is busy at `now`, up to which it has been served.
+    /// Returns whether the transmitter is busy at `now`, up to which it has been served.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.busy_until >= now

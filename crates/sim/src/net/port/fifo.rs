@@ -135,7 +135,7 @@ impl Port {
         self.ring.make_room(if lags { self.departed } else { head });
     }
 
-    /// Slow path of an arrival: asks the discipline. Returns the ECN field to set, `NotEct` to leave it.
+    /// Slow path of an arrival: calls the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         if !matches!(self.kind, QueueKind::Fifo(_)) {
@@ -246,7 +246,7 @@ impl Port {
         self.errors.as_deref()
     }
 
-    /// Whether the next packet can be sent without a recorder, bit errors, and growth of the ring.
+    /// Returns whether the next packet can be sent without a recorder, bit errors, and growth of the ring.
     #[inline(always)]
     pub(in crate::net) fn sends_fast(&self) -> bool {
         self.observer.is_none() && self.errors.is_none() && self.ring.has_room()
@@ -270,7 +270,7 @@ impl Port {
         }
     }
 
-    /// Whether `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
+    /// Returns whether `packet`, which the far end has just taken out of the ring, was damaged on the link. Called once for each packet, in order.
     pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
         let ring = &self.ring;
         self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))

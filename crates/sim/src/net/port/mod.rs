@@ -1,7 +1,7 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
-//! Most queues are FIFOs; the others have a backlog (`buffered_queue.rs`). A FIFO port knows at enqueue when a packet will have left and when it will
-//! arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed` separates
+//! Most queues are FIFOs; the others have a backlog (`buffered_queue.rs`). At enqueue a FIFO port computes when the packet will have left and when it
+//! will arrive, so that a hop costs one event, the arrival. Packets that have left the queue stay in the same ring until they arrive; `departed` separates
 //! the two.
 
 mod buffered_queue;
@@ -81,9 +81,9 @@ pub struct Port {
     errors: Option<Box<BitErrors>>,
     /// `is_step` of a FIFO's discipline.
     step: bool,
-    /// Whether [`Port::intercept`] is in force.
+    /// True if [`Port::intercept`] is in force.
     intercepted: bool,
-    /// Whether it is a host's port.
+    /// True if it is a host's port.
     host: bool,
     /// Place among all ports with buffered disciplines.
     pub(crate) place: u32,
@@ -242,7 +242,7 @@ impl Port {
         self.backlog.as_deref()
     }
 
-    /// Whether a packet that finds an idle port at `now` may bypass the discipline; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a
+    /// Returns whether a packet that finds an idle port at `now` may bypass the discipline; [`Port::enqueue`] or [`Port::enqueue_idle`] must follow. For a
     /// port with an empty backlog.
     #[inline(always)]
     pub(crate) fn allows_bypass(&mut self, now: Time) -> bool {

@@ -15,7 +15,7 @@ const LEAST_TICK: Time = Time::from_us(1);
 /// SYN-ACKs that wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOn {
-    /// Those whose train lost too many probes.
+    /// SYN-ACKs whose train lost too many probes.
     Insufficient,
     /// Also those whose train was marked severely.
     Any,
@@ -30,7 +30,7 @@ pub enum Release {
     Original,
 }
 
-/// Who provides ECN on data.
+/// Provider of ECN on data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMode {
     /// The shims: guests are not involved.
@@ -87,7 +87,7 @@ pub struct Config {
     pub elephant_bytes: Option<u64>,
     /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
     pub probe_size: Option<u16>,
-    /// Which SYN-ACKs are held.
+    /// SYN-ACKs that are held.
     pub hold_on: HoldOn,
     /// Window with which they leave.
     pub release: Release,
@@ -99,7 +99,7 @@ pub struct Config {
     pub ecn_mode: EcnMode,
     /// A SYN-ACK without probes counts as one whose probes were all lost.
     pub peer_has_shim: bool,
-    /// Which ends have the shim.
+    /// Ends that have the shim.
     pub ends: Ends,
     /// Least window, segments; `None`: as the receiver acknowledges.
     pub floor: Option<u32>,

@@ -23,7 +23,7 @@ pub struct ReceiverStats {
     pub verdict: Verdict,
     /// Window of the first SYN-ACK that left, bytes; `None` before.
     pub window: Option<u64>,
-    /// How long that SYN-ACK was held.
+    /// Time for which that SYN-ACK was held.
     pub held: Time,
 }
 
@@ -41,7 +41,7 @@ pub struct ReceiverShim {
     known: bool,
     isn: u32,
     train: Train,
-    /// Whether the peer has been told of the kept estimate.
+    /// True if the kept estimate has been sent to the peer.
     announced: bool,
     t_syn_rx: Time,
     seen: Time,
@@ -57,7 +57,7 @@ impl End<Proboscis> for ReceiverShim {
         ReceiverShim { peer, ..ReceiverShim::default() }
     }
 
-    /// Whether a SYN-ACK is held, so that ticks are wanted.
+    /// Returns whether a SYN-ACK is held, so that ticks are wanted.
     fn waiting(&self) -> bool {
         self.held.is_some()
     }
@@ -127,7 +127,7 @@ impl End<Proboscis> for ReceiverShim {
         }
         self.held = None;
         if unprobed && self.stats.window.is_none() {
-            // The train that looked lost has arrived.
+            // The train was late, not lost.
             self.stats.verdict = verdict;
         }
         // 4, item 12: computed once, from the newest train.

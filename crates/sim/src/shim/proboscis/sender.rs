@@ -1,5 +1,5 @@
-//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3): probes ahead of the SYN, and DCTCP's window kept
-//! outside the guest and written into the ACKs that it receives.
+//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3). It sends probes ahead of the SYN. It also keeps
+//! DCTCP's window outside the guest and writes it into the ACKs that the guest receives.
 
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, FORGET, Rules};
@@ -72,7 +72,7 @@ impl End<Proboscis> for SenderShim {
         SenderShim { peer, ..SenderShim::default() }
     }
 
-    /// Whether the entry waits for a SYN-ACK and wants ticks.
+    /// Returns whether the entry waits for a SYN-ACK and needs ticks.
     fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
