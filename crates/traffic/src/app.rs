@@ -1,6 +1,6 @@
 //! Applications at run time: who writes what, when. One file a kind; kinds of workloads map to them in [`App::new`].
 
-use crate::{Errand, Host, Notice, QueryIds};
+use crate::{Host, Notice, QueryIds, RemoteTimer};
 use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
@@ -106,25 +106,25 @@ impl App {
         each!(&self.kind, a => a.left())
     }
 
-    /// The timer that it has set with `tag`, for a host that another process has, goes there: with what the application would look up here when it
-    /// comes due.
-    pub fn pack(&mut self, tag: u64) -> Errand {
+    /// Packs the timer that the application set with `tag` at a host of another process, with the data that the application needs there when the
+    /// timer expires.
+    pub fn pack(&mut self, tag: u64) -> RemoteTimer {
         let job = match &mut self.kind {
             Kind::Incast(a) => a.pack(tag),
             Kind::Queries(a) => a.pack(tag),
             Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
         };
-        Errand { tag, job }
+        RemoteTimer { tag, job }
     }
 
-    /// A timer comes from another process, before it is due: the tag that it has here.
-    pub fn unpack(&mut self, errand: Errand) -> u64 {
-        match (&mut self.kind, errand.job) {
+    /// Unpacks a timer that another process sent before it expires, and returns its tag in this process.
+    pub fn unpack(&mut self, timer: RemoteTimer) -> u64 {
+        match (&mut self.kind, timer.job) {
             (Kind::Incast(a), Some((_, job))) => a.unpack(&job),
             (Kind::Queries(a), Some(answer)) => return a.unpack(answer),
             _ => {}
         }
-        errand.tag
+        timer.tag
     }
 
     /// The connection that it calls `tag` leads from a host that another process has to one of this one, and a message was written to it at `start`.

@@ -70,12 +70,12 @@ pub struct QueryStart {
     pub parts: u32,
 }
 
-/// A timer of an application on its way to another process, with what the application would look up when it comes due.
+/// A timer of an application at a host of another process, with the data that the application needs when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Errand {
-    /// What the application is reminded of.
+pub struct RemoteTimer {
+    /// Tag of the timer.
     pub tag: u64,
-    /// The message that it is to write then, and where.
+    /// The message to write when it expires, and the connection.
     pub job: Option<(ConnSlot, Job)>,
 }
 

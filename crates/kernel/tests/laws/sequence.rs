@@ -6,7 +6,7 @@ use forebay_experiment::transport::{Chosen, Profile, Transport};
 use forebay_kernel::laws::guest_law;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
-use forebay_sim::cc::{self, Ack, Event, Cc, Opportunity, Path, Reduction, Threshold, Trigger, Window};
+use forebay_sim::cc::{self, Ack, Cc, Event, Opportunity, Path, Reduction, Threshold, Trigger, Window};
 use forebay_sim::shim::tag::MessageStart;
 use forebay_sim::shim::tag_shims::Tagger;
 use forebay_sim::shim::{self, Shims};

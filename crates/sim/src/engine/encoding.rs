@@ -3,7 +3,7 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Meta, Packet, SackBlocks};
-use forebay_traffic::{Errand, First, Job, OpenSpec, QueryStart};
+use forebay_traffic::{First, Job, OpenSpec, QueryStart, RemoteTimer};
 use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, QueryId, SumId, Time, TimeOrNever, WorkloadId};
 
 /// Types that can be encoded and decoded.
@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         Bytes(all)
     }
 
-    /// Whether everything has been decoded.
+    /// Returns whether everything has been decoded.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -35,7 +35,7 @@ impl<'a> Bytes<'a> {
                 self.0 = rest;
                 *first
             }
-            None => panic!("another process of the run said less than it should: all must run the same program"),
+            None => panic!("a message from another process is too short: all processes must run the same program"),
         }
     }
 }
@@ -190,13 +190,13 @@ impl Encode for Extra {
     fn get(from: &mut Bytes<'_>) -> Extra {
         match SackBlocks::of(Vec::get(from)) {
             Some(blocks) => Extra::Sack(blocks),
-            None => panic!("another process of the run said that nothing was received: all must run the same program"),
+            None => panic!("a message from another process has no SACK blocks: all processes must run the same program"),
         }
     }
 }
 
 record!(Job { bytes, query, deadline });
-record!(Errand { tag, job });
+record!(RemoteTimer { tag, job });
 record!(OpenSpec { src, dst, group, app, tag, first });
 record!(QueryStart { query, start, app, parts });
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_roundtrip() {
         let packet = Packet {
             arrival: Time(1 << 60),
             conn: ConnSlot::new(0xAB_CDEF),
@@ -256,7 +256,7 @@ mod tests {
             comes_back(blocks.map(Extra::Sack), 9 + 8 * count as usize);
         }
         let job = Job { bytes: Some(5), query: Some(QueryId::new(1 << 40)), deadline: Time::NEVER };
-        comes_back(Errand { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
+        comes_back(RemoteTimer { tag: u64::MAX, job: Some((ConnSlot::new(3), job)) }, 8 + 1 + 4 + 9 + 9 + 8);
         for first in [First::Nothing, First::Endless, First::Only(Job { bytes: None, query: None, ..job })] {
             let size = if matches!(first, First::Only(_)) { 11 } else { 1 };
             let (src, dst, group, app) = (NodeId::new(1), NodeId::new(2), GroupId::new(3), AppId::new(4));
@@ -266,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "said less than it should")]
-    fn half_a_number_is_no_number() {
+    #[should_panic(expected = "is too short")]
+    fn truncated_message_panics() {
         u32::get(&mut Bytes::new(&[1, 2]));
     }
 }

@@ -21,7 +21,7 @@ struct Failing {
     plan: Failure,
     /// Losses of its ports by earlier failures when it began.
     before: u64,
-    /// Whether it has ended.
+    /// True if it has ended.
     over: bool,
     /// Rows of its beginning and its end, once they have happened.
     down: Option<EventRow>,

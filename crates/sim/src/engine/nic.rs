@@ -103,7 +103,7 @@ impl Wire for Nic<'_> {
     }
 
     fn departure(&self) -> Time {
-        self.fabric.ports[self.host.nic].drained()
+        self.fabric.ports[self.host.nic].drain_time()
     }
 
     #[inline(always)]

@@ -31,7 +31,7 @@ pub(super) struct WindowReport {
     pub done: u64,
     /// Packet transmissions, as of its last progress report.
     pub hops: u64,
-    /// How its progress callback wants to end the run.
+    /// End of the run that its progress callback requested.
     pub requested_cut: Option<Cut>,
 }
 
@@ -58,7 +58,7 @@ impl Processes {
         self.left = self.undivided.clone();
     }
 
-    /// Whether no application will write anything more on its own.
+    /// Returns whether no application will write anything more on its own.
     pub(super) fn finished(&self, apps: &Apps) -> bool {
         self.left.iter().all(|left| *left == 0) && apps.iter().all(|a| lock_app(a).next_arrival().is_none())
     }
@@ -80,12 +80,12 @@ impl Processes {
         let WindowReport { mut next, open, done, hops, requested_cut } = *own;
         let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).left().wrapping_sub(*then));
         let changes: Vec<u64> = changes.collect();
-        let errands = whole.pack_errands(apps);
+        let timers = whole.pack_remote_timers(apps);
         self.ranks.send(|rank, to| {
             (next, (open, done)).put(to);
             (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);
             changes.iter().for_each(|change| change.put(to));
-            whole.encode_effects(rank, &errands, to);
+            whole.encode_effects(rank, &timers, to);
             partitions.encode_batches(rank, to);
         });
         partitions.clear_batches();

@@ -149,7 +149,9 @@ impl Simulation {
             .why_in_one_process()
             .or((!self.state.calendar().is_exact()).then_some("every link has a delay of 268 us or more"));
         if let Some(reason) = reason {
-            return Err(RunError::World(format!("such a run is not divided among processes: {reason}; start it without mpirun")));
+            return Err(RunError::World(format!(
+                "this run cannot be divided among processes: {reason}; start it without mpirun"
+            )));
         }
         self.processes = Some(Processes::new(Ranks::new(exchange)));
         Ok(())
@@ -248,12 +250,12 @@ impl Simulation {
         flow
     }
 
-    /// Whether results are the same on several cores.
+    /// Returns whether results are the same on several cores.
     fn can_be_divided(&mut self) -> bool {
         self.state.can_be_divided() && self.state.calendar().is_exact()
     }
 
-    /// Whether windows hold enough work for several cores.
+    /// Returns whether windows hold enough work for several cores.
     fn is_busy(&self) -> bool {
         self.hops_per_window >= BUSY_HOPS
     }
@@ -403,10 +405,10 @@ impl Simulation {
         self.apps.iter().filter_map(|a| lock_app(a).next_arrival()).min().into()
     }
 
-    /// Ends the run and returns its report; of several processes only the first one returns it.
+    /// Ends the run and returns its report. Of several processes only the first one returns it.
     ///
     /// # Panics
-    /// If packets or bytes do not add up: a bug in the simulator, whose results must not be used.
+    /// If packets or bytes do not add up. That is a bug in the simulator: the results must not be used.
     pub(crate) fn into_report(self) -> Option<Report> {
         let Simulation { state, mut processes, .. } = self;
         state.into_report(processes.as_mut().map(Processes::ranks))

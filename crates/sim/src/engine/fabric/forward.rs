@@ -19,7 +19,7 @@ impl Fabric {
     #[inline(never)]
     pub(in crate::engine) fn forward<const WIDE: bool>(&mut self, partition: &mut PartitionState, switches: NodeSet) {
         debug_assert_eq!(WIDE, self.fib.is_wide());
-        // Owned here, so that the compiler knows that nothing else reaches it.
+        // Owned here, so that the compiler can assume that nothing else accesses it.
         let mut list = std::mem::take(&mut partition.packets);
         let start = partition.calendar.start;
         for node in switches {
@@ -91,7 +91,7 @@ impl Fabric {
         }
     }
 
-    /// Whether a switch has shared memory, buffered disciplines, or links that damage packets.
+    /// Returns whether a switch has shared memory, buffered disciplines, or links that damage packets.
     pub(in crate::engine) fn is_special(&self, node: NodeId) -> bool {
         self.nodes[node].special
     }
@@ -115,7 +115,7 @@ impl Fabric {
         self.serve_waiting(partition, node, end)
     }
 
-    /// Whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
+    /// Returns whether a gathered packet was not damaged and the shared memory has room for it. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
         if !self.nodes[node].lossy_inputs.is_empty() && self.is_damaged(partition, node, m) {
@@ -152,7 +152,7 @@ impl Fabric {
         next
     }
 
-    /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
+    /// Returns whether a gathered packet was damaged on the link that brought it to `node`. If so, it is dropped here: a store-and-forward switch checks
     /// every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
     #[cold]
     #[inline(never)]

@@ -42,7 +42,7 @@ pub(super) struct NodePorts {
     waiting_first: u32,
     /// Ingress ports whose links damage packets.
     lossy_inputs: Vec<PortId>,
-    /// Whether the switch has shared memory, buffered disciplines or lossy inputs.
+    /// True if the switch has shared memory, buffered disciplines or lossy inputs.
     special: bool,
 }
 
@@ -115,7 +115,7 @@ impl Fabric {
         ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
             let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
-            ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
+            ports[c.port.index()].set_bit_errors(BitErrors::new(c.bit_errors, draws));
         }
         for (port, place) in ports.iter_mut().zip(place_of) {
             port.place = place;
@@ -302,7 +302,7 @@ impl Fabric {
         match why {
             // SAFETY: as in `hop`.
             Refusal::Dropped => partition.drop_packet(unsafe { &*m.packet }),
-            Refusal::SlowPath => unreachable!("hosts' ports alone are watched, and backlogs are asked first"),
+            Refusal::SlowPath => unreachable!("only ports of hosts are intercepted, and backlogs are handled first"),
         }
     }
 
@@ -321,7 +321,7 @@ impl Fabric {
         let busy = p.is_busy(now);
         // SAFETY: as in `hop`.
         let (packet, extra) = unsafe { (&*m.packet, || Ring::extra_behind(m.packet)) };
-        if !busy && p.passes(now) {
+        if !busy && p.allows_bypass(now) {
             if p.counts() {
                 return false;
             }
@@ -333,7 +333,7 @@ impl Fabric {
         } else if busy {
             p.enqueue_busy(now, packet, extra(), |lost| partition.drop_packet(lost));
             self.note_waiting(to);
-        } else if let Some(arrival) = p.pass(now, packet, extra(), |lost| partition.drop_packet(lost)) {
+        } else if let Some(arrival) = p.enqueue_idle_slow(now, packet, extra(), |lost| partition.drop_packet(lost)) {
             self.announce(partition, to, arrival);
         }
         true

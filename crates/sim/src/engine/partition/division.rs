@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const ALIKE: usize = 50;
 
 /// Assigns each node to one of `parts` partitions. The work of a node is the capacity of its links: a host takes about as long for a packet sent and
-/// one received as a switch for one forwarded (measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16).
+/// one received as a switch for one forwarded. (Measured: 0.95 times in a leaf-spine, 1.1 times in a fat tree with k = 16.)
 pub(super) fn partition(network: &Network, parts: usize) -> IndexVec<NodeId, u16> {
     let mut part: IndexVec<NodeId, Option<u16>> = IndexVec::repeat(None, network.nodes.len());
     let mut load = vec![0; parts];
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn racks_stay_whole_and_spines_are_shared_out() {
+    fn racks_stay_together_spines_split() {
         let parts: Vec<u16> = partition(&racks(), 2).iter().copied().collect();
         assert_eq!(parts, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1]);
     }
 
     /// Nine racks of four hosts and four spines: the partition with four racks has three of the spines.
     #[test]
-    fn spines_make_up_for_a_rack_less() {
+    fn spines_balance_a_missing_rack() {
         let hosts = (0..36).map(|h| (h, 36 + h / 4));
         let spines = (36..45).flat_map(|leaf| (45..49).map(move |spine| (leaf, spine)));
         let parts = partition(&network(36, 13, &hosts.chain(spines).collect::<Vec<_>>()), 2);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn more_parts_than_racks_or_nodes_are_legal() {
+    fn more_partitions_than_nodes_are_legal() {
         for parts in [1, 3, 5, 12, 40] {
             let part = partition(&racks(), parts);
             assert!(part.iter().all(|p| usize::from(*p) < parts), "{part:?}");

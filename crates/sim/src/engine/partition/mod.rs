@@ -117,8 +117,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Partitions<'a> {
-    /// Divides the nodes of `whole` into this many partitions, one per thread, in each of several processes, of which this is number `place.0` of
-    /// `place.1`.
+    /// Divides the nodes of `whole` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
+    /// partitions, one per thread.
     ///
     /// # Safety
     /// Until [`Partitions::join`], `whole` is used between windows only, and only by the leading thread.
@@ -224,7 +224,7 @@ impl<'a> Partitions<'a> {
             self.rounds.raise();
             self.run_partition(0);
             self.working.wait(|threads| threads == 0);
-            assert!(!self.failed.load(SeqCst), "a thread of the run has failed");
+            assert!(!self.failed.load(SeqCst), "a thread of the run failed");
         } else {
             (0..self.parts.len()).for_each(|part| self.run_partition(part));
         }

@@ -99,7 +99,7 @@ impl PartitionState {
         self.effects.push((from, what));
     }
 
-    /// Whether the end of the window has anything to apply. Usually it has not.
+    /// Returns whether the end of the window has anything to apply. Usually it has not.
     #[inline]
     pub(in crate::engine) fn has_effects(&self) -> bool {
         self.dropped.len() | self.effects.len() | self.requests.len() > 0
@@ -130,7 +130,7 @@ impl PartitionState {
         std::mem::take(&mut self.requests)
     }
 
-    /// Marks the current effects and requests as known to all processes, which began with the same ones.
+    /// Marks the current effects and requests as shared: all processes began with the same ones.
     pub(in crate::engine) fn mark_shared(&mut self) {
         self.shared = (self.effects.len(), self.requests.len());
     }

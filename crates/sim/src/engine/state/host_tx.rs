@@ -153,7 +153,7 @@ impl SimState {
         self.connections.sender_mut(conn).datagram(now, &mut nic);
     }
 
-    /// Payload of `conn` that is known to have arrived: acknowledged, or received where there are no acknowledgements.
+    /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.
     pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
         if self.connections.get(conn).datagrams {
             return self.received(conn).in_order;

@@ -67,7 +67,7 @@ pub(crate) struct SimState {
     seed: u64,
     /// Ports of the connection that is being opened; the memory is reused.
     route: Vec<PortId>,
-    /// Whether connections were added, or the warm-up ended, since the partitions were last shared.
+    /// True if connections were added, or the warm-up ended, since the partitions were last shared.
     changed: bool,
 }
 
@@ -143,7 +143,7 @@ impl SimState {
         self.recorder.bytes_of_rows()
     }
 
-    /// Whether everything that was written has been acknowledged.
+    /// Returns whether everything that was written has been acknowledged.
     #[inline(always)]
     pub(super) fn all_acknowledged(&self) -> bool {
         self.partition.open == 0

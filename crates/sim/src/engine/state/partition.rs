@@ -18,7 +18,7 @@ pub(in crate::engine) struct PartitionResult {
     pub open: i64,
     /// See [`PartitionState`].
     pub done: u64,
-    /// Whether the partition has deferred effects.
+    /// True if the partition has deferred effects.
     pub has_effects: bool,
 }
 
@@ -29,7 +29,7 @@ impl Default for PartitionResult {
 }
 
 impl SimState {
-    /// Whether the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of packets
+    /// Returns whether the run can be divided among several cores. Links that fail or damage packets are accessed from both ends, and in the table of packets
     /// the numbers of a connection count from the first packet seen by any host.
     pub(in crate::engine) fn can_be_divided(&self) -> bool {
         self.failures.is_none() && self.network.faults.corruption.is_empty() && !self.recorder.wants_packets()
@@ -78,7 +78,7 @@ impl SimState {
         }
     }
 
-    /// Whether connections were added or the warm-up ended since the last call.
+    /// Returns whether connections were added or the warm-up ended since the last call.
     pub(in crate::engine) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }

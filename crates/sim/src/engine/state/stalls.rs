@@ -71,8 +71,8 @@ impl SimState {
         *of(self.connections.outgoing_mut(conn).stalls(begin)) += held.min(since).0;
     }
 
-    /// Records that the receiver of `conn` sent an ACK at `time` that it had held back for `held`. The sender does not know of the ACK yet: this is
-    /// the end of the window in which it left.
+    /// Records that the receiver of `conn` sent an ACK at `time` that it had held back for `held`. The sender has not received the ACK yet: this
+    /// is called at the end of the window in which the ACK left.
     #[cold]
     pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time) {
         if self.connections.sender(conn).lacks_window_since(time.saturating_sub(held)) {

@@ -28,10 +28,7 @@ impl SimState {
         for (_, what) in list.drain(..) {
             match what {
                 DeferredEffect::Timer { host, time, order, wake } => {
-                    debug_assert!(
-                        time >= self.partition.calendar.end,
-                        "a host affects another one in the next window at the earliest"
-                    );
+                    debug_assert!(time >= self.partition.calendar.end, "effects on another host begin in the next window");
                     if self.remote.is_local(host) {
                         self.hosts[host].add(time, order, wake);
                     }
