@@ -1,6 +1,6 @@
 //! Applications at run time: who writes what, when. One file a kind; kinds of workloads map to them in [`App::new`].
 
-use crate::{Errand, Host, Notice, QueryIds};
+use crate::{Host, Notice, QueryIds, RemoteTimer};
 use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
@@ -97,40 +97,40 @@ impl App {
 
     /// Whether it will write nothing more by itself.
     pub fn finished(&self) -> bool {
-        self.left() == 0 && self.next_arrival().is_none()
+        self.remaining() == 0 && self.next_arrival().is_none()
     }
 
     /// What keeps it from being finished, beside flows that arrive from outside: 0 when nothing does. A call changes it by the same number wherever
     /// it is made, so that the changes add up where each of several processes makes the calls of its own hosts.
-    pub fn left(&self) -> u64 {
-        each!(&self.kind, a => a.left())
+    pub fn remaining(&self) -> u64 {
+        each!(&self.kind, a => a.remaining())
     }
 
     /// The timer that it has set with `tag`, for a host that another process has, goes there: with what the application would look up here when it
     /// comes due.
-    pub fn pack(&mut self, tag: u64) -> Errand {
+    pub fn export_timer(&mut self, tag: u64) -> RemoteTimer {
         let job = match &mut self.kind {
-            Kind::Incast(a) => a.pack(tag),
-            Kind::Queries(a) => a.pack(tag),
+            Kind::Incast(a) => a.export_timer(tag),
+            Kind::Queries(a) => a.export_timer(tag),
             Kind::Long(_) | Kind::Arrivals(_) | Kind::OnOff(_) | Kind::Requests(_) | Kind::Udp(_) => None,
         };
-        Errand { tag, job }
+        RemoteTimer { tag, job }
     }
 
     /// A timer comes from another process, before it is due: the tag that it has here.
-    pub fn unpack(&mut self, errand: Errand) -> u64 {
-        match (&mut self.kind, errand.job) {
-            (Kind::Incast(a), Some((_, job))) => a.unpack(&job),
-            (Kind::Queries(a), Some(answer)) => return a.unpack(answer),
+    pub fn import_timer(&mut self, timer: RemoteTimer) -> u64 {
+        match (&mut self.kind, timer.job) {
+            (Kind::Incast(a), Some((_, job))) => a.import_timer(&job),
+            (Kind::Queries(a), Some(response)) => return a.import_timer(response),
             _ => {}
         }
-        errand.tag
+        timer.tag
     }
 
     /// The connection that it calls `tag` leads from a host that another process has to one of this one, and a message was written to it at `start`.
-    pub fn written_elsewhere(&mut self, tag: u64, start: Time) {
+    pub fn on_remote_write(&mut self, tag: u64, start: Time) {
         if let Kind::Requests(a) = &mut self.kind {
-            a.asked(tag, start);
+            a.on_remote_request(tag, start);
         }
     }
 

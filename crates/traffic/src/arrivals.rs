@@ -1,6 +1,6 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
-use crate::{First, Host, Job, Notice, OpenSpec};
+use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::streams::Draws;
@@ -21,7 +21,7 @@ struct Poisson {
     sizes: SizeDist,
     mean_gap: f64,
     stop: Time,
-    left: u64,
+    remaining: u64,
     /// Flows that each source may still start; empty for no limit.
     quota: Vec<u64>,
     racks: Option<IndexVec<NodeId, NodeId>>,
@@ -35,7 +35,7 @@ impl Poisson {
         let mut start = previous;
         loop {
             start = start.saturating_add(Time((self.rng.exponential() * self.mean_gap) as u64));
-            if self.left == 0 || start >= self.stop {
+            if self.remaining == 0 || start >= self.stop {
                 return None;
             }
             let (source, src, dst) = self.pair();
@@ -46,7 +46,7 @@ impl Poisson {
                 }
                 *quota -= 1;
             }
-            self.left -= 1;
+            self.remaining -= 1;
             let bytes = self.sizes.sample(&mut self.rng);
             let deadline = Deadline::due(self.deadline, start, bytes);
             return Some(ReplayFlow { start, src, dst, bytes, deadline });
@@ -107,7 +107,7 @@ impl Arrivals {
                     sizes: sizes.clone(),
                     mean_gap: 1e12 / flows_per_sec,
                     stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
-                    left: limit,
+                    remaining: limit,
                     quota,
                     racks: racks.clone(),
                     deadline: *deadline,
@@ -142,7 +142,7 @@ impl Arrivals {
 
     pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
         while let Some(f) = self.next.filter(|f| f.start < until) {
-            let first = First::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
+            let first = InitialData::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
             let group = self.transport.pick(f.src);
             host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
             // It counts as open work from here on, though its message is written when it opens.
@@ -155,7 +155,7 @@ impl Arrivals {
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
     /// What arrives from outside is no call of its host.
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         0
     }
 

@@ -17,6 +17,6 @@ mod udp;
 pub use app::App;
 pub use arrivals::flows;
 pub use host::{Host, Wake};
-pub use message::{Errand, First, Job, Notice, OpenSpec, QueryStart};
+pub use message::{InitialData, Job, Notice, OpenSpec, QueryStart, RemoteTimer};
 pub use query_ids::QueryIds;
 pub use query_rows::query_rows;

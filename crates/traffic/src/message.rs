@@ -33,7 +33,7 @@ pub struct OpenSpec {
     /// The application's own name for it, which comes back in notices.
     pub tag: u64,
     /// What is written when it opens.
-    pub first: First,
+    pub first: InitialData,
 }
 
 /// What an application hands over at once: one message.
@@ -72,7 +72,7 @@ pub struct QueryStart {
 
 /// A timer of an application on its way to another process, with what the application would look up when it comes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Errand {
+pub struct RemoteTimer {
     /// What the application is reminded of.
     pub tag: u64,
     /// The message that it is to write then, and where.
@@ -81,7 +81,7 @@ pub struct Errand {
 
 /// What a connection's application writes when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum First {
+pub enum InitialData {
     /// Nothing yet.
     #[default]
     Nothing,

@@ -16,7 +16,7 @@ impl QueryIds {
     pub(crate) fn source(&mut self) -> QuerySource {
         let source = self.sources;
         self.sources = source.checked_add(1).expect("fewer than 2^32 sources of queries");
-        QuerySource { source, begun: 0 }
+        QuerySource { source, started: 0 }
     }
 }
 
@@ -24,14 +24,14 @@ impl QueryIds {
 #[derive(Debug)]
 pub(crate) struct QuerySource {
     source: u32,
-    begun: u32,
+    started: u32,
 }
 
 impl QuerySource {
     /// The number of the query that begins now. Those of one source grow, and all of a source made earlier are smaller.
     pub(crate) fn next(&mut self) -> QueryId {
-        let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.begun));
-        self.begun = self.begun.checked_add(1).expect("fewer than 2^32 queries of one source");
+        let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.started));
+        self.started = self.started.checked_add(1).expect("fewer than 2^32 queries of one source");
         id
     }
 }

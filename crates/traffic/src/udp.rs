@@ -1,6 +1,6 @@
 //! Unresponsive sources: datagrams at a rate, all the time or on and off.
 
-use crate::{First, Host, Notice, OpenSpec, Wake};
+use crate::{Host, InitialData, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Datagram, Workload, WorkloadKind};
 use forebay_sampling::{Rng, TimeDist};
@@ -61,7 +61,7 @@ impl Udp {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
             let group = self.transport.pick(s.src);
-            let spec = OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: First::Nothing };
+            let spec = OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: InitialData::Nothing };
             s.conn = host.open_datagrams(spec, self.datagram);
             s.due = self.start + Time(if self.jitter > Time::ZERO { s.rng.below(self.jitter.0 + 1) } else { 0 });
             if let Some((on, _)) = &self.periods {
@@ -98,7 +98,7 @@ impl Udp {
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
     /// A source without end is background: it does not keep a run going that has nothing else to do.
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         if self.stop == Time::NEVER { 0 } else { self.running as u64 }
     }
 

@@ -7,7 +7,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_experiment::traffic::{Arrival, Datagram, Deadline, LastTrain, ReplayFlow, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::{SizeDist, TimeDist};
-use forebay_traffic::{App, First, Host, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
+use forebay_traffic::{App, Host, InitialData, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
 use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, QueryId, Rate, Time, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -81,9 +81,9 @@ impl Fake {
                 Event::Wake { tag } => app.on_wake(&mut fake, now, tag),
                 Event::Notice(notice) => app.on_notice(&mut fake, now, notice),
                 Event::Open { conn } => match fake.connections[conn.index()].first {
-                    First::Nothing => {}
-                    First::Only(job) => fake.write(conn, now, job),
-                    First::Endless => fake.write(conn, now, Job::ENDLESS),
+                    InitialData::Nothing => {}
+                    InitialData::Only(job) => fake.write(conn, now, job),
+                    InitialData::Endless => fake.write(conn, now, Job::ENDLESS),
                 },
             }
         }

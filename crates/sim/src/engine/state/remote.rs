@@ -7,7 +7,7 @@ use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::host::TimerKind;
 use crate::engine::partition::state::DeferredEffect;
 use crate::engine::ranks::Ranks;
-use forebay_traffic::Errand;
+use forebay_traffic::RemoteTimer;
 use forebay_units::{ConnSlot, IndexVec, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,30 +120,30 @@ impl SimState {
     }
 
     /// Packs the requests of timers that were set in this window for remote hosts, in their order.
-    pub(in crate::engine) fn pack_errands(&self, apps: &Apps) -> Vec<Errand> {
+    pub(in crate::engine) fn export_timers(&self, apps: &Apps) -> Vec<RemoteTimer> {
         let away = self.partition.effects().iter().filter_map(|(_, what)| match what {
             DeferredEffect::Timer { host, wake: TimerKind::App { app, tag }, .. } if !self.remote.is_local(*host) => {
                 Some((*app, *tag))
             }
             _ => None,
         });
-        away.map(|(app, tag)| lock_app(&apps[app]).pack(tag)).collect()
+        away.map(|(app, tag)| lock_app(&apps[app]).export_timer(tag)).collect()
     }
 
     /// Encodes the effects of this window on hosts of process `rank`, and those that concern all processes.
-    pub(in crate::engine) fn encode_effects(&self, rank: usize, errands: &[Errand], to: &mut Vec<u8>) {
+    pub(in crate::engine) fn encode_effects(&self, rank: usize, timers: &[RemoteTimer], to: &mut Vec<u8>) {
         let has = |node| self.remote.runs_on(rank, node);
-        let mut errands = errands.iter();
+        let mut timers = timers.iter();
         for (from, what) in self.partition.effects() {
             match *what {
                 DeferredEffect::Timer { host, time, order, wake } => {
                     let TimerKind::App { app, tag } = wake else {
                         unreachable!("a host sets timers of others for applications only")
                     };
-                    let away = if self.remote.is_local(host) { None } else { errands.next() };
-                    let errand = away.filter(|_| has(host)).copied().unwrap_or(Errand { tag, job: None });
+                    let away = if self.remote.is_local(host) { None } else { timers.next() };
+                    let timer = away.filter(|_| has(host)).copied().unwrap_or(RemoteTimer { tag, job: None });
                     (kind::TIMER, *from).put(to);
-                    ((host, time), (order, (app, errand))).put(to);
+                    ((host, time), (order, (app, timer))).put(to);
                 }
                 DeferredEffect::Expect { conn, end, query, start } if has(self.connections.get(conn).dst) => {
                     (kind::EXPECT, *from).put(to);
@@ -188,15 +188,15 @@ impl SimState {
             let node: NodeId = Encode::get(from);
             let what = match what {
                 kind::TIMER => {
-                    let ((host, time), (order, (app, errand))) = Encode::get(from);
-                    let errand: Errand = errand;
-                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).unpack(errand) } else { errand.tag };
+                    let ((host, time), (order, (app, timer))) = Encode::get(from);
+                    let timer: RemoteTimer = timer;
+                    let tag = if self.remote.is_local(host) { lock_app(&apps[app]).import_timer(timer) } else { timer.tag };
                     DeferredEffect::Timer { host, time, order, wake: TimerKind::App { app, tag } }
                 }
                 kind::EXPECT => {
                     let ((conn, end), (query, start)) = Encode::get(from);
                     let s = self.connections.get(conn);
-                    lock_app(&apps[s.app]).written_elsewhere(s.tag, start);
+                    lock_app(&apps[s.app]).on_remote_write(s.tag, start);
                     DeferredEffect::Expect { conn, end, query, start }
                 }
                 kind::STOPPED => {
