@@ -1,4 +1,4 @@
-//! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
+//! Open-loop flows, from a Poisson process or a list, each on a connection of its own.
 
 use crate::{Host, InitialData, Job, Notice, OpenSpec};
 use forebay_experiment::Experiment;
@@ -8,7 +8,7 @@ use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind, 
 use forebay_sampling::{Rng, SizeDist};
 use forebay_units::{AppId, IndexVec, NodeId, Time, WorkloadId};
 
-/// Where the flows come from.
+/// Source of the flows.
 enum Source {
     Poisson(Poisson),
     List { flows: Vec<ReplayFlow>, next: usize },
@@ -30,7 +30,7 @@ struct Poisson {
 }
 
 impl Poisson {
-    /// The flow behind one that arrived at `previous`.
+    /// The flow after one that arrived at `previous`.
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         let mut start = previous;
         loop {
@@ -39,7 +39,7 @@ impl Poisson {
                 return None;
             }
             let (source, src, dst) = self.pair();
-            // What a source that has started all of its flows would send is left out: the others keep their rate.
+            // Flows of a source that has started all of its flows are skipped, so that the other sources keep their rate.
             if let Some(quota) = self.quota.get_mut(source) {
                 if *quota == 0 {
                     continue;
@@ -53,7 +53,7 @@ impl Poisson {
         }
     }
 
-    /// Index of the source, source and destination: uniform over all legal pairs; the workload made sure that there is one.
+    /// Index of the source, source and destination, uniform over all legal pairs; the workload is checked to have one.
     fn pair(&mut self) -> (usize, NodeId, NodeId) {
         loop {
             let source = self.rng.below(self.from.len() as u64) as usize;
@@ -74,11 +74,11 @@ pub(crate) struct Arrivals {
     total: u64,
 }
 
-/// The flows of the `poisson` or `replay` workload `id` of an experiment under `seed`, ordered by start; none for other kinds.
+/// Flows of the `poisson` or `replay` workload `id` of an experiment with `seed`, ordered by start; none for other kinds.
 pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterator<Item = ReplayFlow> {
     let w = &experiment.workloads[id];
-    let of_its_own = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
-    let mut all = of_its_own.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
+    let open_loop = matches!(w.kind, WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. });
+    let mut all = open_loop.then(|| Arrivals::new(w, experiment.duration, stream(seed, id)));
     std::iter::from_fn(move || {
         let arrivals = all.as_mut()?;
         let flow = arrivals.next?;
@@ -87,7 +87,7 @@ pub fn flows(experiment: &Experiment, seed: u64, id: WorkloadId) -> impl Iterato
     })
 }
 
-/// Random numbers of the workload `id` under `seed`.
+/// Random numbers of the workload `id` with `seed`.
 pub(crate) fn stream(seed: u64, id: WorkloadId) -> Rng {
     Draws::Workload.stream(seed, &[u64::from(id.get()), 0])
 }
@@ -96,7 +96,7 @@ impl Arrivals {
     pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
             WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, per_source, racks, deadline, .. } => {
-                // A source that has no destination (all are in its own rack) has no flows either.
+                // A source without a destination, because all are in its own rack, has no flows.
                 let able = |f: NodeId| has_destination(f, to, racks.as_ref());
                 let quota: Vec<u64> =
                     per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
@@ -123,7 +123,7 @@ impl Arrivals {
         a
     }
 
-    /// The flow behind one that arrived at `previous`.
+    /// The flow after one that arrived at `previous`.
     fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         match &mut self.source {
             Source::List { flows, next } => {
@@ -145,7 +145,7 @@ impl Arrivals {
             let first = InitialData::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
             let group = self.transport.pick(f.src);
             host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
-            // It counts as open work from here on, though its message is written when it opens.
+            // The flow counts as open from here on, although its message is written when it opens.
             self.next = self.draw(f.start);
         }
     }
@@ -154,7 +154,7 @@ impl Arrivals {
 
     pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    /// What arrives from outside is no call of its host.
+    /// Open-loop flows do not count.
     pub(crate) fn remaining(&self) -> u64 {
         0
     }

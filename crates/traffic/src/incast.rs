@@ -1,7 +1,7 @@
-//! Barrier-synchronised blocks: the receiver asks every sender for a block, and for the next ones when all have arrived.
+//! Barrier-synchronised blocks: the receiver requests a block from every sender, and the next blocks when all have arrived.
 //!
-//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
-//! path) and are never lost, as in the incast literature.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
+//! literature.
 
 use crate::query_ids::QuerySource;
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
@@ -34,7 +34,7 @@ pub(crate) struct Incast {
     ids: QuerySource,
     /// The current round.
     query: Option<QueryId>,
-    /// When its blocks should have arrived.
+    /// Deadline of its blocks.
     due: Time,
 }
 
@@ -116,13 +116,13 @@ impl Incast {
         u64::from(self.rounds.saturating_sub(self.round)) + u64::from(self.missing)
     }
 
-    /// The sender's timer `tag` is set: what it is to write then.
+    /// Connection and message of the sender's timer `tag`.
     pub(crate) fn export_timer(&self, tag: u64) -> Option<(ConnSlot, Job)> {
         let job = Job { query: self.query, deadline: self.due, ..Job::of(self.block) };
         (tag != REQUEST).then(|| (self.conns[tag as usize], job))
     }
 
-    /// The receiver, which another process has, began the round that this block belongs to.
+    /// The receiver, in another process, began the round of this block.
     pub(crate) fn import_timer(&mut self, job: &Job) {
         (self.query, self.due) = (job.query, job.deadline);
     }

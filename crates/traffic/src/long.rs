@@ -39,7 +39,7 @@ impl Long {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
             let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
-            // The application is called when the flow starts, and stops it if it is to stop.
+            // The application is called at the start of the flow, and at its end if it has one.
             host.wake(Wake { app: id, tag: u64::MAX, origin: src, host: src, time });
             if let (Some(after), InitialData::Endless) = (self.stop_after, self.first) {
                 host.wake(Wake { app: id, tag: u64::from(conn.get()), origin: src, host: src, time: time.saturating_add(after) });

@@ -1,5 +1,4 @@
-//! Trains of data with pauses between them: write a train, pause, write the next; optionally one last train at a given time. All on one
-//! persistent connection, or each on a new one.
+//! Trains of data with pauses in between, and optionally a last train at a given time, on one persistent connection or each on a new one.
 
 use crate::{Host, InitialData, Job, Notice, OpenSpec, Wake};
 use forebay_experiment::assign::Assign;
@@ -24,7 +23,7 @@ struct Source {
 /// Runtime of an `on-off` workload.
 pub(crate) struct OnOff {
     sources: Vec<Source>,
-    /// Sizes drawn beforehand, of each source, the last one first; empty when they are drawn as they come.
+    /// Sizes drawn at the start for each source, in reverse order; empty if they are drawn for each train.
     presized: Vec<Vec<u64>>,
     sizes: SizeDist,
     gaps: TimeDist,
@@ -35,7 +34,7 @@ pub(crate) struct OnOff {
     last: Option<(Time, LastTrain)>,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Trains still to be written, where their number is known: `u64::MAX` when there is no end.
+    /// Trains still to be written; `u64::MAX` without limit.
     remaining: u64,
     total: u64,
 }
@@ -88,7 +87,7 @@ impl OnOff {
             let spec = self.spec(id, i, InitialData::Nothing);
             let late = Time(if self.jitter > Time::ZERO { self.sources[i].rng.below(self.jitter.0 + 1) } else { 0 });
             if !self.fresh {
-                // Handshakes are spread as well: those of a thousand connections at once would overflow a switch.
+                // Handshakes are spread too: those of a thousand connections at the same time would overflow a switch.
                 self.sources[i].conn = host.open(late, spec);
             }
             self.pause(host, id, self.start + late, i);
@@ -110,7 +109,7 @@ impl OnOff {
         Job { deadline: Deadline::due(self.deadline, now, bytes), ..Job::of(bytes) }
     }
 
-    /// Waits for the next train of source `i`.
+    /// Schedules the next train of source `i`.
     fn pause(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let s = &mut self.sources[i];
         if s.remaining == 0 {
@@ -119,7 +118,7 @@ impl OnOff {
         let mut at = now.saturating_add(self.gaps.sample(&mut s.rng));
         let src = s.src;
         if self.fresh {
-            // The connection is prepared now: none can be inside a window. A pause shorter than a link's delay may grow to that.
+            // The connection is created now, because none can be created inside a window. A pause shorter than a link's delay may grow to that.
             at = at.max(host.earliest_open());
         }
         if self.last.is_some_and(|(last, _)| at >= last) {
@@ -161,7 +160,7 @@ impl OnOff {
         }
     }
 
-    /// The last train of source `i`: trains that have not begun are given up.
+    /// Writes the last train of source `i` and cancels those that have not begun.
     fn write_last(&mut self, host: &mut impl Host, now: Time, i: usize) {
         let s = &mut self.sources[i];
         self.remaining -= 1 + if s.remaining == u32::MAX { 0 } else { u64::from(s.remaining) };

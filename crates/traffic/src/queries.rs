@@ -1,8 +1,8 @@
-//! Partition and aggregate: an aggregator asks several workers at once and waits for all answers. Queries of an aggregator come as a
-//! Poisson process and may overlap, or one after the other.
+//! Partition-aggregate: an aggregator sends a query to several workers and waits for all responses. Queries of an aggregator arrive as a Poisson process
+//! and may overlap, or follow one another.
 //!
-//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
-//! path) and are never lost, as in the incast literature. Answers travel on persistent connections.
+//! Requests are events, not packets: they have a fixed latency (by default that of a small packet without queueing) and are never lost, as in the incast
+//! literature. Responses travel on persistent connections.
 
 use crate::query_ids::{QueryIds, QuerySource};
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
@@ -11,7 +11,7 @@ use forebay_experiment::traffic::{Arrival, Deadline, ResponseSize, Workload, Wor
 use forebay_sampling::Rng;
 use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
-/// Bit of a tag that stands for an aggregator's own timer.
+/// Bit of a tag for an aggregator's own timer.
 const QUERY_TIMER: u64 = 1 << 63;
 
 /// The connection from a worker to an aggregator.
@@ -28,19 +28,19 @@ struct Aggregator {
     order: Vec<u32>,
     remaining: u32,
     ids: QuerySource,
-    /// Queries under way and how many answers they miss.
+    /// Open queries with their number of missing responses.
     open: Vec<(QueryId, u32)>,
     rng: Rng,
 }
 
-/// An answer that a worker will write.
+/// A response that a worker will write.
 #[derive(Clone, Copy)]
 struct PendingResponse {
     conn: ConnSlot,
     job: Job,
 }
 
-/// Answers in places that are used again.
+/// Slab of pending responses.
 #[derive(Default)]
 struct PendingResponses {
     slots: Vec<PendingResponse>,
@@ -48,7 +48,7 @@ struct PendingResponses {
 }
 
 impl PendingResponses {
-    /// Keeps an answer until it is written: its place.
+    /// Stores a response until it is written. Returns its slot.
     fn insert(&mut self, response: PendingResponse) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = response;
@@ -58,7 +58,7 @@ impl PendingResponses {
         self.slots.len() as u32 - 1
     }
 
-    /// The answer at place `tag`, which is free from now on.
+    /// Removes the response at slot `tag`.
     fn take(&mut self, tag: u64) -> PendingResponse {
         self.free.push(tag as u32);
         self.slots[tag as usize]
@@ -77,9 +77,9 @@ pub(crate) struct Queries {
     jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Answers asked for and not yet begun, by tag.
+    /// Responses requested and not yet written, by tag.
     pending_responses: PendingResponses,
-    /// Queries that will still begin or are under way.
+    /// Queries that are scheduled or open.
     pending: u64,
     total: u64,
 }
@@ -148,7 +148,7 @@ impl Queries {
         }
     }
 
-    /// The next query of aggregator `i` begins at `time`, unless there is none.
+    /// Schedules the next query of aggregator `i` at `time`, unless it was the last.
     fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, time: Time) {
         let a = &self.aggregators[i];
         if a.remaining > 0 && time < self.stop {
@@ -165,7 +165,7 @@ impl Queries {
         host.write(conn, now, job);
     }
 
-    /// Aggregator `i` asks its workers.
+    /// Aggregator `i` sends a query to its workers.
     fn start_query(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let a = &mut self.aggregators[i];
         if a.remaining != u32::MAX {
@@ -175,7 +175,7 @@ impl Queries {
         a.open.push((query, self.fan_out));
         host.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
         for k in 0..self.fan_out as usize {
-            // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
+            // The first steps of a Fisher-Yates shuffle draw a set without repetition from any initial order.
             let rest = (a.order.len() - k) as u64;
             if (self.fan_out as usize) < a.order.len() {
                 let drawn = k + a.rng.below(rest) as usize;
@@ -219,7 +219,7 @@ impl Queries {
         self.pending
     }
 
-    /// The worker's timer `tag` is set at a host that another process has: the answer that it is to write.
+    /// Removes the response of timer `tag`, which is set for a worker in another process.
     pub(crate) fn export_timer(&mut self, tag: u64) -> Option<(ConnSlot, Job)> {
         if tag & QUERY_TIMER != 0 {
             return None;
@@ -228,7 +228,7 @@ impl Queries {
         Some((conn, job))
     }
 
-    /// The tag here of a timer on behalf of an aggregator that another process has.
+    /// Stores a response for an aggregator in another process. Returns the tag of its timer.
     pub(crate) fn import_timer(&mut self, (conn, job): (ConnSlot, Job)) -> u64 {
         u64::from(self.pending_responses.insert(PendingResponse { conn, job }))
     }

@@ -1,4 +1,4 @@
-//! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
+//! Closed loop: a client sends a request as data to the server, which responds; after a think time the client sends the next.
 
 use crate::query_ids::{QueryIds, QuerySource};
 use crate::{Host, InitialData, Job, Notice, OpenSpec, QueryStart, Wake};
@@ -7,7 +7,7 @@ use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 use forebay_units::{AppId, ConnSlot, NodeId, Time};
 
-/// Bit of a connection's tag that stands for the direction from server to client.
+/// Bit of a connection's tag for the direction from server to client.
 const RESPONSE: u64 = 1 << 63;
 
 struct Pair {
@@ -33,10 +33,10 @@ pub(crate) struct Requests {
     start: Time,
     deadline: Option<Deadline>,
     transport: Assign,
-    /// Requests still to be sent; `u64::MAX` for no end.
+    /// Requests still to be sent; `u64::MAX` without limit.
     remaining: u64,
     total: u64,
-    /// Answers still to come.
+    /// Responses still to arrive.
     outstanding: u64,
 }
 
@@ -116,7 +116,7 @@ impl Requests {
         self.remaining.saturating_add(self.outstanding)
     }
 
-    /// A client that another process has wrote a request at `start`, if the connection `tag` carries those.
+    /// A client in another process wrote a message at `start`: a request if the connection `tag` carries those.
     pub(crate) fn on_remote_request(&mut self, tag: u64, start: Time) {
         if tag & RESPONSE == 0 {
             self.pairs[tag as usize].requested_at = start;
